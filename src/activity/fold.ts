@@ -1,0 +1,81 @@
+import type { ActivityEvent } from "../contract/activity.ts";
+import type { CallId, ThreadId } from "../contract/call.ts";
+import type { Json } from "../contract/schema.ts";
+
+/** A call as apps draw it: seed 002's `tool_activity`. */
+export interface ToolActivity {
+  readonly id: CallId;
+  readonly name: string;
+  readonly status: "in_progress" | "success" | "failure";
+  readonly input: Json;
+  /** All of a tool's output data. */
+  readonly data: { readonly [key: string]: Json };
+  /** What it is doing, while it does it. */
+  readonly display_message?: string;
+  readonly error?: string;
+}
+
+/** A message of a thread that stands for one call. */
+export interface ToolMessage {
+  readonly thread: ThreadId;
+  /** False: no app draws it. */
+  readonly userFacing: boolean;
+  readonly metadata: { readonly tool_activity: ToolActivity };
+}
+
+/** The state of a call is the fold of its events: give it the message so far and the next event of that call. Pure. */
+export function foldMessage(message: ToolMessage | undefined, event: ActivityEvent): ToolMessage | undefined {
+  if (event.type === "call.started") return started(event);
+  if (message === undefined || message.metadata.tool_activity.status !== "in_progress") return message;
+  const activity = message.metadata.tool_activity;
+  switch (event.type) {
+    case "call.approved":
+      return { ...message, userFacing: event.userFacing };
+    case "call.updated":
+      return withActivity(message, updated(activity, event.update));
+    case "call.finished":
+      return withActivity(message, finished(activity, event));
+    default:
+      return message;
+  }
+}
+
+function started(event: Extract<ActivityEvent, { type: "call.started" }>): ToolMessage {
+  const activity: ToolActivity = { id: event.call, name: event.name, status: "in_progress", input: event.input, data: {} };
+  return { thread: event.thread, userFacing: true, metadata: { tool_activity: activity } };
+}
+
+function updated(
+  { display_message, ...activity }: ToolActivity,
+  update: Extract<ActivityEvent, { type: "call.updated" }>["update"],
+): ToolActivity {
+  const message = update.displayMessage === undefined ? display_message : (update.displayMessage ?? undefined);
+  return {
+    ...activity,
+    data: update.data === undefined ? activity.data : { ...activity.data, ...update.data },
+    ...(message !== undefined && { display_message: message }),
+  };
+}
+
+/** The display message is gone at the end; one that the tool returned in its data stays there. */
+function finished(
+  { display_message: _, ...activity }: ToolActivity,
+  event: Extract<ActivityEvent, { type: "call.finished" }>,
+): ToolActivity {
+  return {
+    ...activity,
+    status: event.status === "ok" ? "success" : "failure",
+    data: { ...activity.data, ...dataOf(event.data) },
+    ...(event.error !== undefined && { error: event.error }),
+  };
+}
+
+function dataOf(data: Json | undefined): { readonly [key: string]: Json } {
+  if (data === undefined || data === null) return {};
+  if (typeof data === "object" && !Array.isArray(data)) return data as { readonly [key: string]: Json };
+  return { result: data };
+}
+
+function withActivity(message: ToolMessage, activity: ToolActivity): ToolMessage {
+  return { ...message, metadata: { tool_activity: activity } };
+}

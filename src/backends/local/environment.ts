@@ -1,0 +1,23 @@
+import type { Env } from "../../contract/effect.ts";
+
+// What a command needs to work, and nothing that could hold a secret or change how programs load (seed 003, notes on the
+// environment). Everything else of our own environment stays here.
+const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ"];
+
+const FALLBACK_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** The environment a command gets: the allowed variables of `from`, the names in `pass`, and what the command adds. */
+export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly string[], added: Env): Env {
+  const kept: { [name: string]: string } = {};
+  for (const [name, value] of Object.entries(from)) {
+    if (value === undefined) continue;
+    if (PASSED.includes(name) || name.startsWith("LC_") || pass.includes(name)) kept[name] = value;
+  }
+  return { ...kept, PATH: absoluteFolders(kept["PATH"] ?? FALLBACK_PATH), ...added };
+}
+
+/** A relative or empty folder in PATH would run programs of whatever folder the command stands in. */
+function absoluteFolders(path: string): string {
+  const folders = path.split(":").filter((folder) => folder.startsWith("/"));
+  return folders.length === 0 ? FALLBACK_PATH : folders.join(":");
+}

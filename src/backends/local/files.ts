@@ -1,0 +1,237 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { posix } from "node:path";
+import type { FileEntry, FileInfo, FileKind, Files, OpenFile } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { codeOf } from "../../util/errors.ts";
+import { randomName } from "../../util/identifier.ts";
+import { type Base, absolutePath } from "../../util/paths.ts";
+import { fileFailure } from "./failures.ts";
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** Linux follows at most 40 links on a path (path_resolution(7)). */
+const MAX_LINKS = 40;
+
+/** How many entries of a folder are looked at side by side. */
+const STAT_BATCH = 64;
+
+/**
+ * Files of this machine. What is opened is the real path, and what was opened is looked at again before it is used, so that a
+ * link swapped in at the last moment is refused, not followed.
+ */
+export function localFiles(base: Base): Files {
+  const resolve = (path: string) => realPathOf(absolutePath(path, base), 0);
+
+  return {
+    realPath: resolve,
+    async stat(path) {
+      try {
+        return infoOf(await stat(await resolve(path), { bigint: true }));
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw fileFailure(error, path);
+      }
+    },
+    open: async (path) => openRegular(await resolve(path), path),
+    async list(path) {
+      const folder = await resolve(path);
+      try {
+        return await entriesOf(folder);
+      } catch (error) {
+        if (codeOf(error) === "ENOTDIR") throw new ToolFailure(`This is ${await kindAt(folder)}, not a folder: ${path}`);
+        throw fileFailure(error, path);
+      }
+    },
+    write: async (path, bytes) => replaceFile(await resolve(path), path, bytes),
+    async remove(path) {
+      try {
+        await rm(posix.join(await resolve(posix.dirname(absolutePath(path, base))), posix.basename(path)), { recursive: true });
+      } catch (error) {
+        throw fileFailure(error, path);
+      }
+    },
+  };
+}
+
+async function realPathOf(path: string, links: number): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (!isMissing(error)) throw fileFailure(error, path);
+  }
+  // The nearest folder that exists, with every link followed; behind it the names as they are. A link to nothing is followed
+  // too: writing through it would create what it points to.
+  const parent = posix.dirname(path);
+  if (parent === path) return path;
+  const here = posix.join(await realPathOf(parent, links), posix.basename(path));
+  const target = await readlink(here).catch(() => undefined);
+  if (target === undefined) return here;
+  if (links >= MAX_LINKS) throw new ToolFailure(`Links lead in a circle: ${path}`);
+  return realPathOf(posix.resolve(posix.dirname(here), target), links + 1);
+}
+
+async function openRegular(real: string, written: string): Promise<OpenFile> {
+  let file: FileHandle | undefined;
+  try {
+    // Looked at before it is opened: opening a device can already do something.
+    requireRegular(infoOf(await stat(real, { bigint: true })), written);
+    file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    await requireSame(file, real, written);
+    const info = infoOf(await file.stat({ bigint: true }));
+    requireRegular(info, written);
+    return openFile(file, info, written);
+  } catch (error) {
+    await file?.close();
+    throw fileFailure(error, written);
+  }
+}
+
+function openFile(file: FileHandle, info: FileInfo, written: string): OpenFile {
+  return {
+    info,
+    async read(offset, length) {
+      const buffer = Buffer.allocUnsafe(length);
+      let filled = 0;
+      try {
+        while (filled < length) {
+          const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled);
+          if (bytesRead === 0) break;
+          filled += bytesRead;
+        }
+      } catch (error) {
+        throw fileFailure(error, written);
+      }
+      return buffer.subarray(0, filled);
+    },
+    close: () => file.close(),
+  };
+}
+
+/** Everything is written to a new file beside the old one, which then takes its name: at any moment one of the two is there. */
+async function replaceFile(real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
+  try {
+    const before = await stat(real).catch(ignoreMissing);
+    if (before !== undefined) {
+      requireRegular({ kind: kindOf(before) }, written);
+      if (before.nlink > 1) {
+        throw new ToolFailure(`${written} has ${before.nlink} names (hard links); replacing it would change only one of them`, {
+          hint: "Write to another path, or change it with a command.",
+        });
+      }
+    }
+    await mkdir(posix.dirname(real), { recursive: true });
+    return await inFolder(posix.dirname(real), written, async (at) => {
+      const temporary = at(`.handrail-${randomName(12)}.tmp`);
+      const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      try {
+        await file.writeFile(bytes);
+        await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & 0o7777);
+        if (before !== undefined && (before.uid !== process.getuid?.() || before.gid !== process.getgid?.())) {
+          await file.chown(before.uid, before.gid);
+        }
+        await rename(temporary, at(posix.basename(real)));
+        return infoOf(await file.stat({ bigint: true }));
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      } finally {
+        await file.close();
+      }
+    });
+  } catch (error) {
+    throw fileFailure(error, written);
+  }
+}
+
+/**
+ * Gives names inside a folder that is held open, so that the folder cannot be exchanged for a link between two steps. Node has no
+ * openat; on Linux /proc/self/fd/N/name is the same.
+ */
+async function inFolder<T>(folder: string, written: string, work: (at: (name: string) => string) => Promise<T>): Promise<T> {
+  const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    await requireSame(handle, folder, written);
+    const prefix = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : folder;
+    return await work((name) => `${prefix}/${name}`);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What was opened must be what was judged. Only Linux can tell. */
+async function requireSame(file: FileHandle, real: string, written: string): Promise<void> {
+  if (process.platform !== "linux") return;
+  const opened = await readlink(`/proc/self/fd/${file.fd}`);
+  if (opened !== real) throw new ToolFailure(`${written} changed while it was being opened; nothing was done`);
+}
+
+function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
+  if (kind !== "file") throw new ToolFailure(`This is ${A_KIND[kind]}, not a file: ${written}`);
+}
+
+const A_KIND: { readonly [kind in FileKind]: string } = {
+  file: "a file",
+  folder: "a folder",
+  fifo: "a FIFO (named pipe)",
+  socket: "a socket",
+  device: "a device",
+};
+
+async function kindAt(path: string): Promise<string> {
+  return A_KIND[kindOf(await stat(path))];
+}
+
+async function entriesOf(folder: string): Promise<readonly FileEntry[]> {
+  const names = (await readdir(folder)).sort(byCodeUnits);
+  const entries: FileEntry[] = [];
+  for (let start = 0; start < names.length; start += STAT_BATCH) {
+    const batch = names.slice(start, start + STAT_BATCH).map((name) => entryOf(folder, name));
+    for (const entry of await Promise.all(batch)) if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+/** `undefined` when it was removed since its name was read. */
+async function entryOf(folder: string, name: string): Promise<FileEntry | undefined> {
+  const path = posix.join(folder, name);
+  const info = await lstat(path).catch(ignoreMissing);
+  if (info === undefined) return undefined;
+  const entry = { name, size: info.size, modifiedMs: info.mtimeMs };
+  if (!info.isSymbolicLink()) return { ...entry, kind: kindOf(info) };
+  const target = await readlink(path).catch(ignoreMissing);
+  return { ...entry, kind: "link", ...(target !== undefined && { target }) };
+}
+
+function infoOf(stats: BigIntStats): FileInfo {
+  return {
+    kind: kindOf(stats),
+    size: Number(stats.size),
+    modifiedMs: Number(stats.mtimeMs),
+    mode: Number(stats.mode) & 0o7777,
+    links: Number(stats.nlink),
+    version: `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`,
+  };
+}
+
+function kindOf(stats: { isFile(): boolean; isDirectory(): boolean; isFIFO(): boolean; isSocket(): boolean }): FileKind {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  if (stats.isFIFO()) return "fifo";
+  return stats.isSocket() ? "socket" : "device";
+}
+
+function isMissing(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+  return undefined;
+}
+
+function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

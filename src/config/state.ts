@@ -1,0 +1,19 @@
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+
+/**
+ * Where Handrail keeps its state (database, outputs, grants): `$XDG_STATE_HOME/handrail`, by default
+ * `~/.local/state/handrail`. A relative value counts as unset (XDG Base Directory Specification).
+ */
+export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return join(xdg(env["XDG_STATE_HOME"], ".local/state"), "handrail");
+}
+
+/** Where the user's own configuration is: `$XDG_CONFIG_HOME/handrail`, by default `~/.config/handrail`. */
+export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return join(xdg(env["XDG_CONFIG_HOME"], ".config"), "handrail");
+}
+
+function xdg(value: string | undefined, fallback: string): string {
+  return value !== undefined && isAbsolute(value) ? value : join(homedir(), fallback);
+}

@@ -1,0 +1,75 @@
+import type { CallId, ThreadId } from "./call.ts";
+import type { Effect } from "./effect.ts";
+import type { Approval, Decision } from "./policy.ts";
+import type { ToolStatus } from "./result.ts";
+import type { Json } from "./schema.ts";
+
+/** What happened, before a store has numbered it. Events are facts: noun and past participle. */
+export type ActivityEvent = {
+  readonly call: CallId;
+  readonly thread: ThreadId;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+} & (
+  | {
+      readonly type: "call.started";
+      readonly name: string;
+      readonly input: Json;
+      readonly parent?: CallId;
+    }
+  /** The policy's word on it, and a person's. Durable before an act runs. `userFacing: false`: no app draws this call. */
+  | {
+      readonly type: "call.approved";
+      readonly effects: readonly Effect[];
+      readonly decision: Decision;
+      readonly userFacing: boolean;
+    }
+  | { readonly type: "approval.requested"; readonly effects: readonly Effect[]; readonly decision: Decision }
+  | { readonly type: "approval.decided"; readonly approval: Approval }
+  | { readonly type: "call.updated"; readonly update: CallUpdate }
+  | {
+      readonly type: "call.finished";
+      readonly status: ToolStatus;
+      /** For people, at most 200 characters; the result has all of it. */
+      readonly error?: string;
+      readonly data?: Json;
+    }
+);
+
+export type ActivityEventType = ActivityEvent["type"];
+
+/** An event as a store keeps it. */
+export type StoredEvent = ActivityEvent & {
+  /** Counts up in a store, without repeating: a place to resume from. */
+  readonly id: number;
+};
+
+/** What a running tool tells people. */
+export interface CallUpdate {
+  /** One line about what it is doing; `null` takes it away. Gone when the call ends. */
+  readonly displayMessage?: string | null;
+  /** Merged into the activity's data. */
+  readonly data?: { readonly [key: string]: Json };
+  /** More of its live output. */
+  readonly output?: string;
+}
+
+export interface FeedOptions {
+  /** Only events after this id. Default 0: all that are kept. */
+  readonly after?: number;
+  readonly thread?: ThreadId;
+  readonly call?: CallId;
+  /** Go on with new events as they come, until the signal fires or the store closes. Default false. */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Keeps events in order. */
+export interface Store {
+  /** Takes the event; durable soon. Throws when it cannot be kept. */
+  append(event: ActivityEvent): void;
+  /** Takes the event; durable when the promise resolves. Rejects when it cannot be kept. */
+  commit(event: ActivityEvent): Promise<void>;
+  events(options?: FeedOptions): AsyncIterable<StoredEvent>;
+  close(): Promise<void>;
+}

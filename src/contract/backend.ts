@@ -1,0 +1,129 @@
+import type { Env } from "./effect.ts";
+
+/**
+ * Where work happens: this machine, a sandbox, a container, a host over SSH, a tmux pane on any of them. Every tool works
+ * unchanged on every backend, because it touches the world through this alone.
+ */
+export interface Backend {
+  /** "local", "docker:web", "ssh:deploy@host", "tmux(ssh:deploy@host)". */
+  readonly name: string;
+  /** Absolute, canonical, *there*. */
+  readonly workDir: string;
+  /** The home folder *there*. */
+  readonly home: string;
+  readonly files: Files;
+  /**
+   * Starts a program. Rejects with a `ToolFailure` when it cannot be started at all (no such folder, no such program);
+   * whatever happens after that is in `exit`.
+   */
+  spawn(command: Command): Promise<Process>;
+  /** Stops what it started and lets go of what it holds. */
+  close(): Promise<void>;
+}
+
+export type FileKind = "file" | "folder" | "fifo" | "socket" | "device";
+
+export interface FileInfo {
+  readonly kind: FileKind;
+  /** In bytes; 0 for what has no size. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedMs: number;
+  /** Permission bits, as 0o644. */
+  readonly mode: number;
+  /** Names of the same file: more than 1 means that it is hard-linked. */
+  readonly links: number;
+  /** Changes whenever the file does (device, inode, size and modification time). Compare, never parse. */
+  readonly version: string;
+}
+
+export interface FileEntry {
+  readonly name: string;
+  readonly kind: FileKind | "link";
+  readonly size: number;
+  readonly modifiedMs: number;
+  /** Where a link points, as written in it. */
+  readonly target?: string;
+}
+
+/** A regular file, open for ranged reads. */
+export interface OpenFile {
+  readonly info: FileInfo;
+  /** Up to `length` bytes from `offset`; fewer only at the end of the file. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * Files of a backend. A path is absolute, or relative to the working directory, or starts with `~/`. Failures are
+ * `ToolFailure`s that name the path and what is there.
+ */
+export interface Files {
+  /** The path with every link followed. What does not exist yet keeps its name behind the real path of what does. */
+  realPath(path: string): Promise<string>;
+  /** What the path leads to; `undefined` when there is nothing. */
+  stat(path: string): Promise<FileInfo | undefined>;
+  /** Opens a regular file; anything else is a failure at once (a FIFO or a device is never waited for). */
+  open(path: string): Promise<OpenFile>;
+  /** Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. */
+  write(path: string, bytes: Uint8Array): Promise<FileInfo>;
+  /** The entries of a folder, sorted by name (code units). */
+  list(path: string): Promise<readonly FileEntry[]>;
+  /** Removes a file or a link, or a folder with all in it. */
+  remove(path: string): Promise<void>;
+}
+
+export interface Command {
+  /** Program and arguments; no shell reads them. */
+  readonly argv: readonly [program: string, ...args: string[]];
+  /** Default: the working directory. */
+  readonly cwd?: string;
+  /** Added to the backend's own clean environment. */
+  readonly env?: Env;
+  /** Default "closed": reading ends at once. */
+  readonly stdin?: "closed" | "pipe";
+  /** "merged" (the default) keeps stdout and stderr in the order they were written; "split" keeps them apart. */
+  readonly streams?: "merged" | "split";
+  /** After this long it is stopped like by `kill`. Default: never. */
+  readonly timeoutMs?: number;
+  /** Stops it like `kill`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Process {
+  /** On this machine the process id; elsewhere what that backend calls it. */
+  readonly id: string;
+  /** stdout, or with merged streams both. */
+  readonly output: OutputLog;
+  /** stderr of split streams; `undefined` when they are merged. */
+  readonly errors: OutputLog | undefined;
+  /** Never rejects. Settles when the process has ended and what it wrote is in its output: no background child can hold it. */
+  readonly exit: Promise<Exit>;
+  /** Writes to stdin. Rejects with a `ToolFailure` where stdin is closed. */
+  write(text: string): Promise<void>;
+  /** Ends stdin. */
+  endInput(): Promise<void>;
+  /** TERM, a grace of two seconds, KILL; everything it started goes too. Resolves when it has ended. */
+  kill(): Promise<void>;
+}
+
+export type Exit =
+  | { readonly how: "exited"; readonly code: number }
+  /** `signal` as "SIGKILL". */
+  | { readonly how: "signaled"; readonly signal: string }
+  | { readonly how: "timed-out"; readonly afterMs: number }
+  | { readonly how: "aborted" };
+
+/** What a process wrote, growing while it runs. Kept on this machine, whatever the backend. */
+export interface OutputLog {
+  /** Bytes written so far. More than is kept, once `capped`. */
+  readonly size: number;
+  /** Bytes that are kept and can be read. */
+  readonly kept: number;
+  /** The last `bytes` bytes that are kept. */
+  tail(bytes: number): Promise<Uint8Array>;
+  /** Bytes `start` (inclusive) to `end` (exclusive) of what is kept. */
+  read(start: number, end: number): Promise<Uint8Array>;
+  /** Chunks from the beginning, then as they come, until the process has ended or the signal fires. */
+  follow(signal?: AbortSignal): AsyncIterable<Uint8Array>;
+}

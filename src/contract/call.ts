@@ -1,0 +1,44 @@
+import type { Effect } from "./effect.ts";
+import type { Approval, Decision } from "./policy.ts";
+import type { Tool } from "./tool.ts";
+
+/** Names one call in its thread, its events and its approval. Unique in a store. */
+export type CallId = string;
+/** Names a conversation. A call without one belongs to "main". */
+export type ThreadId = string;
+
+/** What a model asked for. Nothing about it is trusted yet. */
+export interface ToolCall {
+  readonly id: CallId;
+  readonly name: string;
+  /** The arguments, parsed; the text itself where it is not JSON. */
+  readonly input: unknown;
+  /** What is wrong with the text, where it is not JSON. */
+  readonly notJson?: string;
+  readonly thread: ThreadId;
+  /** The call during which this one was made, when a tool calls another. */
+  readonly parent?: CallId;
+}
+
+/** A call whose tool exists and whose input fits: what the policy and people judge. */
+export interface CheckedCall {
+  readonly request: ToolCall;
+  readonly tool: Tool;
+  /** Checked, coerced and, by a Standard Schema, transformed. */
+  readonly input: unknown;
+  /** Exactly what the call will touch. */
+  readonly effects: readonly Effect[];
+}
+
+declare const approved: unique symbol;
+
+/**
+ * A checked call that the policy, and where it asked a person, let through. Only the approve stage makes one (the brand has no
+ * other maker), so that nothing can be executed that was not approved.
+ */
+export interface ApprovedCall extends CheckedCall {
+  readonly decision: Decision;
+  /** What the person answered, where one was asked. */
+  readonly approval?: Approval;
+  readonly [approved]: true;
+}

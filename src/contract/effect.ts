@@ -1,0 +1,46 @@
+/** Variables added to a command's environment, beside the clean one its backend gives it. */
+export type Env = { readonly [name: string]: string };
+
+/**
+ * What a call touches. The policy judges effects, never tool names, so a plugin's tool and a built-in one fall under the same
+ * rules. Paths are as the model wrote them: relative to the backend's working directory, `~` for its home.
+ */
+export type Effect =
+  /** A folder means everything under it. `real` is filled in by the approve stage: see there. */
+  | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
+  /** A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. */
+  | { readonly kind: "exec"; readonly command: string; readonly cwd?: string; readonly env?: Env; readonly real?: string }
+  /** A live terminal: what is typed into it. Neither `types` nor `keys`: it only looks. */
+  | { readonly kind: "terminal"; readonly types?: string; readonly keys?: readonly string[] }
+  | { readonly kind: "fetch"; readonly url: string; readonly method: string }
+  /** A saved output of this toolkit, `output://ID`. */
+  | { readonly kind: "output"; readonly id: string }
+  | { readonly kind: "state"; readonly store: "memory" | "schedule"; readonly change: boolean }
+  | { readonly kind: "delegate"; readonly agent: string }
+  /** A plugin's or MCP server's tool that says nothing of what it touches. */
+  | { readonly kind: "foreign"; readonly from: string };
+
+export type EffectKind = Effect["kind"];
+
+/**
+ * True for an effect that changes something, or may: it is recorded durably before it runs, and read-only autonomy refuses it.
+ * A fetch with GET or HEAD only looks.
+ */
+export function isAct(effect: Effect): boolean {
+  switch (effect.kind) {
+    case "read":
+    case "output":
+      return false;
+    case "terminal":
+      return effect.types !== undefined || effect.keys !== undefined;
+    case "fetch":
+      return effect.method !== "GET" && effect.method !== "HEAD";
+    case "state":
+      return effect.change;
+    case "write":
+    case "exec":
+    case "delegate":
+    case "foreign":
+      return true;
+  }
+}

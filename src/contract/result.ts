@@ -1,0 +1,30 @@
+import type { Content } from "./content.ts";
+import type { Json } from "./schema.ts";
+
+/** One thing wrong with a call's arguments. */
+export interface Issue {
+  /** Where, as `edits[0].old_text`; "" for the arguments as a whole. */
+  readonly path: string;
+  /** What was expected, what came, what to do. */
+  readonly message: string;
+}
+
+/** How a call ended. Every ending is a value; none is thrown. */
+export type ToolResult =
+  | { readonly status: "ok"; readonly content: readonly Content[]; readonly data: Json }
+  | { readonly status: "unknown-tool"; readonly name: string; readonly closest: readonly string[] }
+  | { readonly status: "invalid-input"; readonly issues: readonly Issue[] }
+  | { readonly status: "denied"; readonly reason: string; readonly by: "policy" | "person" }
+  | {
+      readonly status: "failed";
+      readonly message: string;
+      /** The next step. */
+      readonly hint?: string;
+      /** What there was before it failed: partial output, a diff. */
+      readonly content?: readonly Content[];
+      readonly data?: Json;
+    }
+  /** Stopped from outside; partial output survives. */
+  | { readonly status: "aborted"; readonly content?: readonly Content[] };
+
+export type ToolStatus = ToolResult["status"];

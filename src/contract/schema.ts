@@ -1,0 +1,74 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Static, TSchema } from "typebox";
+
+/** Any value that survives JSON. Tools return it, events carry it. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** A JSON Schema document: draft 2020-12 unless its `$schema` names draft-07. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/**
+ * What `defineTool` takes as `input`: a TypeBox type, a plain JSON Schema object, a Standard Schema that can describe itself
+ * as JSON Schema (zod 4, arktype 2.2, …), or a `Schema` made by `standardSchema`.
+ */
+export type SchemaSource = object;
+
+/** The type of a tool's checked input, read off the schema it was defined with. */
+export type InputOf<S extends SchemaSource> =
+  S extends Schema<infer Input>
+    ? Input
+    : S extends StandardSchemaV1
+      ? StandardSchemaV1.InferOutput<S>
+      : S extends TSchema
+        ? Static<S>
+        : unknown;
+
+/** A tool's input schema, in the one form the engine works with. */
+export interface Schema<Input = unknown> {
+  /** What the model is shown, and what arguments are checked and coerced against. */
+  readonly json: JsonSchema;
+  /** Checked after `json`, and its output (defaults, transformations) is what the tool receives. May be asynchronous. */
+  readonly standard?: StandardSchemaV1<unknown, Input>;
+}
+
+/** The part of the Standard JSON Schema interface that is read here: https://standardschema.dev/json-schema */
+interface DescribesItself {
+  readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): Record<string, unknown> };
+}
+
+/**
+ * Brings in any Standard Schema, together with the JSON Schema that a model is shown.
+ * `json` may be left out where the library can describe itself (`~standard.jsonSchema`).
+ *
+ * @throws TypeError when there is no JSON Schema to show.
+ */
+export function standardSchema<S extends StandardSchemaV1>(
+  standard: S,
+  json?: JsonSchema,
+): Schema<StandardSchemaV1.InferOutput<S>> {
+  const itself = (standard["~standard"] as DescribesItself).jsonSchema;
+  const described = json ?? itself?.input({ target: "draft-2020-12" });
+  if (described === undefined) {
+    const vendor = standard["~standard"].vendor;
+    throw new TypeError(
+      `this ${vendor} schema cannot describe itself as JSON Schema; pass one: standardSchema(schema, jsonSchema)`,
+    );
+  }
+  return { json: described, standard: standard as StandardSchemaV1<unknown, StandardSchemaV1.InferOutput<S>> };
+}
+
+/** Turns whatever `defineTool` was given into a `Schema`. */
+export function toSchema<S extends SchemaSource>(source: S): Schema<InputOf<S>> {
+  if (isSchema(source)) return source as Schema<InputOf<S>>;
+  if (isStandardSchema(source)) return standardSchema(source) as Schema<InputOf<S>>;
+  return { json: source as JsonSchema };
+}
+
+function isStandardSchema(source: object): source is StandardSchemaV1 {
+  return "~standard" in source;
+}
+
+function isSchema(source: object): source is Schema {
+  // A JSON Schema has no keyword `json`; one that uses the name as an extension keyword would not hold an object there.
+  return "json" in source && typeof source.json === "object" && source.json !== null;
+}

@@ -1,0 +1,104 @@
+import type { CallUpdate } from "./activity.ts";
+import type { Backend, OpenFile, OutputLog } from "./backend.ts";
+import type { CallId, ThreadId } from "./call.ts";
+import type { Content } from "./content.ts";
+import type { Effect, EffectKind } from "./effect.ts";
+import type { ToolResult } from "./result.ts";
+import { type InputOf, type Json, type Schema, type SchemaSource, toSchema } from "./schema.ts";
+
+/** How much of a result a model is shown. What is left out means no limit of that kind. */
+export interface Limit {
+  readonly lines?: number;
+  /** Of UTF-8. */
+  readonly bytes?: number;
+  /** Unicode code points. */
+  readonly characters?: number;
+}
+
+/** A function a model can call. Make one with `defineTool`. */
+export interface Tool<Input = unknown, Data extends Json = Json> {
+  /** A letter, then up to 63 letters, digits, `_` or `-`. */
+  readonly name: string;
+  /** For people: "Read file". */
+  readonly title?: string;
+  /** For the model. */
+  readonly description: string;
+  /** For people, one line: "path (required), offset, limit". */
+  readonly paramsHint?: string;
+  /** Other names that models use for it. A tool's own name wins over another's alias. */
+  readonly aliases?: readonly string[];
+  readonly input: Schema<Input>;
+  /** The kinds of effects a call can have. Says to MCP clients what to expect; a call with another kind fails. */
+  readonly touches: readonly EffectKind[];
+  /** False: apps draw no cell for it. Default true. */
+  readonly userFacing?: boolean;
+  /** Which end of a long result survives. Default "head". */
+  readonly keep?: "head" | "tail";
+  /** Default: 2,000 lines and 51,200 bytes. */
+  readonly limit?: Limit;
+  /** Repairs common spellings before validation. Gets the raw arguments (a bare string too); what it returns is validated. */
+  mend?(raw: unknown): unknown;
+  /** Exactly what this call will touch. Pure and quick; the policy judges it before anything runs. */
+  effects(input: Input): readonly Effect[];
+  /** Does the work. Throws `ToolFailure` to fail on purpose. The data is bounded JSON: big things go to saved outputs. */
+  run(input: Input, context: ToolContext): Promise<Data>;
+  /** What the model reads. Default: a string as it is, anything else as JSON. */
+  render?(data: Data, input: Input): string | readonly Content[];
+}
+
+/** What a running tool is given. It belongs to one call and stops working when the call ends. */
+export interface ToolContext {
+  readonly callId: CallId;
+  readonly thread: ThreadId;
+  /** Touches only what the call declared or was permitted. */
+  readonly backend: Backend;
+  /** Fires when the call is stopped. Hand it down. */
+  readonly signal: AbortSignal;
+  readonly outputs: Outputs;
+  /** For an effect that is known only now. Goes through the policy and, if need be, a person; rejects when refused. */
+  permit(effect: Effect): Promise<void>;
+  /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */
+  call(name: string, input: unknown): Promise<ToolResult>;
+  /** Shows people something while the tool runs. Never throws. */
+  report(update: CallUpdate): void;
+}
+
+/** Results too big for a model, kept for the toolkit that made them and read again as `output://ID`. */
+export interface Outputs {
+  /** Saves text or a process's log. Resolves to the id. */
+  save(content: string | Uint8Array | OutputLog): Promise<string>;
+  /** Opens a saved output. Fails with a `ToolFailure` when there is none of this id (any more). */
+  open(id: string): Promise<OpenFile>;
+}
+
+/** A tool as its author writes it. */
+export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
+  Tool<InputOf<S>, Data>,
+  "input" | "run" | "render"
+> & {
+  readonly input: S;
+  run(input: InputOf<S>, context: ToolContext): Promise<Data>;
+  render?(data: NoInfer<Data>, input: InputOf<S>): string | readonly Content[];
+};
+
+/** What a built-in tool's factory takes, so that one implementation serves several presets under different names and limits. */
+export type ToolOptions = Partial<Pick<Tool, "name" | "title" | "description" | "aliases" | "limit">>;
+
+const TOOL_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
+
+/**
+ * Makes a tool. The type of `input` in `effects`, `run` and `render` is read off the schema: a TypeBox type, a JSON Schema
+ * literal or a Standard Schema.
+ *
+ * @throws TypeError when the name is not one that every model provider accepts.
+ */
+export function defineTool<const S extends SchemaSource, Data extends Json>(
+  definition: ToolDefinition<S, Data>,
+): Tool<InputOf<S>, Data> {
+  if (!TOOL_NAME.test(definition.name)) {
+    throw new TypeError(
+      `tool name ${JSON.stringify(definition.name)}: expected a letter, then up to 63 letters, digits, "_" or "-"`,
+    );
+  }
+  return { ...definition, input: toSchema(definition.input) };
+}

@@ -1,0 +1,22 @@
+import type { ToolCall } from "../contract/call.ts";
+import type { ToolResult } from "../contract/result.ts";
+import { approve } from "./approve.ts";
+import { check } from "./check.ts";
+import { execute } from "./execute.ts";
+import { fit } from "./fit.ts";
+import type { Host } from "./host.ts";
+import { recordTo } from "./record.ts";
+import { toResult } from "./result.ts";
+
+/** One call, all the way. Every ending is a value: never rejects. */
+export async function callTool(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
+  const record = recordTo(host, request);
+  try {
+    const checked = await check(request, host.tools);
+    const approved = await approve(checked, host, record, signal);
+    const data = await execute(approved, host, record, signal, (nested) => callTool(nested, host, signal));
+    return record.finished({ status: "ok", ...(await fit(approved, data, host.outputs)) });
+  } catch (error) {
+    return record.finished(toResult(error, signal));
+  }
+}

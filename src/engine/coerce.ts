@@ -1,0 +1,103 @@
+import type { TLocalizedValidationError } from "typebox/error";
+
+/**
+ * The value with everything converted that was of the wrong JSON type and has one evident reading: "5" for a number, 5 for a
+ * string, "true" for a boolean, a JSON text for an array or object, one element for an array. A `null` where none is allowed is
+ * taken as left out (models write it for "not given"). Only the places named by the errors are touched; the original is not.
+ * `undefined` when there was nothing to convert.
+ */
+export function coerce(value: unknown, errors: readonly TLocalizedValidationError[]): { value: unknown } | undefined {
+  const copy = copyOf(value);
+  if (copy === undefined) return undefined;
+  const wanted = new Map<string, string[]>();
+  for (const error of errors) {
+    if (error.keyword !== "type") continue;
+    const types = wanted.get(error.instancePath) ?? [];
+    wanted.set(error.instancePath, types.concat(error.params.type));
+  }
+  const root = copy;
+  let changed = false;
+  for (const [pointer, types] of wanted) {
+    const place = locate(root, pointer);
+    if (place === undefined) continue;
+    const read = readAs(types, place.holder[place.key]);
+    if (read === undefined) continue;
+    if (read.value === undefined) delete place.holder[place.key];
+    else place.holder[place.key] = read.value;
+    changed = true;
+  }
+  return changed ? root : undefined;
+}
+
+// A program (not a model) may hand in values that cannot be copied, such as functions: those are left to validation.
+function copyOf(value: unknown): { value: unknown } | undefined {
+  try {
+    return { value: structuredClone(value) };
+  } catch {
+    return undefined;
+  }
+}
+
+type Holder = { [key: string]: unknown };
+
+function locate(root: { value: unknown }, pointer: string): { holder: Holder; key: string } | undefined {
+  let holder: Holder = root;
+  let key = "value";
+  for (const part of pointer.split("/").slice(1)) {
+    const next = holder[key];
+    if (typeof next !== "object" || next === null) return undefined;
+    holder = next as Holder;
+    key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (!Object.hasOwn(holder, key)) return undefined;
+  }
+  return { holder, key };
+}
+
+/** The first of the wanted types that the value has an evident reading as; `{value: undefined}` takes it away. */
+function readAs(types: readonly string[], value: unknown): { value: unknown } | undefined {
+  if (value === null) return { value: undefined };
+  for (const type of types) {
+    const read = READ[type]?.(value);
+    if (read !== undefined) return { value: read };
+  }
+  return undefined;
+}
+
+const READ: { readonly [type: string]: (value: unknown) => unknown } = {
+  number: readNumber,
+  integer: (value) => {
+    const read = readNumber(value);
+    return Number.isInteger(read) ? read : undefined;
+  },
+  boolean: (value) => {
+    if (value === 1 || (typeof value === "string" && /^\s*true\s*$/i.test(value))) return true;
+    if (value === 0 || (typeof value === "string" && /^\s*false\s*$/i.test(value))) return false;
+    return undefined;
+  },
+  string: (value) => (typeof value === "number" || typeof value === "boolean" ? String(value) : undefined),
+  array: (value) => {
+    const parsed = parsedText(value);
+    return Array.isArray(parsed) ? parsed : [parsed];
+  },
+  object: (value) => {
+    const parsed = parsedText(value);
+    return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : undefined;
+  },
+};
+
+function readNumber(value: unknown): number | undefined {
+  if (typeof value === "boolean") return Number(value);
+  if (typeof value !== "string" || !/^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value)) return undefined;
+  const read = Number(value);
+  return Number.isFinite(read) ? read : undefined;
+}
+
+/** A text that is JSON of an array or object, parsed; anything else as it is. */
+function parsedText(value: unknown): unknown {
+  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}

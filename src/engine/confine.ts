@@ -1,0 +1,103 @@
+import type { Backend, Command } from "../contract/backend.ts";
+import type { ApprovedCall } from "../contract/call.ts";
+import type { Effect } from "../contract/effect.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { Outputs } from "../contract/tool.ts";
+import { isInside } from "../util/paths.ts";
+import { quoteWords } from "../util/shell.ts";
+
+/** A backend and the saved outputs, for one call. */
+export interface Confined {
+  readonly backend: Backend;
+  readonly outputs: Outputs;
+  /** Adds an effect that was permitted while the call ran. */
+  allow(effect: Effect): void;
+  /** The call is over: from now on nothing can be touched through it. */
+  revoke(): void;
+}
+
+/**
+ * The backend as one call may use it: only what it declared and was approved for, or was permitted later. Paths are compared as
+ * real paths, those of the effects as they were judged, and handed on as real paths, so that a link changed in between leads
+ * nowhere. A process runs the approved script in the approved folder, and ends with the call.
+ */
+export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, signal: AbortSignal): Confined {
+  const allowed = [...call.effects];
+  let over = false;
+
+  const alive = () => {
+    if (over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can touch nothing more`);
+  };
+
+  const reach = async (path: string, ...kinds: readonly Effect["kind"][]): Promise<string> => {
+    alive();
+    const real = await inner.files.realPath(path);
+    alive();
+    if (allowed.some((effect) => covers(effect, real, kinds))) return real;
+    throw new ToolFailure(`tool "${call.tool.name}" tried to ${kinds[0]} ${path}, which this call did not declare`);
+  };
+
+  const runs = async (command: Command): Promise<Command> => {
+    alive();
+    const real = await inner.files.realPath(command.cwd ?? ".");
+    alive();
+    if (!allowed.some((effect) => isThisCommand(effect, command, real))) {
+      throw new ToolFailure(`tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`);
+    }
+    return { ...command, cwd: real, signal: command.signal === undefined ? signal : AbortSignal.any([signal, command.signal]) };
+  };
+
+  const backend: Backend = {
+    name: inner.name,
+    workDir: inner.workDir,
+    home: inner.home,
+    files: {
+      realPath: (path) => inner.files.realPath(path),
+      stat: async (path) => inner.files.stat(await reach(path, "read", "write")),
+      open: async (path) => inner.files.open(await reach(path, "read")),
+      list: async (path) => inner.files.list(await reach(path, "read")),
+      write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes),
+      remove: async (path) => inner.files.remove(await reach(path, "write")),
+    },
+    spawn: async (command) => inner.spawn(await runs(command)),
+    close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
+  };
+
+  return {
+    backend,
+    outputs: {
+      // Saving is no effect: it touches nothing that was there before, and only this toolkit can read it.
+      save: async (content) => {
+        alive();
+        return outputs.save(content);
+      },
+      open: async (id) => {
+        alive();
+        if (allowed.some((effect) => effect.kind === "output" && effect.id === id)) return outputs.open(id);
+        throw new ToolFailure(`tool "${call.tool.name}" tried to read output://${id}, which this call did not declare`);
+      },
+    },
+    allow: (effect) => void allowed.push(effect),
+    revoke: () => void (over = true),
+  };
+}
+
+function covers(effect: Effect, real: string, kinds: readonly Effect["kind"][]): boolean {
+  if (effect.kind !== "read" && effect.kind !== "write") return false;
+  return kinds.includes(effect.kind) && effect.real !== undefined && isInside(real, effect.real);
+}
+
+function isThisCommand(effect: Effect, command: Command, cwd: string): boolean {
+  if (effect.kind !== "exec" || effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
+  return Object.entries(command.env ?? {}).every(([name, value]) => effect.env?.[name] === value);
+}
+
+const SHELL = /(^|\/)(ba|da|z|k)?sh$/;
+
+/** The script that an argument vector runs: what stands behind a shell's `-c`, else the words themselves, quoted. */
+function scriptOf(argv: Command["argv"]): string {
+  const [program, ...args] = argv;
+  const [flag, script] = args.slice(-2);
+  if (SHELL.test(program) && script !== undefined && /^-l?c$/.test(flag ?? "")) return script;
+  return quoteWords(argv);
+}

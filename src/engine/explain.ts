@@ -1,0 +1,98 @@
+import { distance } from "fastest-levenshtein";
+import type { TLocalizedValidationError } from "typebox/error";
+import type { Issue } from "../contract/result.ts";
+import type { JsonSchema } from "../contract/schema.ts";
+import { clip } from "../util/text.ts";
+import { issuePath } from "./result.ts";
+
+/**
+ * Validation errors in words a model can act on: where, what was expected, what came. One issue a place: the branches of a
+ * union that all failed are told as one ("expected one of …"), and a wrong type hides what follows from it.
+ */
+export function explainErrors(schema: JsonSchema, value: unknown, errors: readonly TLocalizedValidationError[]): readonly Issue[] {
+  const places = new Map<string, TLocalizedValidationError[]>();
+  for (const error of errors) {
+    if (error.keyword === "boolean") continue; // "schema is false": additionalProperties says the same, with the name
+    places.set(error.instancePath, [...(places.get(error.instancePath) ?? []), error]);
+  }
+  return [...places].flatMap(([pointer, found]) => explainPlace(schema, value, pointer, found));
+}
+
+function explainPlace(
+  schema: JsonSchema,
+  root: unknown,
+  pointer: string,
+  errors: readonly TLocalizedValidationError[],
+): readonly Issue[] {
+  const path = issuePath(pointer);
+  const value = valueAt(root, pointer);
+  const at = path === "" ? "the arguments" : `parameter "${path}"`;
+  const issues: Issue[] = [];
+  const expected = new Set<string>();
+  for (const error of errors) {
+    switch (error.keyword) {
+      case "required":
+        for (const name of error.params.requiredProperties) {
+          const full = path === "" ? name : `${path}.${name}`;
+          issues.push({ path: full, message: `missing required parameter "${full}"` });
+        }
+        break;
+      case "additionalProperties":
+        for (const name of error.params.additionalProperties) {
+          const full = path === "" ? name : `${path}.${name}`;
+          issues.push({ path: full, message: `unknown parameter "${full}"${knownNames(schema, error.schemaPath, name)}` });
+        }
+        break;
+      case "type":
+        for (const type of [error.params.type].flat()) expected.add(type);
+        break;
+      case "const":
+        expected.add(JSON.stringify(error.params.allowedValue));
+        break;
+      case "enum":
+        for (const allowed of error.params.allowedValues) expected.add(JSON.stringify(allowed));
+        break;
+      case "anyOf":
+      case "oneOf":
+        break; // its branches have said what they expect
+      default:
+        issues.push({ path, message: `${at}: ${error.message}, got ${shown(value)}` });
+    }
+  }
+  if (expected.size > 0) {
+    const [first = "", ...more] = expected;
+    const wanted = more.length === 0 ? first : `one of ${[first, ...more].join(", ")}`;
+    issues.push({ path, message: `${at}: expected ${wanted}, got ${shown(value)}` });
+  }
+  if (issues.length === 0) issues.push({ path, message: `${at}: ${errors[0]?.message ?? "does not fit"}, got ${shown(value)}` });
+  return issues;
+}
+
+/** "; known: path, limit" and, where one is close, "; did you mean …?". */
+function knownNames(schema: JsonSchema, schemaPath: string, name: string): string {
+  const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
+  const properties = typeof owner === "object" && owner !== null && "properties" in owner ? owner.properties : undefined;
+  if (typeof properties !== "object" || properties === null) return "";
+  const names = Object.keys(properties);
+  const near = names.find((known) => distance(name.toLowerCase(), known.toLowerCase()) <= Math.max(1, known.length / 4));
+  if (near !== undefined) return `; did you mean "${near}"?`;
+  return names.length === 0 ? "; it takes none" : `; known: ${names.join(", ")}`;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object" && value !== null) return "an object";
+  const text = JSON.stringify(value) ?? typeof value;
+  return typeof value === "string" ? `string ${clip(text, 60)}` : value === null ? "null" : `${typeof value} ${clip(text, 60)}`;
+}
+
+function valueAt(root: unknown, pointer: string): unknown {
+  let value = root;
+  for (const part of pointer.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as { [name: string]: unknown })[key];
+  }
+  return value;
+}

@@ -1,0 +1,67 @@
+import type { ApprovedCall } from "../contract/call.ts";
+import { type Content, text } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { Json } from "../contract/schema.ts";
+import type { Limit, Outputs } from "../contract/tool.ts";
+import { formatSize } from "../output/size.ts";
+import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
+import { boundJson } from "./bound-json.ts";
+
+/** What a tool that cut its own output may add to it in notices. */
+const NOTICE_LINES = 10;
+const NOTICE_BYTES = 2_048;
+
+/** No model takes a larger image: 4.5 MB, and base64 makes 4 of 3. */
+const IMAGE_MAX_BASE64 = 6_291_456;
+
+/**
+ * Renders a tool's data and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
+ * saved as `output://ID`; long texts inside the data are cut too.
+ *
+ * @throws ToolFailure when the tool returned what is not JSON.
+ */
+export async function fit(call: ApprovedCall, returned: Json, outputs: Outputs): Promise<{ content: readonly Content[]; data: Json }> {
+  const { tool } = call;
+  const data = boundJson(returned, tool.keep ?? "head");
+  if (data === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
+  const rendered = tool.render === undefined ? plain(returned) : tool.render(returned, call.input);
+  const parts = typeof rendered === "string" ? [text(rendered)] : rendered.map(withoutHugeImage);
+  return { content: await fitted(parts, tool.limit ?? DEFAULT_LIMIT, tool.keep ?? "head", outputs), data };
+}
+
+function plain(data: Json): string {
+  return typeof data === "string" ? data : JSON.stringify(data);
+}
+
+async function fitted(
+  parts: readonly Content[],
+  limit: Limit,
+  keep: "head" | "tail",
+  outputs: Outputs,
+): Promise<readonly Content[]> {
+  const whole = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const roomy = {
+    ...(limit.lines !== undefined && { lines: limit.lines + NOTICE_LINES }),
+    ...(limit.bytes !== undefined && { bytes: limit.bytes + NOTICE_BYTES }),
+    ...(limit.characters !== undefined && { characters: limit.characters + NOTICE_BYTES }),
+  };
+  const truncate = keep === "head" ? truncateHead : truncateTail;
+  if (truncate(whole, roomy).truncated === false) return parts;
+  const cut = truncate(whole, limit);
+  const notice = savedNotice(cut, await saved(outputs, whole));
+  const images = parts.filter((part) => part.type === "image");
+  return [text(keep === "head" ? `${cut.text}\n${notice}` : `${notice}\n${cut.text}`), ...images];
+}
+
+async function saved(outputs: Outputs, whole: string): Promise<string | undefined> {
+  try {
+    return await outputs.save(whole);
+  } catch {
+    return undefined; // the notice then says that the rest is lost
+  }
+}
+
+function withoutHugeImage(part: Content): Content {
+  if (part.type !== "image" || part.data.length <= IMAGE_MAX_BASE64) return part;
+  return text(`[Image left out: ${part.mimeType}, ${formatSize(part.data.length)} in base64; a model takes up to ${formatSize(IMAGE_MAX_BASE64)}]`);
+}

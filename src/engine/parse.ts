@@ -1,0 +1,22 @@
+import { uuidv7 } from "uuidv7";
+import type { ToolCall } from "../contract/call.ts";
+import type { CallRequest } from "../contract/toolkit.ts";
+import { parseJson } from "../util/json.ts";
+
+/**
+ * A call as a model or a program wrote it, in the one form the engine works with. Providers hand over arguments as JSON text,
+ * some of them encoded twice, and as "" for none. Never throws: what is not JSON is told by `check`, which knows the tool.
+ */
+export function parse({ name, input, id = uuidv7(), thread = "main" }: CallRequest, parent?: string): ToolCall {
+  return { id, name, thread, ...(parent !== undefined && { parent }), ...parseInput(input) };
+}
+
+function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {
+  if (input === undefined || input === null || input === "") return { input: {} };
+  if (typeof input !== "string") return { input };
+  const once = parseJson(input);
+  if (!once.ok) return { input, notJson: once.message };
+  if (typeof once.value !== "string") return { input: once.value ?? {} };
+  const twice = parseJson(once.value);
+  return { input: twice.ok && typeof twice.value === "object" ? (twice.value ?? {}) : once.value };
+}

@@ -1,0 +1,97 @@
+import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
+import type { ApprovedCall, ToolCall } from "../contract/call.ts";
+import { text } from "../contract/content.ts";
+import { type Effect, isAct } from "../contract/effect.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { Approval, Decision } from "../contract/policy.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Json } from "../contract/schema.ts";
+import { messageOf } from "../util/errors.ts";
+import { clip } from "../util/text.ts";
+import type { Host } from "./host.ts";
+import { errorOf } from "./result.ts";
+
+/** Writes the events of one call. Only `approved` can reject, and only for an act that could not be recorded. */
+export interface Recorder {
+  asked(effects: readonly Effect[], decision: Decision): void;
+  answered(approval: Approval): void;
+  /** Resolves when the call may run: at once for one that only looks, when its row is durable for an act. */
+  approved(call: ApprovedCall): Promise<void>;
+  updated(update: CallUpdate): void;
+  /** Closes the activity and returns the result, with a notice where the store could not keep it. */
+  finished(result: ToolResult): ToolResult;
+}
+
+// A cell shows one line of what went wrong; the result has all of it (seed 002).
+const ERROR_IN_EVENT = 200;
+
+/** Begins the record of a call. Never throws: a store that cannot write refuses acts, still serves reads, and says so. */
+export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, request: ToolCall): Recorder {
+  let problem: string | undefined;
+
+  const stamp = (event: Happening): ActivityEvent => ({ call: request.id, thread: request.thread, at: Date.now(), ...event });
+
+  const tell = (event: ActivityEvent) => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // a listener's fault is not the call's
+    }
+  };
+
+  const append = (happening: Happening) => {
+    const event = stamp(happening);
+    try {
+      store.append(event);
+    } catch (error) {
+      problem = messageOf(error);
+    }
+    tell(event);
+  };
+
+  append({
+    type: "call.started",
+    name: request.name,
+    input: asJson(request.input),
+    ...(request.parent !== undefined && { parent: request.parent }),
+  });
+
+  return {
+    asked: (effects, decision) => append({ type: "approval.requested", effects, decision }),
+    answered: (approval) => append({ type: "approval.decided", approval }),
+    async approved({ effects, decision, tool }) {
+      const event = stamp({ type: "call.approved", effects, decision, userFacing: tool.userFacing ?? true });
+      if (!effects.some(isAct)) return append(event);
+      try {
+        if (problem !== undefined) throw new Error(problem);
+        await store.commit(event);
+      } catch (error) {
+        problem = messageOf(error);
+        throw new ToolFailure(`the call could not be recorded, so it was not run: ${problem}`, {
+          hint: "Calls that only look still work.",
+          cause: error,
+        });
+      }
+      tell(event);
+    },
+    updated: (update) => append({ type: "call.updated", update }),
+    finished(result) {
+      const error = errorOf(result);
+      append({
+        type: "call.finished",
+        status: result.status,
+        ...(error !== undefined && { error: clip(error, ERROR_IN_EVENT) }),
+        ...("data" in result && result.data !== undefined && { data: result.data }),
+      });
+      if (problem === undefined || result.status !== "ok") return result;
+      return { ...result, content: [...result.content, text(`[This call was not recorded: ${problem}]`)] };
+    },
+  };
+}
+
+type Happening = ActivityEvent extends infer Event ? (Event extends ActivityEvent ? Omit<Event, "call" | "thread" | "at"> : never) : never;
+
+/** Programs may hand in anything as input; an event carries JSON. */
+function asJson(input: unknown): Json {
+  return (input ?? null) as Json;
+}

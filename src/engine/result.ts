@@ -1,0 +1,99 @@
+import { type Content, text } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { ToolResult } from "../contract/result.ts";
+import { formatSize } from "../output/size.ts";
+import { messageOf } from "../util/errors.ts";
+
+/** A call that has ended before its tool returned, carrying how. The stages throw it; nothing outside the engine sees it. */
+export class CallEnded extends Error {
+  readonly result: Exclude<ToolResult, { status: "ok" }>;
+
+  constructor(result: Exclude<ToolResult, { status: "ok" }>) {
+    super(result.status);
+    this.result = result;
+  }
+}
+
+/** Turns whatever a stage threw into the result of the call. Never throws. */
+export function toResult(error: unknown, signal: AbortSignal): ToolResult {
+  if (error instanceof CallEnded) return error.result;
+  if (signal.aborted) return aborted(error);
+  if (!(error instanceof ToolFailure)) return { status: "failed", message: messageOf(error) };
+  return {
+    status: "failed",
+    message: error.message,
+    ...(error.hint !== undefined && { hint: error.hint }),
+    ...(error.content !== undefined && { content: error.content }),
+    ...(error.data !== undefined && { data: error.data }),
+  };
+}
+
+/** What a model reads of a result: text only (an image is named with its kind and size). */
+export function asText(result: ToolResult): string {
+  switch (result.status) {
+    case "ok":
+      return textOf(result.content);
+    case "unknown-tool":
+      return unknownTool(result.name, result.closest);
+    case "invalid-input":
+      return result.issues.map((issue) => `validation error: ${issue.message}`).join("\n");
+    case "denied":
+      return result.reason;
+    case "failed":
+      return lines(`Tool error: ${result.message}`, result.hint, textOf(result.content));
+    case "aborted":
+      return lines("The call was stopped before it finished.", textOf(result.content));
+  }
+}
+
+/** The result as MCP and most providers want it: content, and whether it is an error. Images stay images. */
+export function asContent(result: ToolResult): { content: readonly Content[]; isError: boolean } {
+  if (result.status === "ok") return { content: result.content, isError: false };
+  const images = ("content" in result ? (result.content ?? []) : []).filter((part) => part.type === "image");
+  return { content: [text(asText(result)), ...images], isError: true };
+}
+
+/** The result as `{success, output, error}`, for programs. */
+export function asOutcome(result: ToolResult): { success: boolean; output: string; error: string | null } {
+  if (result.status === "ok") return { success: true, output: textOf(result.content), error: null };
+  const output = "content" in result ? textOf(result.content) : "";
+  if (result.status === "failed") return { success: false, output, error: lines(result.message, result.hint) };
+  if (result.status === "aborted") return { success: false, output, error: asText({ status: "aborted" }) };
+  return { success: false, output, error: asText(result) };
+}
+
+/** The error of a result in one string, for people; `undefined` when there is none. */
+export function errorOf(result: ToolResult): string | undefined {
+  return asOutcome(result).error ?? undefined;
+}
+
+/** "edits[0].old_text" from a JSON pointer; "" for the whole. */
+export function issuePath(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`), "");
+}
+
+function aborted(error: unknown): ToolResult {
+  const content = error instanceof ToolFailure ? error.content : undefined;
+  return { status: "aborted", ...(content !== undefined && { content }) };
+}
+
+function unknownTool(name: string, closest: readonly string[]): string {
+  const names = closest.map((near) => JSON.stringify(near)).join(", ");
+  return `unknown tool ${JSON.stringify(name)}.${names === "" ? " There are no tools." : ` Closest: ${names}`}`;
+}
+
+function textOf(content: readonly Content[] = []): string {
+  return content.map((part) => (part.type === "text" ? part.text : imageText(part))).join("\n");
+}
+
+function imageText(image: Extract<Content, { type: "image" }>): string {
+  return `[Image: ${image.mimeType}, ${formatSize(Buffer.byteLength(image.data, "base64"))}]`;
+}
+
+function lines(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== "").join("\n");
+}

@@ -1,0 +1,94 @@
+import { distance } from "fastest-levenshtein";
+import type { EffectKind } from "../contract/effect.ts";
+import type { JsonSchema } from "../contract/schema.ts";
+import type { Tool } from "../contract/tool.ts";
+import type { DefinitionFormat, DefinitionOf, Toolset } from "../contract/toolkit.ts";
+
+/**
+ * Tools by name, in the order given.
+ *
+ * @throws TypeError when two tools have the same name.
+ */
+export function toolset(tools: Iterable<Tool>): Toolset {
+  const named = new Map<string, Tool>();
+  for (const tool of tools) {
+    if (named.has(tool.name)) throw new TypeError(`two tools are named "${tool.name}"; give one another name`);
+    named.set(tool.name, tool);
+  }
+  return named;
+}
+
+/** The tool a model means: by name, else by alias, else by name in other capitals. */
+export function findTool(tools: Toolset, name: string): Tool | undefined {
+  return tools.get(name) ?? otherNames(tools).get(name.toLowerCase());
+}
+
+/** Up to three names close to the one that was asked for, the closest first; never none while there are tools. */
+export function closestTools(tools: Toolset, name: string): readonly string[] {
+  const asked = name.slice(0, 64).toLowerCase();
+  const ranked = [...tools.keys()]
+    .map((known) => ({ known, away: distance(asked, known.toLowerCase()) }))
+    .sort((a, b) => a.away - b.away);
+  const near = ranked.filter(({ known, away }) => away <= Math.max(2, known.length / 3)).slice(0, 3);
+  return (near.length > 0 ? near : ranked.slice(0, 3)).map(({ known }) => known);
+}
+
+/** The tools as `format` wants them; `undefined` when there are none, since providers reject an empty array. */
+export function definitions<F extends DefinitionFormat>(tools: Toolset, format: F): readonly DefinitionOf[F][] | undefined {
+  if (tools.size === 0) return undefined;
+  return [...tools.values()].map((tool) => DEFINE[format](tool));
+}
+
+const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F] } = {
+  json: (tool) => ({
+    name: tool.name,
+    ...(tool.title !== undefined && { title: tool.title }),
+    description: tool.description,
+    ...(tool.paramsHint !== undefined && { params_hint: tool.paramsHint }),
+    parameters: objectSchema(tool),
+  }),
+  openai: (tool) => ({
+    type: "function",
+    function: { name: tool.name, description: tool.description, parameters: objectSchema(tool) },
+  }),
+  anthropic: (tool) => ({ name: tool.name, description: tool.description, input_schema: objectSchema(tool) }),
+  mcp: (tool) => ({
+    name: tool.name,
+    ...(tool.title !== undefined && { title: tool.title }),
+    description: tool.description,
+    inputSchema: objectSchema(tool),
+    annotations: annotations(tool.touches),
+  }),
+};
+
+/** Providers want `type: "object"` on the outside; a schema may leave it unsaid. */
+function objectSchema(tool: Tool): JsonSchema & { readonly type: "object" } {
+  return { ...tool.input.json, type: "object" };
+}
+
+// What MCP clients are told of a tool, from what it touches: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+function annotations(touches: readonly EffectKind[]): DefinitionOf["mcp"]["annotations"] {
+  const acts = touches.some((kind) => ACTS.has(kind));
+  return {
+    readOnlyHint: !acts,
+    ...(acts && { destructiveHint: true }),
+    openWorldHint: touches.some((kind) => OPEN_WORLD.has(kind)),
+  };
+}
+
+const ACTS: ReadonlySet<EffectKind> = new Set(["write", "exec", "terminal", "state", "delegate", "foreign"]);
+const OPEN_WORLD: ReadonlySet<EffectKind> = new Set(["exec", "terminal", "fetch", "delegate", "foreign"]);
+
+const otherNamesOf = new WeakMap<Toolset, ReadonlyMap<string, Tool>>();
+
+function otherNames(tools: Toolset): ReadonlyMap<string, Tool> {
+  const known = otherNamesOf.get(tools);
+  if (known) return known;
+  const names = new Map<string, Tool>();
+  for (const tool of tools.values()) names.set(tool.name.toLowerCase(), tool);
+  for (const tool of tools.values()) {
+    for (const alias of tool.aliases ?? []) if (!names.has(alias.toLowerCase())) names.set(alias.toLowerCase(), tool);
+  }
+  otherNamesOf.set(tools, names);
+  return names;
+}

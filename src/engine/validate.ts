@@ -1,0 +1,63 @@
+import type { TLocalizedValidationError } from "typebox/error";
+import type { Issue } from "../contract/result.ts";
+import type { JsonSchema } from "../contract/schema.ts";
+import type { Tool } from "../contract/tool.ts";
+import { messageOf } from "../util/errors.ts";
+import { coerce } from "./coerce.ts";
+import { explainErrors } from "./explain.ts";
+
+/** What validation says of a value. */
+export type Validated = { readonly ok: true; readonly input: unknown } | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/** A compiled schema. */
+interface Compiled {
+  Check(value: unknown): boolean;
+  Errors(value: unknown): [boolean, TLocalizedValidationError[]];
+}
+
+/**
+ * Checks a tool's raw input: as it came first; where that does not fit, with the values that do not fit coerced. The schema is
+ * compiled once a tool. A Standard Schema runs after its JSON Schema, and what it returns is the input.
+ *
+ * @throws Error when the schema itself cannot be compiled, or a Standard Schema's validator throws: the tool's fault.
+ */
+export async function validate(tool: Tool, raw: unknown): Promise<Validated> {
+  const schema = compiled.get(tool.input.json) ?? (await compile(tool));
+  let value = raw;
+  if (!schema.Check(value)) {
+    const repaired = coerce(value, schema.Errors(value)[1]);
+    if (repaired === undefined || !schema.Check(repaired.value)) {
+      return { ok: false, issues: explainErrors(tool.input.json, value, schema.Errors(value)[1]) };
+    }
+    value = repaired.value;
+  }
+  return tool.input.standard === undefined ? { ok: true, input: value } : validateFurther(tool.input.standard, value);
+}
+
+// TypeBox stops at 8 by default; a model should learn of everything that is wrong at once.
+const MAX_ERRORS = 64;
+
+const compiled = new WeakMap<JsonSchema, Compiled>();
+
+async function compile(tool: Tool): Promise<Compiled> {
+  const [{ Compile }, { Settings }] = await Promise.all([import("typebox/schema"), import("typebox/system")]);
+  Settings.Set({ maxErrors: MAX_ERRORS });
+  try {
+    const schema = Compile(tool.input.json) as Compiled;
+    compiled.set(tool.input.json, schema);
+    return schema;
+  } catch (error) {
+    throw new Error(`the input schema of tool "${tool.name}" is not a valid JSON Schema: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function validateFurther(standard: NonNullable<Tool["input"]["standard"]>, value: unknown): Promise<Validated> {
+  const result = await standard["~standard"].validate(value);
+  if (result.issues === undefined) return { ok: true, input: result.value };
+  const issues = result.issues.map(({ path = [], message }) => {
+    const keys = path.map((part) => (typeof part === "object" ? part.key : part));
+    const at = keys.reduce<string>((text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? String(key) : `${text}.${String(key)}`), "");
+    return { path: at, message: at === "" ? message : `parameter "${at}": ${message}` };
+  });
+  return { ok: false, issues };
+}

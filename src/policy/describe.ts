@@ -1,0 +1,51 @@
+import type { CheckedCall } from "../contract/call.ts";
+import type { Effect } from "../contract/effect.ts";
+
+/**
+ * What a call would do, in words for the person who is asked: a line an effect, "Run: npm test". The text is raw: whoever shows
+ * it escapes it for where it is shown.
+ */
+export function describeCall({ tool, effects }: CheckedCall): string {
+  if (effects.length === 0) return `Call: ${tool.name}`;
+  return effects
+    .filter((effect) => !isImplied(effect, effects))
+    .map(describeEffect)
+    .join("\n");
+}
+
+/** A file that is read in order to be written is one thing to people. */
+function isImplied(effect: Effect, effects: readonly Effect[]): boolean {
+  return effect.kind === "read" && effects.some((other) => other.kind === "write" && other.path === effect.path);
+}
+
+function describeEffect(effect: Effect): string {
+  switch (effect.kind) {
+    case "read":
+      return `Read: ${pathOf(effect)}`;
+    case "write":
+      return `Write: ${pathOf(effect)}`;
+    case "exec":
+      return `Run: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}`;
+    case "terminal":
+      return `Type: ${[effect.types, ...(effect.keys ?? [])].filter((part) => part !== undefined).join(" ")}`;
+    case "fetch":
+      return `${effect.method}: ${effect.url}`;
+    case "output":
+      return `Read: output://${effect.id}`;
+    case "state":
+      return `${effect.change ? "Change" : "Read"}: ${effect.store}`;
+    case "delegate":
+      return `Delegate to: ${effect.agent}`;
+    case "foreign":
+      return `Call a tool of: ${effect.from}`;
+  }
+}
+
+function pathOf({ path, real }: { readonly path: string; readonly real?: string }): string {
+  return real === undefined || real === path || real.endsWith(`/${path}`) ? path : `${path} (${real})`;
+}
+
+function environmentOf({ env }: Extract<Effect, { kind: "exec" }>): string {
+  const names = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);
+  return names.length === 0 ? "" : ` (with ${names.join(" ")})`;
+}

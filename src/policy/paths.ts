@@ -1,0 +1,130 @@
+import type { Backend } from "../contract/backend.ts";
+import type { Decision } from "../contract/policy.ts";
+import { absolutePath, isInside } from "../util/paths.ts";
+import { protectedFile, sensitive } from "./sensitive.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
+
+/** What is done with a path. "cwd": a command runs there. */
+export type PathOperation = "read" | "write" | "cwd";
+
+/** Judges one path: as it was written, and where it really leads (every link followed). */
+export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
+
+interface Root {
+  readonly path: string;
+  readonly allows: boolean;
+  readonly rule: "workspace" | "allowed_roots" | "forbidden_paths" | "state";
+}
+
+/** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
+const MAX_PATH_BYTES = 4_096;
+
+/**
+ * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a
+ * tie forbids; elsewhere `workspaceOnly` denies, else a person is asked. A path that is forbidden as it is written stays so
+ * wherever a link may lead it. `own` are Handrail's own folders (state, configuration): never reachable.
+ */
+export function pathJudge(
+  { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
+  backend: Backend,
+  own: readonly string[] = [],
+): PathJudge {
+  let found: Promise<readonly Root[]> | undefined;
+  const roots = () => (found ??= findRoots(backend, allowedRoots, forbiddenPaths, own));
+
+  return async (operation, written, real) => {
+    const refused = judgeText(written);
+    if (refused) return refused;
+    const path = absolutePath(written, backend);
+    const target = real ?? (await backend.files.realPath(path));
+    const at = longest(await roots(), target);
+    const asWritten = longest(await roots(), path);
+    if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten);
+    if (at !== undefined && !at.allows) return forbidden(written, at);
+    if (at === undefined) return outside(written, target, workspaceOnly, backend.workDir);
+    return within(operation, written, target, at);
+  };
+}
+
+/** What can be said from the text alone, before anything is looked up. */
+function judgeText(written: string): Decision | undefined {
+  if (written.includes("\0")) return deny("path_text", `Path not allowed by security policy: ${JSON.stringify(written)} has a NUL byte in it`);
+  if (Buffer.byteLength(written) > MAX_PATH_BYTES) return deny("path_text", `Path not allowed by security policy: longer than ${MAX_PATH_BYTES} bytes`);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
+    return deny("path_text", `Path not allowed by security policy: ${written} is a URL; give a path`);
+  }
+  return undefined;
+}
+
+function within(operation: PathOperation, written: string, real: string, root: Root): Decision {
+  // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
+  if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
+    return ask("path_text", `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`, "medium");
+  }
+  if (operation === "write") {
+    const what = protectedFile(real);
+    if (what !== undefined) return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
+  }
+  const secret = operation === "cwd" ? undefined : sensitive(real);
+  if (secret !== undefined) return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
+  return { verdict: "allow", risk: "low", rule: root.rule };
+}
+
+function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {
+  const where = real === written ? "" : ` (it leads to ${real})`;
+  if (!workspaceOnly) return ask("outside", `Access to ${written}${where} requires approval: it is outside the workspace ${workDir}`, "medium");
+  return deny(
+    "workspace_only",
+    `Path not allowed by security policy: ${written}${where} is outside the workspace ${workDir}. ` +
+      `Use a path inside it, or have its folder added to allowed_roots.`,
+  );
+}
+
+function forbidden(written: string, { path, rule }: Root): Decision {
+  if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
+  return deny(rule, `Path blocked by security policy: ${written} (forbidden_paths has ${path})`);
+}
+
+function deny(rule: string, reason: string): Decision {
+  return { verdict: "deny", risk: "high", rule, reason };
+}
+
+function ask(rule: string, reason: string, risk: "medium" | "high"): Decision {
+  return { verdict: "ask", risk, rule, reason };
+}
+
+function longest(roots: readonly Root[], path: string): Root | undefined {
+  let best: Root | undefined;
+  for (const root of roots) {
+    if (!isInside(path, root.path)) continue;
+    if (best === undefined || root.path.length > best.path.length) best = root;
+    else if (root.path.length === best.path.length && !root.allows) best = root;
+  }
+  return best;
+}
+
+/** Every root as it is written and as it really is: `/tmp` may be a link to `/private/tmp`, a home to another disk. */
+async function findRoots(
+  backend: Backend,
+  allowedRoots: readonly string[],
+  forbiddenPaths: readonly string[],
+  own: readonly string[],
+): Promise<readonly Root[]> {
+  const written: readonly Root[] = [
+    { path: backend.workDir, allows: true, rule: "workspace" },
+    ...allowedRoots.map((path): Root => ({ path, allows: true, rule: "allowed_roots" })),
+    ...forbiddenPaths.map((path): Root => ({ path, allows: false, rule: "forbidden_paths" })),
+    ...own.map((path): Root => ({ path, allows: false, rule: "state" })),
+  ];
+  const both = await Promise.all(
+    written.map(async (root) => {
+      const path = absolutePath(root.path, backend);
+      // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to.
+      return [
+        { ...root, path },
+        { ...root, path: await backend.files.realPath(path) },
+      ];
+    }),
+  );
+  return both.flat();
+}

@@ -1,0 +1,116 @@
+import { memoryStore } from "./activity/memory-store.ts";
+import { local } from "./backends/local/backend.ts";
+import { configFolder, stateFolder } from "./config/state.ts";
+import type { Store } from "./contract/activity.ts";
+import type { Backend } from "./contract/backend.ts";
+import type { Approver, Policy } from "./contract/policy.ts";
+import type { Tool } from "./contract/tool.ts";
+import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
+import { callTool } from "./engine/call.ts";
+import { parse } from "./engine/parse.ts";
+import { definitions, toolset } from "./engine/toolset.ts";
+import { createOutputs } from "./output/outputs.ts";
+import { createGrants } from "./policy/grants.ts";
+import { createPolicy } from "./policy/policy.ts";
+import type { PolicySettings } from "./policy/settings.ts";
+import { PRESETS, type PresetName } from "./tools/presets/presets.ts";
+import { randomName } from "./util/identifier.ts";
+
+export interface ToolkitOptions {
+  /** A named toolset. Default: "coding", or "none" when `tools` are given. */
+  readonly preset?: PresetName;
+  /** Tools of yours, beside those of the preset. */
+  readonly tools?: readonly Tool[];
+  /** Default: the current folder. Not together with `backend`, which has its own. */
+  readonly workDir?: string;
+  /** What the standard policy is told. */
+  readonly policy?: PolicySettings;
+  /** Policies of yours, asked beside the standard one; the strictest decision counts. */
+  readonly policies?: readonly Policy[];
+  /** Asks a person. Without one, what would be asked is denied. */
+  readonly approver?: Approver;
+  /** Where work happens. Default: this machine. It is closed with the toolkit. */
+  readonly backend?: Backend;
+  /** Default: in memory, as long as the toolkit. It is closed with the toolkit. */
+  readonly store?: Store;
+  /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
+  readonly stateDir?: string;
+  /** Toolkits with the same name read each other's saved outputs. Default: a name of its own. */
+  readonly outputOwner?: string;
+}
+
+/**
+ * Puts tools, policy, backend, store and outputs together.
+ *
+ * @throws ToolFailure when the working directory is not there; TypeError when two tools have one name.
+ */
+export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
+  const { stateDir = stateFolder(), outputOwner = randomName(16), store = memoryStore() } = options;
+  const tools = toolset([...presetTools(options), ...(options.tools ?? [])]);
+  const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
+  const backend = options.backend ?? (await local({ ...workDirOf(options), outputFolder: outputs.folder }));
+  const policies = [createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()]), ...(options.policies ?? [])];
+  const grants = createGrants();
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
+    const host = { tools, policies, approver, grants, backend, outputs, store, onEvent };
+    if (signal === undefined) return callTool(parse(request), host, closing.signal);
+    const linked = linkedTo(signal, closing.signal);
+    try {
+      return await callTool(parse(request), host, linked.signal);
+    } finally {
+      linked.unlink();
+    }
+  };
+
+  return {
+    tools,
+    backend,
+    store,
+    definitions: (format) => definitions(tools, format),
+    async call(request, callOptions = {}) {
+      if (closing.signal.aborted) return { status: "failed", message: "the toolkit is closed" };
+      const call = run(request, callOptions);
+      running.add(call);
+      try {
+        return await call;
+      } finally {
+        running.delete(call);
+      }
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      closing.abort(new Error("the toolkit was closed"));
+      await Promise.all(running);
+      await backend.close();
+      await outputs.close();
+      await store.close();
+    },
+  };
+}
+
+function presetTools({ preset, tools }: ToolkitOptions): readonly Tool[] {
+  return PRESETS[preset ?? (tools === undefined ? "coding" : "none")]();
+}
+
+function workDirOf({ workDir }: ToolkitOptions): { workDir?: string } {
+  return workDir === undefined ? {} : { workDir };
+}
+
+/** A signal that fires with either; `unlink` lets go of both. (`AbortSignal.any` would be held by the long-lived one.) */
+function linkedTo(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; unlink(): void } {
+  const controller = new AbortController();
+  const stop = () => controller.abort((one.aborted ? one : other).reason);
+  if (one.aborted || other.aborted) stop();
+  one.addEventListener("abort", stop, { once: true });
+  other.addEventListener("abort", stop, { once: true });
+  return {
+    signal: controller.signal,
+    unlink() {
+      one.removeEventListener("abort", stop);
+      other.removeEventListener("abort", stop);
+    },
+  };
+}

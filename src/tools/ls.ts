@@ -1,0 +1,42 @@
+import { Type } from "typebox";
+import type { FileEntry } from "../contract/backend.ts";
+import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { formatSize } from "../output/size.ts";
+import { renameKeys } from "../util/rename-keys.ts";
+import { FILE_SPELLINGS } from "./file-arguments.ts";
+
+/** Lists a folder. */
+export const ls = (options: ToolOptions = {}) =>
+  defineTool({
+    name: "ls",
+    title: "List folder",
+    description: "List a directory with sizes and modification times. Folders end with /, links show where they lead.",
+    aliases: ["list_directory", "list_dir"],
+    ...options,
+    paramsHint: "path, show_hidden",
+    touches: ["read"],
+    input: Type.Object(
+      {
+        path: Type.Optional(Type.String({ minLength: 1, description: "Directory to list (default: the working directory)" })),
+        show_hidden: Type.Optional(Type.Boolean({ description: "Include names that begin with a dot (default: false)" })),
+      },
+      { additionalProperties: false },
+    ),
+    mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
+    effects: ({ path = "." }) => [{ kind: "read", path }],
+    async run({ path = ".", show_hidden = false }, { backend }) {
+      const entries = await backend.files.list(path);
+      return entries.filter(({ name }) => show_hidden || !name.startsWith(".")).map(asData);
+    },
+    render: (entries) => entries.map(line).join("\n") || "(empty directory)",
+  });
+
+function asData({ name, kind, size, modifiedMs, target }: FileEntry) {
+  return { name, kind, size, modified: new Date(modifiedMs).toISOString(), ...(target !== undefined && { target }) };
+}
+
+function line({ name, kind, size, modified, target }: ReturnType<typeof asData>): string {
+  const when = modified.slice(0, 16).replace("T", " ");
+  const much = kind === "file" ? formatSize(size) : kind === "folder" ? "-" : kind;
+  return `${when}  ${much.padStart(8)}  ${name}${kind === "folder" ? "/" : ""}${target === undefined ? "" : ` -> ${target}`}`;
+}

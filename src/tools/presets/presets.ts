@@ -1,0 +1,12 @@
+import type { Tool } from "../../contract/tool.ts";
+import { all } from "./all.ts";
+import { coding } from "./coding.ts";
+
+/** The toolsets that have a name, each made fresh: `PRESETS.coding()`. */
+export const PRESETS = {
+  coding,
+  all,
+  none: (): readonly Tool[] => [],
+} satisfies { readonly [name: string]: () => readonly Tool[] };
+
+export type PresetName = keyof typeof PRESETS;

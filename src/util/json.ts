@@ -1,0 +1,48 @@
+import { messageOf } from "./errors.ts";
+
+export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
+
+/** Parses JSON; a failure says what is wrong, at which line and column, and what stands there. Never throws. */
+export function parseJson(text: string): Parsed {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    return { ok: false, message: explain(messageOf(error), text) };
+  }
+}
+
+// Engines word the place differently or leave it out ("Unexpected token 'h', "hello" is not valid JSON"), so only the first
+// clause of their message is used and the place is found here.
+function explain(message: string, text: string): string {
+  const what = message.replace(/,? (?:\.{3})?"[\s\S]*is not valid JSON$|(?: in JSON)? at position \d+[\s\S]*$| of JSON input$/, "");
+  const offset = brokenAt(text);
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  const column = offset - before.lastIndexOf("\n");
+  if (offset >= text.length) return `${what} at line ${line} column ${column}: the text ends there`;
+  return `${what} at line ${line} column ${column}, at ${JSON.stringify(text.slice(offset, offset + 24))}`;
+}
+
+/** The offset of the first character after which no text could make it JSON: bisection over the beginnings of the text. */
+function brokenAt(text: string): number {
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (couldGoOn(text.slice(0, middle + 1))) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function couldGoOn(beginning: string): boolean {
+  try {
+    JSON.parse(beginning);
+    return true;
+  } catch (error) {
+    const message = messageOf(error);
+    if (/^(Unexpected end|Unterminated)/.test(message)) return true;
+    const position = /at position (\d+)/.exec(message)?.[1];
+    return position !== undefined && Number(position) >= beginning.length;
+  }
+}
