@@ -3,10 +3,12 @@ import { local } from "./backends/local/backend.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { Backend } from "./contract/backend.ts";
+import type { CheckedCall } from "./contract/call.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
-import type { Tool } from "./contract/tool.ts";
+import { type Tool, defineTool } from "./contract/tool.ts";
 import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
 import { callTool } from "./engine/call.ts";
+import { decide } from "./engine/decide.ts";
 import { parse } from "./engine/parse.ts";
 import { definitions, toolset } from "./engine/toolset.ts";
 import { createOutputs } from "./output/outputs.ts";
@@ -70,6 +72,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     backend,
     store,
     definitions: (format) => definitions(tools, format),
+    judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(request, callOptions = {}) {
       if (closing.signal.aborted) return { status: "failed", message: "the toolkit is closed" };
       const call = run(request, callOptions);
@@ -90,6 +93,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     },
   };
 }
+
+/** For judging effects that no call has: policies are told a call that is nobody's. */
+const NO_CALL: Omit<CheckedCall, "effects"> = {
+  request: { id: "", name: "", input: {}, thread: "main" },
+  tool: defineTool({ name: "none", description: "", input: {}, touches: [], effects: () => [], run: async () => null }),
+  input: {},
+};
 
 function presetTools({ preset, tools }: ToolkitOptions): readonly Tool[] {
   return PRESETS[preset ?? (tools === undefined ? "coding" : "none")]();

@@ -126,4 +126,6 @@ export interface OutputLog {
   read(start: number, end: number): Promise<Uint8Array>;
   /** Chunks from the beginning, then as they come, until the process has ended or the signal fires. */
   follow(signal?: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Lets go of what is kept (a saved output made of it stays). Reading fails from now on. Never rejects. */
+  dispose(): Promise<void>;
 }

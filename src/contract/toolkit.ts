@@ -1,7 +1,8 @@
 import type { ActivityEvent, Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
 import type { CallId, ThreadId } from "./call.ts";
-import type { Approver } from "./policy.ts";
+import type { Effect } from "./effect.ts";
+import type { Approver, Decision } from "./policy.ts";
 import type { ToolResult } from "./result.ts";
 import type { Json, JsonSchema } from "./schema.ts";
 import type { Tool } from "./tool.ts";
@@ -38,6 +39,8 @@ export interface Toolkit {
   definitions<F extends DefinitionFormat>(format: F): readonly DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
+  /** What the policy would say of these effects. Nobody is asked and nothing is recorded. */
+  judge(effects: readonly Effect[]): Promise<Decision>;
   /** Stops running calls, then the backend, the outputs and the store. Calls made later end as "failed". */
   close(): Promise<void>;
 }

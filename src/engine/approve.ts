@@ -1,5 +1,4 @@
 import type { ApprovedCall, CheckedCall } from "../contract/call.ts";
-import type { Effect } from "../contract/effect.ts";
 import type { Approval, Approver, Decision } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import { untilAborted } from "../util/abort.ts";
@@ -11,14 +10,10 @@ import { CallEnded } from "./result.ts";
 /**
  * Asks the policy about a checked call and, if the policy says so, a person. The only maker of an `ApprovedCall`.
  *
- * The real path of everything the call names is looked up here, once: the policy judges it, and `confine` holds the tool to it,
- * so a link that changes in between leads nowhere.
- *
  * @throws CallEnded "denied"; the signal's reason when the call is stopped while a person is asked.
  */
 export async function approve(checked: CheckedCall, host: Host, record: Recorder, signal: AbortSignal): Promise<ApprovedCall> {
-  const call = await withRealPaths(checked, host);
-  const decision = await decide(call, host.policies);
+  const { call, decision } = await decide(checked, host);
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
@@ -67,24 +62,6 @@ function nobodyToAsk({ reason = "This call requires approval" }: Decision): stri
     `${reason}, and there is nobody to ask. To allow it: run where a person can answer (a terminal, or an MCP client with ` +
     `elicitation), pass an approver, approve in advance with --yes, or set the autonomy to full.`
   );
-}
-
-async function withRealPaths(call: CheckedCall, { backend }: Host): Promise<CheckedCall> {
-  if (!call.effects.some(hasPath)) return call;
-  const effects = await Promise.all(
-    call.effects.map(async (effect): Promise<Effect> => {
-      if (effect.kind === "exec") return { ...effect, real: await backend.files.realPath(effect.cwd ?? ".") };
-      if (effect.kind !== "read" && effect.kind !== "write") return effect;
-      // A path with a NUL byte leads nowhere; the policy refuses it by its text.
-      if (effect.path.includes("\0")) return effect;
-      return { ...effect, real: await backend.files.realPath(effect.path) };
-    }),
-  );
-  return { ...call, effects };
-}
-
-function hasPath(effect: Effect): boolean {
-  return effect.kind === "read" || effect.kind === "write" || effect.kind === "exec";
 }
 
 function brand(call: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {

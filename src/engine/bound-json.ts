@@ -5,24 +5,35 @@ import { DEFAULT_MAX_BYTES, truncateHead, truncateTail } from "../output/truncat
 const MAX_DEPTH = 64;
 
 /**
- * The data with at most 51,200 bytes of text in it (keys included): what is over is cut, texts at the end that is not kept, long lists and
- * objects after as many entries as fit, each with a mark that says so. The same value comes back when all of it fits;
- * `undefined` when it is not JSON.
+ * What was returned, as JSON: the same value when it is plain JSON, what `JSON.stringify` makes of it (dates as text, undefined
+ * left out) when it is not, null for undefined. `undefined` where JSON can make nothing of it.
  */
-export function boundJson(data: unknown, keep: "head" | "tail"): Json | undefined {
-  const measured = measure(data, 0);
-  if (measured === undefined) return normalized(data, keep);
-  if (measured <= DEFAULT_MAX_BYTES) return data as Json;
-  return cut(data as Json, { left: DEFAULT_MAX_BYTES }, keep, 0);
+export function asJson(returned: unknown): Json | undefined {
+  if (returned === undefined) return null;
+  if (measure(returned, 0) !== undefined) return returned as Json;
+  try {
+    return JSON.parse(JSON.stringify(returned)) as Json;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Bytes of text, roughly: every value counts for at least one. `undefined` for what is not plain JSON. */
+/**
+ * The data with at most 51,200 bytes of text in it (keys included): what is over is cut, texts at the end that is not kept, long
+ * lists and objects after as many entries as fit, each with a mark that says so. The same value comes back when all of it fits.
+ */
+export function boundJson(data: Json, keep: "head" | "tail"): Json {
+  if ((measure(data, 0) ?? Infinity) <= DEFAULT_MAX_BYTES) return data;
+  return cut(data, { left: DEFAULT_MAX_BYTES }, keep, 0);
+}
+
+/** Bytes of text, roughly: every value counts for at least one; stops counting over the limit. `undefined` for what is not plain JSON, or too deep. */
 function measure(value: unknown, depth: number): number | undefined {
   if (value === null || typeof value === "boolean") return 1;
   if (typeof value === "number") return Number.isFinite(value) ? 1 : undefined;
   if (typeof value === "string") return Buffer.byteLength(value) + 1;
   if (typeof value !== "object") return undefined;
-  if (depth > MAX_DEPTH) return DEFAULT_MAX_BYTES + 1;
+  if (depth > MAX_DEPTH) return undefined;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return undefined;
   let total = 1;
@@ -68,14 +79,4 @@ function cutText(value: string, budget: { left: number }, keep: "head" | "tail")
   budget.left -= Buffer.byteLength(text);
   if (truncated === false) return text;
   return keep === "head" ? `${text}\n[truncated]` : `[truncated]\n${text}`;
-}
-
-/** What JSON makes of it (dates as text, undefined left out), bounded; `undefined` where JSON can make nothing of it. */
-function normalized(data: unknown, keep: "head" | "tail"): Json | undefined {
-  if (data === undefined) return null;
-  try {
-    return boundJson(JSON.parse(JSON.stringify(data)), keep);
-  } catch {
-    return undefined;
-  }
 }

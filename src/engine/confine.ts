@@ -1,4 +1,4 @@
-import type { Backend, Command } from "../contract/backend.ts";
+import type { Backend, Command, Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
@@ -12,8 +12,8 @@ export interface Confined {
   readonly outputs: Outputs;
   /** Adds an effect that was permitted while the call ran. */
   allow(effect: Effect): void;
-  /** The call is over: from now on nothing can be touched through it. */
-  revoke(): void;
+  /** The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. */
+  end(): Promise<void>;
 }
 
 /**
@@ -23,6 +23,7 @@ export interface Confined {
  */
 export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, signal: AbortSignal): Confined {
   const allowed = [...call.effects];
+  const started: Process[] = [];
   let over = false;
 
   const alive = () => {
@@ -59,7 +60,11 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
       write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes),
       remove: async (path) => inner.files.remove(await reach(path, "write")),
     },
-    spawn: async (command) => inner.spawn(await runs(command)),
+    async spawn(command) {
+      const process = await inner.spawn(await runs(command));
+      started.push(process);
+      return process;
+    },
     close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
 
@@ -78,8 +83,16 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
       },
     },
     allow: (effect) => void allowed.push(effect),
-    revoke: () => void (over = true),
+    async end() {
+      over = true;
+      await Promise.all(started.map(letGo));
+    },
   };
+}
+
+async function letGo(process: Process): Promise<void> {
+  await process.kill();
+  await Promise.all([process.output.dispose(), process.errors?.dispose()]);
 }
 
 function covers(effect: Effect, real: string, kinds: readonly Effect["kind"][]): boolean {

@@ -1,20 +1,29 @@
+import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
+import type { Effect } from "../contract/effect.ts";
 import { type Decision, type Policy, stricter } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
+import type { Host } from "./host.ts";
 
 /**
- * The strictest of what the policies say. A call that touches nothing needs no word; any other that nobody judges is asked
- * about. A policy that throws counts as a denial: what cannot be judged does not run.
+ * What the policies say of a call, the strictest first. A call that touches nothing needs no word; any other that nobody judges is
+ * asked about. A policy that throws counts as a denial: what cannot be judged does not run.
+ *
+ * The real path of everything the call names is looked up here, once, and comes back in its effects: the policies judge it and
+ * `confine` holds the tool to it, so a link that changes in between leads nowhere.
  */
-export async function decide(call: CheckedCall, policies: readonly Policy[]): Promise<Decision> {
+export async function decide(
+  checked: CheckedCall,
+  { policies, backend }: Pick<Host, "policies" | "backend">,
+): Promise<{ call: CheckedCall; decision: Decision }> {
+  const call = await withRealPaths(checked, backend);
   let strictest: Decision | undefined;
-  for (const policy of policies) {
-    strictest = stricter(strictest, await judge(policy, call));
-  }
-  if (strictest) return strictest;
-  if (call.effects.length === 0) return { verdict: "allow", risk: "low" };
-  return { verdict: "ask", risk: "medium", rule: "default", reason: "No rule allows this" };
+  for (const policy of policies) strictest = stricter(strictest, await judge(policy, call));
+  return { call, decision: strictest ?? (call.effects.length === 0 ? NOTHING_TOUCHED : NOBODY_DECIDED) };
 }
+
+const NOTHING_TOUCHED: Decision = { verdict: "allow", risk: "low", rule: "no_effect" };
+const NOBODY_DECIDED: Decision = { verdict: "ask", risk: "medium", rule: "default", reason: "This call requires approval: no rule allows it" };
 
 async function judge(policy: Policy, call: CheckedCall): Promise<Decision | undefined> {
   try {
@@ -22,4 +31,22 @@ async function judge(policy: Policy, call: CheckedCall): Promise<Decision | unde
   } catch (error) {
     return { verdict: "deny", risk: "high", rule: "error", reason: `The policy could not judge this call: ${messageOf(error)}` };
   }
+}
+
+async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
+  if (!call.effects.some(hasPath)) return call;
+  const effects = await Promise.all(
+    call.effects.map(async (effect): Promise<Effect> => {
+      if (effect.kind === "exec") return { ...effect, real: await backend.files.realPath(effect.cwd ?? ".") };
+      if (effect.kind !== "read" && effect.kind !== "write") return effect;
+      // A path with a NUL byte leads nowhere; the policy refuses it by its text.
+      if (effect.path.includes("\0")) return effect;
+      return { ...effect, real: await backend.files.realPath(effect.path) };
+    }),
+  );
+  return { ...call, effects };
+}
+
+function hasPath(effect: Effect): boolean {
+  return effect.kind === "read" || effect.kind === "write" || effect.kind === "exec";
 }

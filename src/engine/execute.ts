@@ -27,12 +27,13 @@ export async function execute(
 ): Promise<Json> {
   signal.throwIfAborted();
   await record.approved(call);
+  signal.throwIfAborted();
   const confined = confine(host.backend, host.outputs, call, signal);
   const run = async () => call.tool.run(call.input, contextOf(call, host, record, signal, confined, nested));
   try {
     return await withGrace(run(), signal);
   } finally {
-    confined.revoke();
+    await confined.end();
   }
 }
 

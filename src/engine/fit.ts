@@ -5,7 +5,7 @@ import type { Json } from "../contract/schema.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
-import { boundJson } from "./bound-json.ts";
+import { asJson, boundJson } from "./bound-json.ts";
 
 /** What a tool that cut its own output may add to it in notices. */
 const NOTICE_LINES = 10;
@@ -22,11 +22,12 @@ const IMAGE_MAX_BASE64 = 6_291_456;
  */
 export async function fit(call: ApprovedCall, returned: Json, outputs: Outputs): Promise<{ content: readonly Content[]; data: Json }> {
   const { tool } = call;
-  const data = boundJson(returned, tool.keep ?? "head");
-  if (data === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
-  const rendered = tool.render === undefined ? plain(returned) : tool.render(returned, call.input);
+  const keep = tool.keep ?? "head";
+  const json = asJson(returned);
+  if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
+  const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const parts = typeof rendered === "string" ? [text(rendered)] : rendered.map(withoutHugeImage);
-  return { content: await fitted(parts, tool.limit ?? DEFAULT_LIMIT, tool.keep ?? "head", outputs), data };
+  return { content: await fitted(parts, tool.limit ?? DEFAULT_LIMIT, keep, outputs), data: boundJson(json, keep) };
 }
 
 function plain(data: Json): string {
@@ -50,7 +51,7 @@ async function fitted(
   const cut = truncate(whole, limit);
   const notice = savedNotice(cut, await saved(outputs, whole));
   const images = parts.filter((part) => part.type === "image");
-  return [text(keep === "head" ? `${cut.text}\n${notice}` : `${notice}\n${cut.text}`), ...images];
+  return [text(`${cut.text}\n${notice}`), ...images];
 }
 
 async function saved(outputs: Outputs, whole: string): Promise<string | undefined> {

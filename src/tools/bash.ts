@@ -69,7 +69,7 @@ function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): { exit_cod
   return exit.how === "exited" ? { exit_code: exit.code, signal: null } : { exit_code: null, signal: exit.signal };
 }
 
-/** The end of the output, with a notice before it where that is not all. */
+/** The end of the output, with a notice below it where that is not all. */
 async function shown({ output }: Process, limit: typeof DEFAULT_LIMIT, { outputs }: ToolContext): Promise<string> {
   // UTF-8 has at most four bytes a character, and U+FFFD has three in place of one.
   const most = limit.bytes ?? 4 * (limit.characters ?? Infinity);
@@ -77,7 +77,7 @@ async function shown({ output }: Process, limit: typeof DEFAULT_LIMIT, { outputs
   const cut = truncateTail(decodeOutput(bytes), limit);
   if (cut.truncated === false && bytes.length === output.size) return cut.text;
   const id = await outputs.save(output).catch(() => undefined);
-  return `${savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id)}\n${cut.text}`;
+  return `${cut.text}\n${savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id)}`;
 }
 
 function contentOf(output: string): readonly Content[] {

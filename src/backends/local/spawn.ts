@@ -139,12 +139,17 @@ async function capture({ makePipe, outputFolder }: SpawnOptions): Promise<Captur
   const pipe = await makePipe();
   const log = createOutputLog({ folder: outputFolder });
   let lastChunk = 0;
-  const closed = new Promise<void>((resolve) => pipe.reader.once("close", () => resolve()));
-  pipe.reader.on("error", () => undefined); // "close" follows
-  pipe.reader.on("data", (chunk: Buffer) => {
-    lastChunk = performance.now();
-    log.write(chunk);
-  });
+  const closed = (async () => {
+    try {
+      for await (const chunk of pipe.reader) {
+        lastChunk = performance.now();
+        log.write(chunk as Buffer);
+        await log.drained(); // a command that writes faster than the disk waits, as it would for any reader
+      }
+    } catch {
+      // destroyed below, with whatever a background child still writes
+    }
+  })();
   return {
     pipe,
     log,

@@ -1,0 +1,38 @@
+import { asText } from "../../engine/result.ts";
+import { terminalSafe } from "../../output/terminal-text.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { approveAll, terminalApprover } from "../approver.ts";
+import { type GlobalOptions, toolkitOptions } from "../options.ts";
+import { EXIT } from "../program.ts";
+import { progressLine } from "../progress.ts";
+import { untilStopped } from "../signals.ts";
+
+/** Makes one call and prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
+export async function call(name: string, input: string | undefined, options: GlobalOptions & { json?: true }): Promise<void> {
+  const given = input === "-" ? await stdin() : (input ?? "");
+  const approver = options.yes ? approveAll : terminalApprover();
+  const toolkit = await createToolkit({ ...toolkitOptions(options), ...(approver !== undefined && { approver }) });
+  const progress = progressLine();
+  const stopped = untilStopped();
+  try {
+    const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
+    progress.clear();
+    process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
+    process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : printable(asText(result)));
+  } finally {
+    await toolkit.close();
+    stopped.release();
+  }
+}
+
+async function stdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** A terminal is shown nothing that could take it over; a file or a pipe gets the text as it is. */
+function printable(text: string): string {
+  const shown = process.stdout.isTTY ? terminalSafe(text) : text;
+  return shown.endsWith("\n") || shown === "" ? shown : `${shown}\n`;
+}

@@ -1,0 +1,101 @@
+import type { Effect } from "../../contract/effect.ts";
+import type { Decision } from "../../contract/policy.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { messageOf } from "../../util/errors.ts";
+import { type GlobalOptions, toolkitOptions } from "../options.ts";
+import { EXIT } from "../program.ts";
+
+export interface PolicyCheckOptions extends GlobalOptions {
+  readonly command?: string;
+  readonly path?: string;
+  readonly op: Operation;
+  readonly url?: string;
+  readonly batch?: true;
+}
+
+type Operation = "read" | "write" | "cwd";
+
+/** A line of a batch is at most this long: a command that is longer is not judged by anyone. */
+const MAX_LINE_BYTES = 1_048_576;
+
+/** Prints what the policy would say of a command, a path or a URL, or of each line of stdin. Exit code 2 for lines that are wrong. */
+export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
+  const asked = questions(options);
+  if (asked.length !== 1) throw new Error("policy check: expected one of --command, --path, --url, --batch");
+  const toolkit = await createToolkit(toolkitOptions(options));
+  try {
+    if (options.batch) return await batch(toolkit);
+    process.stdout.write(`${JSON.stringify(answer(await toolkit.judge(asked[0]?.effects ?? [])))}\n`);
+  } finally {
+    await toolkit.close();
+  }
+}
+
+function questions({ command, path, op, url, batch: lines }: PolicyCheckOptions): readonly { effects: readonly Effect[] }[] {
+  return [
+    ...(command === undefined ? [] : [{ effects: effectsOf("shell", command, op) }]),
+    ...(path === undefined ? [] : [{ effects: effectsOf("path", path, op) }]),
+    ...(url === undefined ? [] : [{ effects: effectsOf("url", url, op) }]),
+    ...(lines === undefined ? [] : [{ effects: [] }]),
+  ];
+}
+
+async function batch(toolkit: Toolkit): Promise<void> {
+  let number = 0;
+  for await (const line of inputLines()) {
+    number++;
+    if (line.trim() === "") continue;
+    process.stdout.write(`${JSON.stringify(await judgeLine(toolkit, line, number))}\n`);
+  }
+}
+
+async function judgeLine(toolkit: Toolkit, line: string, number: number): Promise<object> {
+  try {
+    const { id, area, input, op = "read" } = readLine(line);
+    return { id, ...answer(await toolkit.judge(effectsOf(area, input, op))) };
+  } catch (error) {
+    process.exitCode = EXIT.usage;
+    return { id: null, verdict: "deny", risk: "high", rule: "input", reason: `line ${number}: ${messageOf(error)}` };
+  }
+}
+
+type Area = "shell" | "path" | "url";
+
+function readLine(line: string): { id: unknown; area: Area; input: string; op?: Operation } {
+  const value: unknown = JSON.parse(line);
+  if (typeof value !== "object" || value === null) throw new Error('expected an object {"id","area","input","op"?}');
+  const { id = null, area, input, op } = value as { [key: string]: unknown };
+  if (area !== "shell" && area !== "path" && area !== "url") throw new Error('"area": expected "shell", "path" or "url"');
+  if (typeof input !== "string") throw new Error('"input": expected a string');
+  if (op === undefined) return { id, area, input };
+  if (op !== "read" && op !== "write" && op !== "cwd") throw new Error('"op": expected "read", "write" or "cwd"');
+  return { id, area, input, op };
+}
+
+function effectsOf(area: Area, input: string, op: Operation): readonly Effect[] {
+  if (area === "shell") return [{ kind: "exec", command: input }];
+  if (area === "url") return [{ kind: "fetch", url: input, method: "GET" }];
+  // Standing in a folder is judged like looking at it.
+  return op === "cwd" ? [{ kind: "read", path: input }] : [{ kind: op, path: input }];
+}
+
+function answer({ verdict, risk, rule, reason }: Decision): object {
+  return { verdict, risk, rule: rule ?? null, reason: reason ?? null };
+}
+
+/** Lines of stdin, split at line feeds only (JSON may hold U+2028), each at most `MAX_LINE_BYTES` long. */
+async function* inputLines(): AsyncIterable<string> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of process.stdin) {
+    rest = Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10, start)) {
+      yield rest.toString("utf8", start, end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > MAX_LINE_BYTES) throw new Error(`policy check --batch: a line is longer than ${MAX_LINE_BYTES} bytes`);
+  }
+  if (rest.length > 0) yield rest.toString("utf8");
+}

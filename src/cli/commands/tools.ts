@@ -1,0 +1,22 @@
+import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
+import { definitions, toolset } from "../../engine/toolset.ts";
+import { PRESETS } from "../../tools/presets/presets.ts";
+import type { GlobalOptions } from "../options.ts";
+
+/** Prints the toolset: a table for people, or JSON for the receiver named. */
+export async function tools({ preset, format }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
+  const set = toolset(PRESETS[preset]());
+  const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
+  process.stdout.write(`${text}\n`);
+}
+
+function table(set: Toolset): string {
+  if (set.size === 0) return "(no tools)";
+  const rows = [...set.values()].map(({ name, paramsHint = "", description }) => [name, paramsHint, firstSentence(description)]);
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+}
+
+function firstSentence(text: string): string {
+  return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
+}

@@ -1,0 +1,16 @@
+/** A signal that fires when the process is asked to end (Ctrl-C, TERM, a closed terminal). A second request ends it at once. */
+export function untilStopped(): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  const stop = (name: NodeJS.Signals) => {
+    if (controller.signal.aborted) process.exit(name === "SIGINT" ? 130 : 143);
+    controller.abort(new Error(`stopped by ${name}`));
+  };
+  const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of names) process.on(name, stop);
+  return {
+    signal: controller.signal,
+    release() {
+      for (const name of names) process.off(name, stop);
+    },
+  };
+}

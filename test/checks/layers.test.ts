@@ -1,0 +1,183 @@
+import { appendFile, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cruiseSources } from "../../scripts/lib/cruise.mjs";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+
+interface Plant {
+  readonly rule: string;
+  /** Written into a copy of this project's src. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A wrong import for each rule: what is written where, and the one finding it must lead to. */
+const plants: readonly Plant[] = [
+  {
+    rule: "contract-imports-nothing-of-ours",
+    files: { "src/contract/planted.ts": 'export { planted } from "../util/planted.ts";\n' },
+    from: "src/contract/planted.ts",
+    to: "src/util/planted.ts",
+  },
+  {
+    rule: "no-import-from-above",
+    files: { "src/output/planted.ts": 'export { planted } from "../policy/planted.ts";\n' },
+    from: "src/output/planted.ts",
+    to: "src/policy/planted.ts",
+  },
+  {
+    rule: "no-import-from-beside",
+    files: { "src/activity/planted.ts": 'export { planted } from "../policy/planted.ts";\n' },
+    from: "src/activity/planted.ts",
+    to: "src/policy/planted.ts",
+  },
+  {
+    rule: "engine-knows-no-tool-backend-or-policy",
+    files: { "src/engine/planted.ts": 'export { planted } from "../policy/planted.ts";\n' },
+    from: "src/engine/planted.ts",
+    to: "src/policy/planted.ts",
+  },
+  {
+    rule: "tools-import-no-backend",
+    files: { "src/tools/planted.ts": 'export { planted } from "../backends/planted.ts";\n' },
+    from: "src/tools/planted.ts",
+    to: "src/backends/planted.ts",
+  },
+  {
+    rule: "tools-import-no-tool",
+    files: { "src/tools/planted-beside.ts": 'export { planted } from "./planted.ts";\n' },
+    from: "src/tools/planted-beside.ts",
+    to: "src/tools/planted.ts",
+  },
+  {
+    rule: "no-circle",
+    files: {
+      "src/memory/planted.ts": 'import type { Other } from "./planted-other.ts";\nexport type One = Other | 1;\n',
+      "src/memory/planted-other.ts": 'import type { One } from "./planted.ts";\nexport type Other = One | 2;\n',
+    },
+    from: "src/memory/planted-other.ts",
+    to: "src/memory/planted.ts",
+  },
+  {
+    rule: "src-imports-only-src",
+    files: {
+      "src/schedule/planted.ts": 'export { planted } from "../../test/planted.ts";\n',
+      "test/planted.ts": "export const planted = 1;\n",
+    },
+    from: "src/schedule/planted.ts",
+    to: "test/planted.ts",
+  },
+  {
+    rule: "src-imports-only-src",
+    files: {
+      "src/schedule/planted-example.ts": 'export { planted } from "../../examples/planted.ts";\n',
+      "examples/planted.ts": "export const planted = 1;\n",
+    },
+    from: "src/schedule/planted-example.ts",
+    to: "examples/planted.ts",
+  },
+  {
+    rule: "every-file-has-a-room",
+    files: { "src/attic/planted.ts": 'export { planted } from "../util/planted.ts";\n' },
+    from: "src/attic/planted.ts",
+    to: "src/util/planted.ts",
+  },
+  {
+    rule: "no-unresolvable-import",
+    files: { "src/undo/planted.ts": 'export { planted } from "../util/planted-nowhere.ts";\n' },
+    from: "src/undo/planted.ts",
+    to: "../util/planted-nowhere.ts",
+  },
+  {
+    rule: "packages-are-declared",
+    files: {
+      "src/web/planted.ts": 'export { planted } from "planted-package";\n',
+      "node_modules/planted-package/package.json":
+        '{ "name": "planted-package", "type": "module", "exports": "./index.js" }\n',
+      "node_modules/planted-package/index.js": "export const planted = 1;\n",
+    },
+    from: "src/web/planted.ts",
+    to: "node_modules/planted-package/index.js",
+  },
+  {
+    rule: "no-orphan",
+    files: { "src/util/planted-orphan.ts": "export const planted = 1;\n" },
+    from: "src/util/planted-orphan.ts",
+    to: "src/util/planted-orphan.ts",
+  },
+];
+
+/** What planted files import without breaking a rule. */
+const targets = ["src/util/planted.ts", "src/policy/planted.ts", "src/backends/planted.ts"];
+
+describe("the import rules", () => {
+  let root: string;
+  let findings: string[];
+
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), "handrail-layers-"));
+    findings = await findingsAfterPlanting(root);
+  }, 60_000);
+
+  afterAll(async () => {
+    await rm(root, { recursive: true, force: true });
+  });
+
+  test.for(plants)("report $from -> $to as $rule", ({ rule, from, to }) => {
+    expect(findings).toContain(`${rule}: ${from} -> ${to}`);
+  });
+
+  test("report each planted fault once, under one name, and nothing else", () => {
+    expect(findings).toEqual(plants.map(({ rule, from, to }) => `${rule}: ${from} -> ${to}`).sort());
+  });
+
+  test("have a planted fault each", async () => {
+    const { default: configuration } = await import("../../.dependency-cruiser.mjs");
+    const rules = configuration.forbidden?.map(({ name }) => name);
+    expect(new Set(plants.map(({ rule }) => rule))).toEqual(new Set(rules));
+  });
+});
+
+test("a checkout in which nothing could be read is an error, not a success", async () => {
+  const root = await mkdtemp(join(tmpdir(), "handrail-layers-"));
+  await mkdir(join(root, "src"));
+  await expect(cruiseSources(root)).rejects.toThrow("read 0 of the 0 files");
+  await rm(root, { recursive: true });
+});
+
+/** Copies src, plants all faults at once, and returns what the check says about planted files, sorted. */
+async function findingsAfterPlanting(root: string): Promise<string[]> {
+  await cp(join(projectRoot, "src"), join(root, "src"), { recursive: true });
+  await cp(join(projectRoot, "package.json"), join(root, "package.json"));
+  await linkPackages(root);
+  const files = Object.fromEntries(plants.flatMap((plant) => Object.entries(plant.files)));
+  for (const target of targets) files[target] ??= "export const planted = 1;\n";
+  for (const [file, content] of Object.entries(files)) await write(join(root, file), content);
+  await appendFile(join(root, "src/index.ts"), importsOf(Object.keys(files)));
+  const { summary } = await cruiseSources(root);
+  return summary.violations
+    .map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)
+    .filter((finding) => finding.includes("planted"))
+    .sort();
+}
+
+/** Makes this project's packages resolvable in `root`, where more can be put beside them. */
+async function linkPackages(root: string): Promise<void> {
+  await mkdir(join(root, "node_modules"));
+  for (const name of await readdir(join(projectRoot, "node_modules"))) {
+    if (!name.startsWith(".")) await symlink(join(projectRoot, "node_modules", name), join(root, "node_modules", name));
+  }
+}
+
+/** Imports that make planted files part of the package, so that only the orphan is one. */
+function importsOf(files: readonly string[]): string {
+  const needed = files.filter((file) => file.startsWith("src/") && !file.includes("orphan"));
+  return needed.map((file) => `\nimport "./${file.slice("src/".length)}";`).join("");
+}
+
+async function write(file: string, content: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+}

@@ -1,0 +1,30 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+import { setUp } from "../../scripts/setup.mjs";
+
+test("the set-up of a checkout that is ready does nothing and says nothing", () => {
+  expect(runSetup(process.env)).toEqual({ status: 0, stdout: "", stderr: "" });
+});
+
+test("a program that is missing and cannot be installed is named, with the command that installs it", () => {
+  const { status, stderr } = runSetup({ ...process.env, PATH: "" });
+  expect(status).toBe(1);
+  expect(stderr).toBe("setup: Missing on this machine: git, bash. On Debian: sudo apt-get install git bash\n");
+});
+
+test("a Node that is too old is named, with the one that is needed", async () => {
+  const root = await mkdtemp(join(tmpdir(), "handrail-setup-"));
+  await writeFile(join(root, "package.json"), '{ "engines": { "node": ">=9999.1" } }');
+  expect(() => setUp(root)).toThrow(`Node >=9999.1 is needed, this is ${process.versions.node}`);
+  await rm(root, { recursive: true });
+});
+
+function runSetup(env: NodeJS.ProcessEnv) {
+  const script = join(projectRoot, "scripts", "setup.mjs");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], { env, encoding: "utf8" });
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+
+const passing = 'import { test } from "vitest";\ntest("a", () => {});\ntest("b", () => {});\n';
+const failing = 'import { test } from "vitest";\ntest("c", () => { throw new Error("planted"); });\n';
+const skipped = 'import { test } from "vitest";\ntest.skip("d", () => {});\ntest("e", () => {});\n';
+const unloadable = 'import "./nowhere.ts";\n';
+const brokenHook =
+  'import { beforeAll, test } from "vitest";\nbeforeAll(() => { throw new Error("planted"); });\ntest("f", () => {});\n';
+
+test.for<[title: string, files: readonly string[], lastLine: string, status: number]>([
+  ["passed tests are counted", [passing], "2 passed, 0 failed", 0],
+  ["failed and skipped tests are counted", [passing, failing, skipped], "3 passed, 1 failed, 1 skipped", 1],
+  ["a file that cannot be loaded counts as failed", [passing, unloadable], "2 passed, 1 failed", 1],
+  ["a hook that throws counts as failed", [passing, brokenHook], "2 passed, 1 failed, 1 skipped", 1],
+  ["a run without tests says so", [], "0 passed, 0 failed", 1],
+])("the last line of a test run: %s", async ([, files, lastLine, status]) => {
+  const folder = await mkdtemp(join(tmpdir(), "handrail-summary-"));
+  await symlink(join(projectRoot, "node_modules"), join(folder, "node_modules"));
+  for (const [index, content] of files.entries()) await writeFile(join(folder, `${index}.test.ts`), content);
+  const reporter = join(projectRoot, "scripts", "vitest-summary.mjs");
+  await writeFile(
+    join(folder, "vitest.config.mjs"),
+    `export default { test: { pool: "forks", reporters: ["default", ${JSON.stringify(reporter)}] } };\n`,
+  );
+  const vitest = join(projectRoot, "node_modules", "vitest", "vitest.mjs");
+  const run = spawnSync(process.execPath, [vitest, "run"], { cwd: folder, encoding: "utf8" });
+  expect(run.stdout.trimEnd().split("\n").at(-1)).toBe(lastLine);
+  expect(run.status).toBe(status);
+  await rm(folder, { recursive: true });
+});

@@ -1,0 +1,306 @@
+import { link, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import { type OutputLogOptions, type WritableOutputLog, createOutputLog } from "../../src/output/log.ts";
+import { testFolders } from "./folder.ts";
+
+const newFolder = testFolders();
+const logs: WritableOutputLog[] = [];
+afterEach(async () => {
+  for (const log of logs.splice(0)) await log.dispose();
+});
+
+async function newLog(options: Partial<OutputLogOptions> = {}) {
+  const folder = options.folder ?? join(await newFolder(), "made", "when needed");
+  const log = createOutputLog({ ...options, folder });
+  logs.push(log);
+  return { log, folder };
+}
+
+/** Bytes in which every place looks different from its neighbours. */
+function pattern(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, at) => (at * 7 + (at >> 8) * 13 + (at >> 16) * 5) & 0xff);
+}
+
+const bytes = (value: string) => new TextEncoder().encode(value);
+const words = (value: Uint8Array) => new TextDecoder().decode(value);
+const all = (log: WritableOutputLog) => log.read(0, log.kept);
+
+async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+/** `toEqual` takes seconds for large arrays. */
+function expectSame(actual: Uint8Array, expected: Uint8Array): void {
+  expect(actual.length).toBe(expected.length);
+  expect(Buffer.compare(actual, expected)).toBe(0);
+}
+
+describe("in memory", () => {
+  test("small output makes neither a file nor its folder", async () => {
+    const { log, folder } = await newLog();
+    log.write(bytes("hello "));
+    log.write(bytes("world"));
+    expect(words(await all(log))).toBe("hello world");
+    await log.end();
+    expect(await log.file()).toBeUndefined();
+    expect({ size: log.size, kept: log.kept, ended: log.ended }).toEqual({ size: 11, kept: 11, ended: true });
+    await expect(stat(folder)).rejects.toThrow("ENOENT");
+  });
+
+  test("a log without output is empty", async () => {
+    const { log } = await newLog();
+    await log.end();
+    expect((await log.tail(10)).length).toBe(0);
+    expect((await collect(log.follow())).length).toBe(0);
+  });
+
+  test("ranges are held to what is kept", async () => {
+    const { log } = await newLog();
+    log.write(bytes("0123456789"));
+    expect(words(await log.read(2, 5))).toBe("234");
+    expect(words(await log.read(-5, 3))).toBe("012");
+    expect(words(await log.read(8, Infinity))).toBe("89");
+    expect(words(await log.read(20, 30))).toBe("");
+    expect(words(await log.read(5, 5))).toBe("");
+    expect(words(await log.tail(3))).toBe("789");
+    expect(words(await log.tail(300))).toBe("0123456789");
+  });
+
+  test("the writer may use its buffer again", async () => {
+    const { log } = await newLog();
+    const buffer = bytes("first");
+    log.write(buffer);
+    buffer.set(bytes("XXXXX"));
+    expect(words(await all(log))).toBe("first");
+  });
+
+  test("what is written after the end is ignored", async () => {
+    const { log } = await newLog();
+    log.write(bytes("a"));
+    await log.end();
+    log.write(bytes("b"));
+    expect({ size: log.size, text: words(await all(log)) }).toEqual({ size: 1, text: "a" });
+  });
+});
+
+describe("in a file", () => {
+  test("256 KiB stay in memory, one byte more makes a file of all of it for this user alone", async () => {
+    const { log, folder } = await newLog();
+    const content = pattern(256 * 1024 + 1);
+    log.write(content.subarray(0, 256 * 1024));
+    expect(await log.file()).toBeUndefined();
+    log.write(content.subarray(256 * 1024));
+    const file = await log.file();
+    expect(await readdir(folder)).toHaveLength(1);
+    expectSame(await readFile(file ?? ""), content);
+    expect((await stat(file ?? "")).mode & 0o777).toBe(0o600);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  test("a read sees everything written before it, wherever it is by then", async () => {
+    const { log } = await newLog();
+    const content = pattern(3_000_000);
+    for (let at = 0; at < content.length; at += 100_000) {
+      log.write(content.subarray(at, at + 100_000));
+      // Not awaited at once: bytes move to the file while they are read.
+      const [whole, tail] = await Promise.all([all(log), log.tail(150_000)]);
+      expectSame(whole, content.subarray(0, at + 100_000));
+      expectSame(tail, content.subarray(Math.max(0, at - 50_000), at + 100_000));
+    }
+    await log.end();
+    expectSame(await all(log), content);
+    expect(log.problem).toBeUndefined();
+  });
+
+  test("any writes are read back in any ranges", async () => {
+    const source = pattern(1_200_000);
+    const sizes = fc.array(fc.oneof(fc.nat(100), fc.nat(70_000), fc.nat(400_000)), { minLength: 1, maxLength: 12 });
+    const ranges = fc.array(fc.tuple(fc.nat(1_300_000), fc.nat(1_300_000)), { maxLength: 6 });
+    const folder = await newFolder();
+    await fc.assert(
+      fc.asyncProperty(sizes, ranges, fc.boolean(), fc.integer({ min: 0, max: 1_000_000 }), async (lengths, wanted, ends, cap) => {
+        const log = createOutputLog({ folder, cap });
+        let written = 0;
+        for (const length of lengths) {
+          const chunk = source.subarray(written, written + length);
+          log.write(chunk);
+          written += chunk.length;
+          if (length % 2 === 0) await log.drained();
+        }
+        if (ends) await log.end();
+        const expected = source.subarray(0, Math.min(written, cap));
+        expect({ size: log.size, kept: log.kept }).toEqual({ size: written, kept: expected.length });
+        for (const [start, end] of wanted) {
+          expectSame(await log.read(start, end), expected.subarray(start, Math.max(start, end)));
+          expectSame(await log.tail(end), expected.subarray(Math.max(0, expected.length - end)));
+        }
+        await log.end();
+        expectSame(await collect(log.follow()), expected);
+        await log.dispose();
+      }),
+      { numRuns: 40 },
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("a writer that waits until it is drained leaves little to be written", async () => {
+    const { log } = await newLog();
+    const chunk = pattern(1_000_000);
+    for (let count = 0; count < 30; count += 1) {
+      log.write(chunk);
+      await log.drained();
+    }
+    await log.end();
+    expect((await stat((await log.file()) ?? "")).size).toBe(30_000_000);
+    expectSame(await log.read(29_000_000, 30_000_000), chunk);
+  });
+
+  test("beyond the cap output is counted and dropped", async () => {
+    const { log } = await newLog({ cap: 500_000 });
+    const content = pattern(800_000);
+    log.write(content.subarray(0, 300_000));
+    log.write(content.subarray(300_000));
+    log.write(content.subarray(0, 10));
+    await log.end();
+    expect({ size: log.size, kept: log.kept, problem: log.problem }).toEqual({ size: 800_010, kept: 500_000, problem: undefined });
+    expectSame(await all(log), content.subarray(0, 500_000));
+    expect((await stat((await log.file()) ?? "")).size).toBe(500_000);
+  });
+});
+
+describe("following", () => {
+  test("gives what is there, then what comes, and ends with the log", async () => {
+    const { log } = await newLog();
+    log.write(bytes("one "));
+    const chunks = log.follow()[Symbol.asyncIterator]();
+    expect(words((await chunks.next()).value)).toBe("one ");
+    const next = chunks.next();
+    log.write(bytes("two"));
+    expect(words((await next).value)).toBe("two");
+    const last = chunks.next();
+    await log.end();
+    expect((await last).done).toBe(true);
+  });
+
+  test("gives all of a large output to each of several followers while it is written", async () => {
+    const { log } = await newLog();
+    const content = pattern(2_000_000);
+    const early = [collect(log.follow()), collect(log.follow())];
+    for (let at = 0; at < content.length; at += 30_000) {
+      log.write(content.subarray(at, at + 30_000));
+      await log.drained();
+    }
+    const late = collect(log.follow());
+    await log.end();
+    for (const followed of [...early, late]) expectSame(await followed, content);
+  });
+
+  test("ends when the signal fires, also while it waits", async () => {
+    const { log } = await newLog();
+    const stop = new AbortController();
+    log.write(bytes("x"));
+    const chunks = log.follow(stop.signal)[Symbol.asyncIterator]();
+    await chunks.next();
+    const waiting = chunks.next();
+    stop.abort();
+    expect((await waiting).done).toBe(true);
+    expect((await collect(log.follow(stop.signal))).length).toBe(0);
+  });
+
+  test("goes on to the end of a capped log", async () => {
+    const { log } = await newLog({ cap: 3 });
+    const followed = collect(log.follow());
+    log.write(bytes("abcdef"));
+    await log.end();
+    expect(words(await followed)).toBe("abc");
+  });
+
+  test("ends when the log is disposed of", async () => {
+    const { log } = await newLog();
+    const followed = collect(log.follow());
+    await log.dispose();
+    expect((await followed).length).toBe(0);
+  });
+});
+
+describe("when the disk refuses", () => {
+  test("what is in memory stays readable and the problem is said", async () => {
+    const folder = join(await newFolder(), "a-file");
+    await writeFile(folder, "in the way");
+    const { log } = await newLog({ folder });
+    const content = pattern(300_000);
+    log.write(content);
+    await log.end();
+    log.write(content);
+    expect(log.problem).toMatch(/^only the first 300000 bytes of the output are kept, its file could not be written: E/);
+    expect(await log.file()).toBeUndefined();
+    expect(log.kept).toBe(300_000);
+    expectSame(await all(log), content);
+    expectSame(await collect(log.follow()), content);
+  });
+
+  test("later output is counted and not kept", async () => {
+    const { log } = await newLog({ folder: "/proc/no-such-folder" });
+    const content = pattern(300_000);
+    log.write(content);
+    expect(await log.file()).toBeUndefined();
+    log.write(content);
+    await log.drained();
+    await log.end();
+    expect({ size: log.size, kept: log.kept }).toEqual({ size: 600_000, kept: 300_000 });
+    expectSame(await all(log), content);
+  });
+
+  test("a folder that is removed meanwhile loses nothing", async () => {
+    const { log, folder } = await newLog();
+    const content = pattern(2_000_000);
+    log.write(content.subarray(0, 1_000_000));
+    await log.file();
+    await rm(folder, { recursive: true });
+    log.write(content.subarray(1_000_000));
+    await log.end();
+    expectSame(await all(log), content);
+  });
+});
+
+describe("disposing", () => {
+  test("removes the file, and reading says that it is gone", async () => {
+    const { log, folder } = await newLog();
+    log.write(pattern(400_000));
+    await log.dispose();
+    await log.dispose();
+    expect(await readdir(folder)).toEqual([]);
+    await expect(log.read(0, 1)).rejects.toThrow(new ToolFailure("this output is gone: its log was disposed of"));
+    expect(await log.file()).toBeUndefined();
+    log.write(bytes("ignored"));
+    await log.end();
+  });
+
+  test("leaves a file that was linked to or moved away", async () => {
+    const kept = await newFolder();
+    for (const [name, adopt] of [["linked", link], ["moved", rename]] as const) {
+      const { log, folder } = await newLog();
+      log.write(pattern(400_000));
+      await log.end();
+      await adopt((await log.file()) ?? "", join(kept, name));
+      await log.dispose();
+      expect(await readdir(folder)).toEqual([]);
+      expectSame(await readFile(join(kept, name)), pattern(400_000));
+    }
+  });
+
+  test("does not touch other files of the folder", async () => {
+    const folder = await newFolder();
+    await mkdir(join(folder, "other"));
+    await writeFile(join(folder, "note"), "");
+    const { log } = await newLog({ folder });
+    log.write(pattern(400_000));
+    await log.dispose();
+    expect((await readdir(folder)).toSorted()).toEqual(["note", "other"]);
+  });
+});

@@ -1,0 +1,50 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll } from "vitest";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { type ToolkitOptions, createToolkit } from "../../src/toolkit.ts";
+
+const folders: string[] = [];
+const toolkits: Toolkit[] = [];
+
+afterAll(async () => {
+  await Promise.all(toolkits.splice(0).map((toolkit) => toolkit.close()));
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder of its own for one test, with the files given; removed when the test file is done. */
+export async function workspace(files: { readonly [path: string]: string | Uint8Array } = {}): Promise<string> {
+  const folder = temporaryFolder();
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+  return folder;
+}
+
+/** A workspace that is a git repository with everything committed. */
+export async function repository(files: { readonly [path: string]: string | Uint8Array }): Promise<string> {
+  const folder = await workspace(files);
+  const git = (...args: readonly string[]) => execFileSync("git", ["-C", folder, ...args], { stdio: "pipe" });
+  git("init", "--quiet");
+  git("add", "--all");
+  git("-c", "user.name=Test", "-c", "user.email=test@example.org", "commit", "--quiet", "--message", "All files");
+  return folder;
+}
+
+/** A folder of its own, outside any workspace. */
+export function temporaryFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "handrail-test-")));
+  folders.push(folder);
+  return folder;
+}
+
+/** A toolkit with a state folder of its own; closed when the test file is done. */
+export async function toolkitWith(options: ToolkitOptions = {}): Promise<Toolkit> {
+  const toolkit = await createToolkit({ stateDir: temporaryFolder(), ...options });
+  toolkits.push(toolkit);
+  return toolkit;
+}
