@@ -64,6 +64,7 @@ function nobodyToAsk({ reason = "This call requires approval" }: Decision): stri
   );
 }
 
-function brand(call: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {
-  return { ...call, decision, ...(approval !== undefined && { approval }) } as ApprovedCall;
+function brand({ request, tool, input, effects }: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {
+  const call = approval === undefined ? { request, tool, input, effects, decision } : { request, tool, input, effects, decision, approval };
+  return call as ApprovedCall;
 }

@@ -28,37 +28,49 @@ export async function execute(
   signal.throwIfAborted();
   await record.approved(call);
   signal.throwIfAborted();
-  const confined = confine(host.backend, host.outputs, call, signal);
-  const run = async () => call.tool.run(call.input, contextOf(call, host, record, signal, confined, nested));
+  let confined: Confined | undefined;
+  let over = false;
+  const confinement = () => {
+    confined ??= confine(host.backend, host.outputs, call, signal);
+    if (over) void confined.end(); // a tool that looks at its context for the first time after its call
+    return confined;
+  };
+  const run = async () => call.tool.run(call.input, contextOf(call, host, record, signal, confinement, nested));
   try {
     return await withGrace(run(), signal);
   } finally {
-    await confined.end();
+    over = true;
+    await confined?.end();
   }
 }
 
+/** What the tool is given. Most of it is made when it is first asked for: many tools need none of it. */
 function contextOf(
   call: ApprovedCall,
   host: Host,
   record: Recorder,
   signal: AbortSignal,
-  confined: Confined,
+  confinement: () => Confined,
   nested: (request: ToolCall) => Promise<ToolResult>,
 ): ToolContext {
   const { id, thread } = call.request;
   return {
     callId: id,
     thread,
-    backend: confined.backend,
     signal,
-    outputs: confined.outputs,
+    get backend() {
+      return confinement().backend;
+    },
+    get outputs() {
+      return confinement().outputs;
+    },
     async permit(effect) {
       if (!call.tool.touches.includes(effect.kind)) {
         throw new ToolFailure(`tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`);
       }
       const more = await approve({ ...call, effects: [effect] }, host, record, signal);
       await record.approved(more);
-      for (const approved of more.effects) confined.allow(approved);
+      for (const approved of more.effects) confinement().allow(approved);
     },
     call: (name, input) => nested(parse({ name, input, thread }, id)),
     report: (update) => record.updated(update),

@@ -40,6 +40,8 @@ async function fitted(
   keep: "head" | "tail",
   outputs: Outputs,
 ): Promise<readonly Content[]> {
+  const [only] = parts;
+  if (parts.length === 1 && only?.type === "text" && evidentlyFits(only.text, limit)) return parts;
   const whole = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const roomy = {
     ...(limit.lines !== undefined && { lines: limit.lines + NOTICE_LINES }),
@@ -52,6 +54,11 @@ async function fitted(
   const notice = savedNotice(cut, await saved(outputs, whole));
   const images = parts.filter((part) => part.type === "image");
   return [text(`${cut.text}\n${notice}`), ...images];
+}
+
+/** True for most results, at the cost of one comparison: no text has more lines than characters, or more than three bytes a character. */
+function evidentlyFits({ length }: string, { lines = Infinity, bytes = Infinity, characters = Infinity }: Limit): boolean {
+  return length <= lines && 3 * length <= bytes && length <= characters;
 }
 
 async function saved(outputs: Outputs, whole: string): Promise<string | undefined> {

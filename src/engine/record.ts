@@ -60,7 +60,9 @@ export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, re
     asked: (effects, decision) => append({ type: "approval.requested", effects, decision }),
     answered: (approval) => append({ type: "approval.decided", approval }),
     async approved({ effects, decision, tool }) {
-      const event = stamp({ type: "call.approved", effects, decision, userFacing: tool.userFacing ?? true });
+      const userFacing = tool.userFacing ?? true;
+      if (effects.length === 0 && userFacing) return; // nothing was decided
+      const event = stamp({ type: "call.approved", effects, decision, userFacing });
       if (!effects.some(isAct)) return append(event);
       try {
         if (problem !== undefined) throw new Error(problem);

@@ -49,7 +49,8 @@ function stringAround(text: string, position: number): Span | undefined {
 
 /** Where the first BEL or ST that ends behind `position` ends. */
 function terminatorEnd(text: string, position: number): number | undefined {
-  const from = text.charCodeAt(position - 1) === ESC && text.charCodeAt(position) === BACKSLASH ? position - 1 : position;
+  const from =
+    text.charCodeAt(position - 1) === ESC && text.charCodeAt(position) === BACKSLASH ? position - 1 : position;
   // Windows that grow, because the native search of a large one for three terminators is wasted when one of them is near.
   for (let size = 128; ; size *= 4) {
     const window = text.slice(from, from + Math.min(size, LONGEST));

@@ -57,7 +57,7 @@ export async function readLines(file: OpenFile, { offset, maxLines, maxBytes }: 
     }
     endsInNewline = chunk[chunk.length - 1] === 10;
     position += chunk.length;
-    if ((full || line >= offset + maxLines) && file.info.size > COUNT_UP_TO) {
+    if ((full || line >= offset + maxLines) && file.info.size > COUNT_UP_TO && position < file.info.size) {
       totalKnown = false;
       break;
     }
@@ -87,11 +87,10 @@ function countLines(bytes: Buffer): number {
   return bytes.length > 0 && bytes[bytes.length - 1] !== 10 ? count + 1 : count;
 }
 
-/** The start of the UTF-8 code point that `at` stands in. */
+/** The start of the UTF-8 code point that `at` stands in; `at` itself where the bytes are no UTF-8. */
 function codePointStart(bytes: Buffer, at: number): number {
-  let start = at;
-  while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
-  return start;
+  for (let start = at; start >= Math.max(0, at - 3); start--) if (((bytes[start] ?? 0) & 0xc0) !== 0x80) return start;
+  return at;
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -32,7 +32,7 @@ export interface WritableOutputLog extends OutputLog {
   file(): Promise<string | undefined>;
   /** Why less is kept than `cap` says; `undefined` while the disk takes everything. */
   readonly problem: string | undefined;
-  /** Ends it, and removes its file (one that was moved away or linked to lives on there). Reading fails from now on. Never rejects. */
+  /** Ends it and removes its file; one that was linked to or moved away lives on there. Reading fails from now on. Never rejects. */
   dispose(): Promise<void>;
 }
 
@@ -166,7 +166,7 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
     async *follow(signal) {
       signal?.addEventListener("abort", changed);
       try {
-        for (let position = 0; ; ) {
+        for (let position = 0; ;) {
           while (position >= kept() && state === "open" && !signal?.aborted) await change();
           if (signal?.aborted || state === "disposed" || position >= kept()) return;
           const chunk = await read(position, position + CHUNK).catch((error: unknown) => {

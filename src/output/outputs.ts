@@ -5,7 +5,7 @@ import type { OpenFile, OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Outputs } from "../contract/tool.ts";
 import type { WritableOutputLog } from "./log.ts";
-import { createPrivateFile, isMissing, makePrivateFolder, readRange } from "./private-file.ts";
+import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "./private-file.ts";
 import { removeOld } from "./remove-old.ts";
 
 export interface OutputsOptions {
@@ -102,7 +102,8 @@ export function createOutputs({ folder, owner, maxAgeMs = 7 * DAY, now = Date.no
       if (closed) throw closedFailure();
       if (!ID.test(id)) throw unknownFailure(id, maxAgeMs);
       return await openSaved(own, id).catch((error: unknown) => {
-        throw isMissing(error) || isLink(error) ? unknownFailure(id, maxAgeMs) : openFailure(id, error);
+        // ELOOP: a link is in its place.
+        throw isMissing(error) || hasCode(error, "ELOOP") ? unknownFailure(id, maxAgeMs) : openFailure(id, error);
       });
     },
     async close() {
@@ -150,7 +151,7 @@ async function copy(content: string | Uint8Array | OutputLog, folder: string, id
 /** What is kept now. What comes later is not part of it. */
 async function copyLog(log: OutputLog, file: FileHandle): Promise<void> {
   const end = log.kept;
-  for (let position = 0; position < end; ) {
+  for (let position = 0; position < end;) {
     const piece = await log.read(position, Math.min(end, position + PIECE));
     if (piece.length === 0) return;
     await file.writeFile(piece);
@@ -203,11 +204,6 @@ async function refuseLink(folder: string): Promise<void> {
     if (!isMissing(error)) throw error;
   });
   if (stats !== undefined && !stats.isDirectory()) throw new Error(`${folder} is not a folder; remove it`);
-}
-
-/** Opening a link with O_NOFOLLOW fails so. */
-function isLink(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ELOOP";
 }
 
 function unknownFailure(id: string, maxAgeMs: number): ToolFailure {

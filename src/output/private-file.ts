@@ -1,5 +1,5 @@
 import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /**
  * Makes a new file that only this user can read (0600) and opens it for writing and reading. Missing folders are made for this
@@ -28,12 +28,30 @@ async function createIn(folder: string, name: string): Promise<FileHandle> {
  * @throws The system's error when it cannot be made.
  */
 export async function makePrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Not mkdir's own `recursive`: Node 20 never comes back from it where nothing can be made, as in /proc.
+  try {
+    await makeFolder(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await makePrivateFolder(dirname(folder));
+    await makeFolder(folder);
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (!hasCode(error, "EEXIST")) throw error;
+  });
 }
 
 /** True for the system's "no such file or folder". */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return hasCode(error, "ENOENT");
+}
+
+/** True for the system's error of this name. */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
 
 /**

@@ -56,14 +56,10 @@ const UNSEEN = new RegExp(
 
 function visible(found: string): string {
   if (found === "\r\n") return "\n";
-  return Array.from(found, escaped).join("");
-}
-
-/** Of a sequence that is not let through only the ESC is unseen. */
-function escaped(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  if (code >= 0x20 && code < 0x7f) return character;
-  if (character === "\r") return "\\r";
+  if (found === "\r") return "\\r";
+  const code = found.codePointAt(0) ?? 0;
+  // An SGR sequence that is not let through: behind the ESC all of it is seen.
+  if (code === 0x1b) return `\\x1b${found.slice(1)}`;
   const digits = code.toString(16);
   if (code <= 0xff) return `\\x${digits.padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${digits.padStart(4, "0")}` : `\\u{${digits}}`;

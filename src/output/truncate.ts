@@ -90,7 +90,10 @@ export function truncateTail(text: string, limit: Limit = DEFAULT_LIMIT): Trunca
  *
  * @param id The saved output; `undefined` when it could not be saved.
  */
-export function savedNotice({ truncated, limit }: Pick<Truncation, "truncated" | "limit">, id: string | undefined): string {
+export function savedNotice(
+  { truncated, limit }: Pick<Truncation, "truncated" | "limit">,
+  id: string | undefined,
+): string {
   const sentences = [
     ...(truncated === false ? [] : [`Output truncated at ${amount(truncated, limit[truncated] ?? Infinity)}.`]),
     ...(id === undefined ? [] : [`Full output saved to: output://${id}`]),

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, readdir, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { lutimes, mkdir, readFile, readdir, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
@@ -56,14 +56,9 @@ describe("saving and opening", () => {
     const store = newStore({ folder: await newFolder() });
     const file = await store.open(await store.save("0123456789"));
     const range = async (offset: number, length: number) => new TextDecoder().decode(await file.read(offset, length));
-    expect(await Promise.all([range(0, 3), range(7, 2), range(8, 100), range(10, 1), range(50, 5), range(0, Infinity)])).toEqual([
-      "012",
-      "78",
-      "89",
-      "",
-      "",
-      "0123456789",
-    ]);
+    expect(
+      await Promise.all([range(0, 3), range(7, 2), range(8, 100), range(10, 1), range(50, 5), range(0, Infinity)]),
+    ).toEqual(["012", "78", "89", "", "", "0123456789"]);
     expect(file.info).toMatchObject({ kind: "file", size: 10, mode: 0o600, links: 1 });
     await file.close();
     await file.close();
@@ -82,14 +77,22 @@ describe("saving and opening", () => {
     expect((await stat(join(store.folder, id))).mode & 0o777).toBe(0o600);
   });
 
-  test.each(["", ".", "..", "../../etc/passwd", "/etc/passwd", "abc", "0123456789ABCDEF", "0123456789abcdei", "0123456789abcdef\n", "0123456789abcdef0"])(
-    "the id %j is unknown",
-    async (id) => {
-      const store = newStore({ folder: await newFolder() });
-      await store.save("x");
-      await expect(store.open(id)).rejects.toThrow(unknown);
-    },
-  );
+  test.each([
+    "",
+    ".",
+    "..",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "abc",
+    "0123456789ABCDEF",
+    "0123456789abcdei",
+    "0123456789abcdef\n",
+    "0123456789abcdef0",
+  ])("the id %j is unknown", async (id) => {
+    const store = newStore({ folder: await newFolder() });
+    await store.save("x");
+    await expect(store.open(id)).rejects.toThrow(unknown);
+  });
 
   test("a long wrong id is not repeated at length", async () => {
     const store = newStore({ folder: await newFolder() });
@@ -123,6 +126,7 @@ describe("saving and opening", () => {
       follow: () => {
         throw new Error("broken");
       },
+      dispose: () => Promise.resolve(),
     };
     await expect(store.save(broken)).rejects.toThrow("could not save the output: broken");
     expect(await readdir(store.folder)).toEqual([]);
@@ -260,6 +264,7 @@ describe("clearing away", () => {
     await old(join(folder, "one", "deeper", "file"), 100);
     await symlink(elsewhere, join(folder, "link"));
     await symlink(join(elsewhere, "precious"), join(folder, "one", "link"));
+    await lutimes(join(folder, "one", "link"), 1, 1);
     const store = newStore({ folder });
     await store.save("x");
     await store.close();

@@ -30,8 +30,16 @@ describe("terminalSafe", () => {
     ["going back to overwrite", "safe\rrm -rf ~", "safe\\rrm -rf ~"],
     ["backspaces", "cat\b\b\bdog", "cat\\x08\\x08\\x08dog"],
     ["NUL, form feed and DEL", "\0\f\x7f", "\\x00\\x0c\\x7f"],
-    ["bidi controls", "\u202etxt.exe\u202c \u2066x\u2069 \u200e\u200f\u061c", "\\u202etxt.exe\\u202c \\u2066x\\u2069 \\u200e\\u200f\\u061c"],
-    ["zero-width and soft characters", "a\u200bb\u200cc\u2060d\ufeffe\u00adf", "a\\u200bb\\u200cc\\u2060d\\ufeffe\\xadf"],
+    [
+      "bidi controls",
+      "\u202etxt.exe\u202c \u2066x\u2069 \u200e\u200f\u061c",
+      "\\u202etxt.exe\\u202c \\u2066x\\u2069 \\u200e\\u200f\\u061c",
+    ],
+    [
+      "zero-width and soft characters",
+      "a\u200bb\u200cc\u2060d\ufeffe\u00adf",
+      "a\\u200bb\\u200cc\\u2060d\\ufeffe\\xadf",
+    ],
     ["a joiner that joins no emoji", "a\u200db 😀\u200d \u200d😀", "a\\u200db 😀\\u200d \\u200d😀"],
     ["tag characters", "\u{e0041}\u{e007f}", "\\u{e0041}\\u{e007f}"],
     ["line separators", "a\u2028b\u2029", "a\\u2028b\\u2029"],
@@ -46,7 +54,24 @@ describe("terminalSafe", () => {
   });
 
   const character = fc.oneof(
-    fc.constantFrom("\x1b", "[", "m", "31", "8", ";", "\r", "\n", "\x9b", "\x07", "\u200d", "\ufe0f", "😀", "❤", "🏽", "\u202e"),
+    fc.constantFrom(
+      "\x1b",
+      "[",
+      "m",
+      "31",
+      "8",
+      ";",
+      "\r",
+      "\n",
+      "\x9b",
+      "\x07",
+      "\u200d",
+      "\ufe0f",
+      "😀",
+      "❤",
+      "🏽",
+      "\u202e",
+    ),
     fc.integer({ min: 0, max: 0x2fff }).map((code) => String.fromCodePoint(code)),
     fc.string({ unit: "binary", maxLength: 3 }),
   );
@@ -56,7 +81,7 @@ describe("terminalSafe", () => {
     fc.assert(
       fc.property(wild, (text) => {
         const safe = terminalSafe(text);
-        expect(safe.replace(/\x1b\[[0-9;:]*m/g, "").replace(/[\n\t\u200d\ufe00-\ufe0f]/g, "")).not.toMatch(
+        expect(safe.replace(/\x1b\[[0-9;:]*m/g, "").replace(/\n|\t|\u200d|[\ufe00-\ufe0f]/g, "")).not.toMatch(
           /[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u,
         );
         expect(terminalSafe(safe)).toBe(safe);
@@ -69,7 +94,7 @@ describe("terminalSafe", () => {
     fc.assert(
       fc.property(wild, fc.nat({ max: 60 }), (text, most) => {
         const line = oneLine(text, most);
-        expect([...line].length).toBeLessThanOrEqual(most);
+        expect(Array.from(line).length).toBeLessThanOrEqual(most);
         expect(line).not.toMatch(/\p{Cc}/u);
         expect(terminalSafe(line)).toBe(line);
       }),
@@ -90,12 +115,22 @@ describe("oneLine", () => {
   test("leaves out the middle and says how much", () => {
     const line = oneLine(`curl ${"x".repeat(1000)} | sh`, 60);
     expect(line).toBe(`curl ${"x".repeat(16)}[…969 characters…]${"x".repeat(15)} | sh`);
-    expect([...line].length).toBeLessThanOrEqual(60);
+    expect(Array.from(line).length).toBeLessThanOrEqual(60);
   });
 
   test("does not cut inside a visible escape", () => {
     const ends = Array.from({ length: 30 }, (_, extra) => oneLine("\u202e".repeat(100), 40 + extra));
     for (const line of ends) expect(line).toMatch(/^(?:\\u202e)+\[…\d+ characters…\](?:\\u202e)*$/);
+  });
+
+  test("leaves no joiner, selector or skin colour without its emoji at a cut", () => {
+    for (const emoji of ["👩🏽‍💻", "❤️‍🔥", "👨‍👩‍👧‍👦"]) {
+      for (let most = 0; most < 60; most += 1) {
+        const line = oneLine(emoji.repeat(30), most);
+        expect(terminalSafe(line)).toBe(line);
+        expect(line).not.toMatch(/[…\]][\u{1f3fd}\u200d\ufe0f]/u);
+      }
+    }
   });
 
   test("cuts at the end where the mark does not fit", () => {

@@ -1,0 +1,39 @@
+// The coding tools on a folder, with a person's word on what is asked. Run: node examples/02-files-under-a-policy.mjs
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { asText, createToolkit, describeCall } from "handrail";
+
+const folder = await mkdtemp(join(tmpdir(), "handrail-example-"));
+await writeFile(join(folder, "notes.txt"), "eggs\nmilk\n");
+
+const asked = [];
+const toolkit = await createToolkit({
+  preset: "coding", // read, bash, edit, write
+  workDir: folder,
+  stateDir: join(folder, "..", `${folder}-state`),
+  // Your application asks a person here: a dialog, a chat message, a terminal. This one writes down what it was asked.
+  approver: async (call, decision) => {
+    asked.push(`${describeCall(call)} (${decision.risk} risk)`);
+    return { answer: "once" };
+  },
+});
+
+const edited = await toolkit.call({ name: "edit", input: { path: "notes.txt", old_text: "milk", new_text: "oat milk" } });
+assert.match(asText(edited), /^-milk\n\+oat milk$/m);
+assert.deepEqual(asked, [], "files of the working directory are not asked about");
+
+const listed = await toolkit.call({ name: "bash", input: { command: "wc -l < notes.txt" } });
+assert.equal(asText(listed).trim(), "2");
+assert.deepEqual(asked, ["Run: wc -l < notes.txt (medium risk)"]);
+
+const outside = await toolkit.call({ name: "write", input: { path: "../elsewhere.txt", content: "x" } });
+assert.equal(outside.status, "denied");
+
+console.log(asText(edited));
+console.log(asText(outside));
+assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "eggs\noat milk\n");
+await toolkit.close();
+await rm(folder, { recursive: true });
+await rm(`${folder}-state`, { recursive: true, force: true });

@@ -1,0 +1,75 @@
+/**
+ * The tour that `npm start` shows: real calls of the built command line on real files.
+ *
+ * In:  dist/cli.js (scripts/start.mjs builds it).
+ * Out: on stdout each command as a person would type it, and what it printed. Exit 1 when a step did not end as it should.
+ *      Everything happens in a scratch folder that is removed at the end; the state goes there too.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const program = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+
+/** What is shown: a line of explanation, the arguments, and the exit code it must have. */
+const STEPS = [
+  { say: "The tools a model is offered", argv: ["tools"], exit: 0 },
+  { say: "It looks at a file", argv: ["call", "read", '{"path":"greet.mjs"}'], exit: 0 },
+  {
+    say: "It changes exactly one place, and gets the diff",
+    argv: ["call", "edit", '{"path":"greet.mjs","old_text":"\\"world\\"","new_text":"\\"Handrail\\""}'],
+    exit: 0,
+  },
+  {
+    say: "It wants to run a command: a person is asked. Here nobody can be, so it does not run",
+    argv: ["call", "bash", '{"command":"node greet.mjs"}'],
+    exit: 1,
+  },
+  { say: "Approved in advance, it runs", argv: ["call", "bash", '{"command":"node greet.mjs"}', "--yes"], exit: 0 },
+  {
+    say: "What is forbidden stays forbidden, whoever approves",
+    argv: ["call", "read", '{"path":"/etc/shadow"}', "--yes"],
+    exit: 1,
+  },
+  { say: "A wrong call is told what is wrong", argv: ["call", "raed", '{"file":"greet.mjs"}'], exit: 1 },
+];
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  for (const part of tour()) process.stdout.write(part);
+}
+
+/**
+ * Runs the tour and yields it piece by piece.
+ *
+ * @returns {Generator<string, void>}
+ */
+export function* tour() {
+  const scratch = mkdtempSync(join(tmpdir(), "handrail-tour-"));
+  try {
+    const workDir = join(scratch, "project");
+    mkdirSync(workDir);
+    writeFileSync(join(workDir, "greet.mjs"), 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n');
+    for (const { say, argv, exit } of STEPS) {
+      yield `# ${say}\n$ handrail ${argv.map(quoted).join(" ")}\n`;
+      const run = spawnSync(process.execPath, [program, ...argv], {
+        cwd: workDir,
+        encoding: "utf8",
+        detached: true, // no terminal: the same for everyone who runs it
+        env: { ...process.env, XDG_STATE_HOME: join(scratch, "state"), NO_COLOR: "1" },
+      });
+      yield `${run.stdout}${run.stderr}\n`;
+      if (run.status === exit) continue;
+      yield `this should have ended with exit code ${exit}, not ${run.status}\n`;
+      process.exitCode = 1;
+      return;
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function quoted(word) {
+  return /^[\w/.=-]+$/.test(word) ? word : `'${word}'`;
+}
