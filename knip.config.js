@@ -1,0 +1,21 @@
+/**
+ * What counts as used, for knip: everything that package.json publishes, the scripts, the tests and the examples, and what those
+ * reach. Anything else in the project (files, exports, packages) is dead and fails the check.
+ */
+import { entriesOf, readManifest } from "./scripts/lib/project.mjs";
+
+/** @type {import("knip").KnipConfig} */
+export default {
+  entry: [
+    ...entriesOf(readManifest()).map(({ source }) => source),
+    "scripts/*.mjs",
+    "examples/*",
+    "test/fixtures/**/*.{js,mjs,ts}",
+  ],
+  project: ["src/**/*.ts", "scripts/**/*.mjs", "test/**/*.ts", "examples/**"],
+  ignoreExportsUsedInFile: { interface: true, type: true },
+  // Started by scripts/check.mjs by their names, and the linter's helper program.
+  ignoreDependencies: ["@arethetypeswrong/cli", "publint", "oxlint", "oxlint-tsgolint"],
+  // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.
+  ignoreIssues: { "src/contract/**": ["types"] },
+};

@@ -1,0 +1,216 @@
+/**
+ * Builds dist/ (`npm run build`).
+ *
+ * In:  package.json (`exports` and `bin` are the list of what is built, see lib/project.mjs), src/, and the libraries that the
+ *      sources import.
+ * Out: dist/NAME.js per entry and dist/chunks/, bundled with every library and split so that what is behind a dynamic import
+ *      loads when it is used; dist/types/ (skipped with --no-types); dist/THIRD-PARTY-LICENSES.txt.
+ *
+ * dist is put together beside its place and then moved there in one step, so that a reader never meets half of it.
+ */
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { builtinModules } from "node:module";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { withLockAsync } from "./lib/lock.mjs";
+import { thirdPartyLicences } from "./lib/licences.mjs";
+import { digestOf } from "./lib/digest.mjs";
+import { cacheFolder, entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
+
+const SHEBANG = "#!/usr/bin/env node\n";
+
+/** What decides the JavaScript in dist; a change of anything else does not make it stale. */
+const JAVASCRIPT_SOURCES = ["src", "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
+
+const dist = join(projectRoot, "dist");
+const stamp = join(cacheFolder, "built");
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const started = performance.now();
+  try {
+    await build({ types: !process.argv.includes("--no-types") });
+    say(`dist is ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * Builds the JavaScript of dist unless it is what the sources make already. Declarations are left out: only a package needs them.
+ *
+ * @returns {Promise<void>}
+ */
+export async function buildIfStale() {
+  if (isFresh()) return;
+  say("dist is missing or older than its sources, building …");
+  await build({ types: false });
+}
+
+/**
+ * Builds dist whole. Rejects, and leaves dist as it was, when a source cannot be bundled, an import cannot be found, or a bundled
+ * library brings no licence text.
+ *
+ * @param {{ types: boolean }} options
+ * @returns {Promise<void>}
+ */
+export async function build({ types }) {
+  await withLockAsync(`build ${projectRoot}`, async () => {
+    mkdirSync(cacheFolder, { recursive: true });
+    removeAbandoned();
+    const staging = join(cacheFolder, `dist-${process.pid}`);
+    const digest = digestOf(projectRoot, JAVASCRIPT_SOURCES);
+    try {
+      await Promise.all([writeJavaScript(staging), types ? writeTypes(join(staging, "types")) : undefined]);
+      replaceDist(staging);
+      writeFileSync(stamp, digest);
+    } finally {
+      rmSync(staging, { recursive: true, force: true });
+    }
+  });
+}
+
+function isFresh() {
+  const outputs = entriesOf(readManifest()).map(({ output }) => join(dist, output));
+  return (
+    outputs.every((file) => existsSync(file)) &&
+    existsSync(stamp) &&
+    readFileSync(stamp, "utf8") === digestOf(projectRoot, JAVASCRIPT_SOURCES)
+  );
+}
+
+/**
+ * Bundles every entry into `folder`, and writes the licences of what went in.
+ *
+ * @param {string} folder
+ */
+async function writeJavaScript(folder) {
+  const manifest = readManifest();
+  const entries = entriesOf(manifest);
+  const bundle = await rolldown({
+    cwd: projectRoot,
+    input: Object.fromEntries(entries.map(({ source, output }) => [output.replace(/\.js$/, ""), `./${source}`])),
+    platform: "node",
+    tsconfig: true,
+    transform: { target: "node20.19", define: { __VERSION__: JSON.stringify(manifest.version) } },
+    onLog: refuseWarnings,
+  });
+  const { output } = await bundle.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: (chunk) => `chunks/${chunkName(chunk)}.js`,
+    comments: { legal: true, annotation: true, jsdoc: false },
+  });
+  await bundle.close();
+  const chunks = output.filter((file) => file.type === "chunk");
+  requireSelfContained(chunks);
+  const bundled = chunks.flatMap((chunk) => chunk.moduleIds);
+  writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicences(bundled));
+  for (const program of entries.filter(({ kind }) => kind === "program")) makeExecutable(join(folder, program.output));
+}
+
+/**
+ * Names a chunk after what it holds, so that a stack trace says where it is: a library's name, or a source's path in src.
+ *
+ * @param {import("rolldown").PreRenderedChunk} chunk
+ */
+function chunkName({ facadeModuleId, moduleIds, name }) {
+  const module = facadeModuleId ?? moduleIds.at(-1) ?? "";
+  const library = /.*\/node_modules\/(.+)\.[^/.]+$/.exec(module)?.[1];
+  if (library) return library.replace(/^@|\/(?:dist|build|esm|lib|src)(?=\/)/g, "").replace(/[^\w.-]+/g, "-");
+  const source = relative(join(projectRoot, "src"), module);
+  return /^[\w/.-]+\.ts$/.test(source) && !source.startsWith("..")
+    ? source.replace(/\.ts$/, "").replaceAll("/", "-")
+    : name;
+}
+
+/**
+ * A warning of the bundler is a fault of the package: an import that it could not find would stay in dist and fail at the user's.
+ *
+ * @type {NonNullable<import("rolldown").InputOptions["onLog"]>}
+ */
+function refuseWarnings(level, log) {
+  if (level !== "warn") return;
+  throw new Error(`rolldown warns (${log.code ?? "no code"}): ${log.message}`);
+}
+
+/**
+ * dist may import itself and Node's own modules, nothing else: libraries are inside.
+ *
+ * @param {import("rolldown").OutputChunk[]} chunks
+ */
+function requireSelfContained(chunks) {
+  const inside = new Set(chunks.map((chunk) => chunk.fileName));
+  for (const chunk of chunks) {
+    for (const imported of [...chunk.imports, ...chunk.dynamicImports]) {
+      if (inside.has(imported) || imported.startsWith("node:") || builtinModules.includes(imported)) continue;
+      throw new Error(
+        `dist/${chunk.fileName} imports "${imported}", which is neither in dist nor in Node: it must be bundled`,
+      );
+    }
+  }
+}
+
+/** @param {string} file */
+function makeExecutable(file) {
+  const code = readFileSync(file, "utf8");
+  writeFileSync(file, SHEBANG + code.replace(/^#!.*\n/, ""));
+  chmodSync(file, 0o755);
+}
+
+/**
+ * Writes one .d.ts per source. They import each other as "./x.ts", which a consumer's compiler finds as "./x.d.ts". Types are
+ * emitted here, not checked: that is `npm run check`.
+ *
+ * @param {string} folder
+ * @returns {Promise<void>}
+ */
+function writeTypes(folder) {
+  return new Promise((resolve, reject) => {
+    const args = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--outDir", folder];
+    const compiler = spawn(process.execPath, args, { cwd: projectRoot, stdio: ["ignore", "pipe", "inherit"] });
+    let words = "";
+    compiler.stdout.setEncoding("utf8").on("data", (text) => (words += text));
+    compiler.on("error", reject);
+    compiler.on("close", (code) => (code === 0 ? resolve() : reject(new Error(`tsc found a fault:\n${words}`))));
+  });
+}
+
+/** Removes what killed builds left behind. Only under the lock: nobody else is building then. */
+function removeAbandoned() {
+  for (const name of readdirSync(cacheFolder)) {
+    if (name.startsWith("dist-")) rmSync(join(cacheFolder, name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * Puts what was built in dist's place. Declarations that this build did not make stay: they may be older than the JavaScript, which
+ * matters to no test, but a package being packed beside a test run must not lose them.
+ *
+ * @param {string} staging
+ */
+function replaceDist(staging) {
+  const old = `${staging}-old`;
+  const [types, oldTypes] = [join(staging, "types"), join(dist, "types")];
+  if (!existsSync(types) && existsSync(oldTypes)) renameSync(oldTypes, types);
+  if (existsSync(dist)) renameSync(dist, old);
+  renameSync(staging, dist);
+  rmSync(old, { recursive: true, force: true });
+}
+
+/** @param {string} message */
+function say(message) {
+  process.stderr.write(`build: ${message}\n`);
+}

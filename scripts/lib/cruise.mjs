@@ -1,0 +1,40 @@
+/**
+ * Reads every import of src with dependency-cruiser and holds it against the rules.
+ *
+ * In:  .dependency-cruiser.mjs of this project, the src of any checkout. Out: the modules and what they break.
+ */
+import { join } from "node:path";
+import { cruise } from "dependency-cruiser";
+import extractOptions from "dependency-cruiser/config-utl/extract-depcruise-options";
+import { filesIn } from "./digest.mjs";
+import { projectRoot } from "./project.mjs";
+
+/**
+ * Throws when dependency-cruiser saw fewer files than there are: then its "no violations" means nothing.
+ *
+ * @param {string} [root] the checkout whose src is read
+ */
+export async function cruiseSources(root = projectRoot) {
+  const options = await extractOptions(join(projectRoot, ".dependency-cruiser.mjs"));
+  const { output } = await cruise(["src"], { ...options, baseDir: root });
+  if (typeof output === "string") throw new Error(`dependency-cruiser: expected a result, got text: ${output}`);
+  requireAllRead(
+    root,
+    output.modules.map(({ source }) => source),
+  );
+  return output;
+}
+
+/**
+ * @param {string} root
+ * @param {readonly string[]} read
+ */
+function requireAllRead(root, read) {
+  const sources = filesIn(root, "src").filter((file) => file.endsWith(".ts"));
+  const unread = sources.filter((file) => !read.includes(file));
+  if (sources.length > 0 && unread.length === 0) return;
+  throw new Error(
+    `dependency-cruiser read ${sources.length - unread.length} of the ${sources.length} files in src. ` +
+      `Is TypeScript below 7 installed? Not read: ${unread.slice(0, 5).join(", ")}`,
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * The rooms of src and their order: the one list behind the import rules (.dependency-cruiser.mjs) and the picture of them
+ * (docs-layers.mjs). A room may import rooms of the levels before its own; rooms on one level never import each other.
+ */
+
+/**
+ * @typedef {object} Room
+ * @property {string} name   a folder of src, or a file in it
+ * @property {string} holds
+ */
+
+/** @type {readonly (readonly Room[])[]} lowest first */
+export const LEVELS = [
+  [{ name: "contract", holds: "types and tiny constructors" }],
+  [{ name: "util", holds: "small pure functions" }],
+  [
+    { name: "output", holds: "what does not fit: truncation, saved outputs, size words, terminal-safe text" },
+    { name: "db", holds: "one typed SQL builder over SQLite or PostgreSQL, migrations" },
+  ],
+  [{ name: "network", holds: "which URL and which address may be reached; the guarded fetch" }],
+  [
+    { name: "engine", holds: "one call, one direction, a file a stage" },
+    { name: "policy", holds: "effects in, a decision out" },
+    { name: "backends", holds: "where work happens" },
+    { name: "activity", holds: "threads, messages and tool activities" },
+    { name: "memory", holds: "the store behind the memory tools" },
+    { name: "schedule", holds: "the store behind the cron tools" },
+    { name: "undo", holds: "the store behind undo" },
+    { name: "web", holds: "HTML to Markdown, search results, the browser driver" },
+  ],
+  [{ name: "tools", holds: "one small file a tool; presets" }],
+  [
+    { name: "plugins", holds: "external programs as tools" },
+    { name: "mcp", holds: "toolkit to MCP server, MCP server to tools" },
+    { name: "agent", holds: "the loop, models, sub-agents" },
+    { name: "adapters", holds: "other agent libraries" },
+    { name: "console", holds: "the web console and its HTTP API" },
+  ],
+  [{ name: "config", holds: "files, flags and environment, as one checked settings object" }],
+  [{ name: "toolkit.ts", holds: "the composition root" }],
+  [
+    { name: "index.ts", holds: "the public names; the only barrel" },
+    { name: "cli", holds: "the command line" },
+    { name: "testing", holds: "suites and doubles for people who write their own parts" },
+  ],
+];
+
+/** Every room, lowest first. */
+export const ROOMS = LEVELS.flat().map(({ name }) => name);
+
+/**
+ * A pattern for the paths in any of the rooms, relative to the checkout.
+ *
+ * @param {readonly string[]} rooms
+ */
+export function pathsOf(rooms) {
+  const names = rooms.map((name) => (name.endsWith(".ts") ? `${name.replace(".", "\\.")}$` : `${name}/`));
+  return `^src/(?:${names.join("|")})`;
+}
+
+/**
+ * The room that a path of src lies in; `undefined` when no list above has it.
+ *
+ * @param {string} path relative to the checkout: "src/engine/call.ts"
+ */
+export function roomOf(path) {
+  return ROOMS.find((room) => new RegExp(pathsOf([room])).test(path));
+}

@@ -1,0 +1,87 @@
+/**
+ * What the scripts need to know of this project, read from package.json: the one list of what is built and published.
+ *
+ * A subpath export is added in package.json alone: `"./name": { types: "./dist/types/PATH.d.ts", default: "./dist/NAME.js" }`
+ * builds src/PATH.ts into dist/NAME.js.
+ */
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Folder of the checkout. */
+export const projectRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/** Where scripts keep what can be thrown away. */
+export const cacheFolder = join(projectRoot, "node_modules", ".cache", "handrail");
+
+/** The source of each program of package.json's `bin`, which unlike `exports` has no place to name it. */
+const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js": "src/cli/main.ts" });
+
+/**
+ * @typedef {object} Manifest
+ * @property {string} name
+ * @property {string} version
+ * @property {Record<string, string>} bin
+ * @property {Record<string, string | { types: string, default: string }>} exports
+ * @property {Record<string, string>} dependencies
+ * @property {Record<string, string>} devDependencies
+ * @property {Record<string, boolean>} allowScripts
+ */
+
+/**
+ * @typedef {object} Entry
+ * @property {"library" | "program"} kind
+ * @property {string} subpath   as users import it: "handrail/mcp"; for a program its name
+ * @property {string} source    relative to the checkout: "src/mcp/serve.ts"
+ * @property {string} output    relative to dist: "mcp.js"
+ */
+
+/**
+ * @param {string} [root]
+ * @returns {Manifest}
+ */
+export function readManifest(root = projectRoot) {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+}
+
+/**
+ * Everything that package.json publishes as code, in its order.
+ *
+ * @param {Manifest} manifest
+ * @returns {Entry[]}
+ */
+export function entriesOf(manifest) {
+  return [...libraryEntries(manifest), ...programEntries(manifest)];
+}
+
+/**
+ * @param {Manifest} manifest
+ * @returns {Entry[]}
+ */
+function libraryEntries(manifest) {
+  return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
+    if (typeof target === "string") return [];
+    const source = /^\.\/dist\/types\/(.+)\.d\.ts$/.exec(target.types)?.[1];
+    const output = /^\.\/dist\/([^/]+\.js)$/.exec(target.default)?.[1];
+    if (!source || !output) {
+      throw new Error(
+        `package.json, exports["${subpath}"]: expected { "types": "./dist/types/PATH.d.ts", "default": "./dist/NAME.js" }, ` +
+          `got ${JSON.stringify(target)}`,
+      );
+    }
+    return [{ kind: "library", subpath: manifest.name + subpath.slice(1), source: `src/${source}.ts`, output }];
+  });
+}
+
+/**
+ * @param {Manifest} manifest
+ * @returns {Entry[]}
+ */
+function programEntries(manifest) {
+  return Object.entries(manifest.bin).map(([name, target]) => {
+    const source = PROGRAM_SOURCES[target];
+    if (!source)
+      throw new Error(`package.json, bin.${name}: add the source of ${target} to PROGRAM_SOURCES in project.mjs`);
+    return { kind: "program", subpath: name, source, output: target.slice("./dist/".length) };
+  });
+}

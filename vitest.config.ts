@@ -1,0 +1,24 @@
+/**
+ * `npm test` and `npm run coverage`. Each test file has a process of its own: tests start programs and change into folders.
+ */
+import { defineConfig } from "vitest/config";
+import { readManifest } from "./scripts/lib/project.mjs";
+
+export default defineConfig({
+  define: { __VERSION__: JSON.stringify(readManifest().version) },
+  test: {
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+    pool: "forks",
+    maxWorkers: "100%",
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 10_000,
+    globalSetup: ["scripts/vitest-build.mjs"],
+    reporters: ["default", "./scripts/vitest-summary.mjs"],
+    coverage: {
+      provider: "v8",
+      include: ["src/engine/**", "src/policy/**"],
+      reporter: ["text", "html"],
+    },
+  },
+});
