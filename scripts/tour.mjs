@@ -5,7 +5,7 @@
  * Out: on stdout each command as a person would type it, and what it printed. Exit 1 when a step did not end as it should.
  *      Everything happens in a scratch folder that is removed at the end; the state goes there too.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,15 +37,15 @@ const STEPS = [
 ];
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  for (const part of tour()) process.stdout.write(part);
+  for await (const part of tour()) process.stdout.write(part);
 }
 
 /**
  * Runs the tour and yields it piece by piece.
  *
- * @returns {Generator<string, void>}
+ * @returns {AsyncGenerator<string, void>}
  */
-export function* tour() {
+export async function* tour() {
   const scratch = mkdtempSync(join(tmpdir(), "handrail-tour-"));
   try {
     const workDir = join(scratch, "project");
@@ -53,15 +53,10 @@ export function* tour() {
     writeFileSync(join(workDir, "greet.mjs"), 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n');
     for (const { say, argv, exit } of STEPS) {
       yield `# ${say}\n$ handrail ${argv.map(quoted).join(" ")}\n`;
-      const run = spawnSync(process.execPath, [program, ...argv], {
-        cwd: workDir,
-        encoding: "utf8",
-        detached: true, // no terminal: the same for everyone who runs it
-        env: { ...process.env, XDG_STATE_HOME: join(scratch, "state"), NO_COLOR: "1" },
-      });
-      yield `${run.stdout}${run.stderr}\n`;
-      if (run.status === exit) continue;
-      yield `this should have ended with exit code ${exit}, not ${run.status}\n`;
+      const { text, status } = await run(argv, workDir, join(scratch, "state"));
+      yield `${text}\n`;
+      if (status === exit) continue;
+      yield `this should have ended with exit code ${exit}, not ${status}\n`;
       process.exitCode = 1;
       return;
     }
@@ -70,6 +65,27 @@ export function* tour() {
   }
 }
 
+/**
+ * @param {string[]} argv
+ * @param {string} cwd
+ * @param {string} state
+ * @returns {Promise<{ text: string, status: number | null }>}
+ */
+function run(argv, cwd, state) {
+  const child = spawn(process.execPath, [program, ...argv], {
+    cwd,
+    detached: true, // a session of its own has no terminal: the tour is the same for everyone who runs it
+    env: { ...process.env, XDG_STATE_HOME: state, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk) => (text += chunk));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject).once("close", (status) => resolve({ text, status }));
+  });
+}
+
+/** @param {string} word */
 function quoted(word) {
   return /^[\w/.=-]+$/.test(word) ? word : `'${word}'`;
 }

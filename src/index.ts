@@ -22,6 +22,8 @@ export { write } from "./tools/write.ts";
 export type * from "./contract/activity.ts";
 export type * from "./contract/backend.ts";
 export type * from "./contract/call.ts";
+export type * from "./contract/decision.ts";
+export type * from "./contract/identity.ts";
 export type * from "./contract/content.ts";
 export type * from "./contract/effect.ts";
 export type * from "./contract/policy.ts";

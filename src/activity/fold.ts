@@ -1,5 +1,5 @@
 import type { ActivityEvent } from "../contract/activity.ts";
-import type { CallId, ThreadId } from "../contract/call.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 
 /** A call as apps draw it: seed 002's `tool_activity`. */

@@ -2,7 +2,8 @@ import { closeSync, openSync } from "node:fs";
 import { ReadStream, WriteStream } from "node:tty";
 import { createInterface } from "node:readline/promises";
 import type { CheckedCall } from "../contract/call.ts";
-import type { Approval, Approver, Decision } from "../contract/policy.ts";
+import type { Approval, Decision } from "../contract/decision.ts";
+import type { Approver } from "../contract/policy.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { describeCall } from "../policy/describe.ts";
 

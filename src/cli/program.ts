@@ -1,10 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
+import { EXIT } from "./exit.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES } from "./options.ts";
-
-/** Exit codes of the command line. */
-export const EXIT = { ok: 0, notSucceeded: 1, usage: 2 } as const;
 
 /**
  * Runs the command line and sets the process's exit code: 0 when it succeeded, 1 when a call did not, 2 for wrong usage. Never

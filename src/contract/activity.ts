@@ -1,6 +1,6 @@
-import type { CallId, ThreadId } from "./call.ts";
+import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
-import type { Approval, Decision } from "./policy.ts";
+import type { Approval, Decision } from "./decision.ts";
 import type { ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
 

@@ -1,11 +1,7 @@
 import type { Effect } from "./effect.ts";
-import type { Approval, Decision } from "./policy.ts";
+import type { CallId, ThreadId } from "./identity.ts";
+import type { Approval, Decision } from "./decision.ts";
 import type { Tool } from "./tool.ts";
-
-/** Names one call in its thread, its events and its approval. Unique in a store. */
-export type CallId = string;
-/** Names a conversation. A call without one belongs to "main". */
-export type ThreadId = string;
 
 /** What a model asked for. Nothing about it is trusted yet. */
 export interface ToolCall {

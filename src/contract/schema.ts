@@ -54,7 +54,7 @@ export function standardSchema<S extends StandardSchemaV1>(
       `this ${vendor} schema cannot describe itself as JSON Schema; pass one: standardSchema(schema, jsonSchema)`,
     );
   }
-  return { json: described, standard: standard as StandardSchemaV1<unknown, StandardSchemaV1.InferOutput<S>> };
+  return { json: described, standard };
 }
 
 /** Turns whatever `defineTool` was given into a `Schema`. */

@@ -1,6 +1,6 @@
 import type { CallUpdate } from "./activity.ts";
 import type { Backend, OpenFile, OutputLog } from "./backend.ts";
-import type { CallId, ThreadId } from "./call.ts";
+import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
 import type { ToolResult } from "./result.ts";

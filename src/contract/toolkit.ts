@@ -1,8 +1,9 @@
 import type { ActivityEvent, Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
-import type { CallId, ThreadId } from "./call.ts";
+import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
-import type { Approver, Decision } from "./policy.ts";
+import type { Approver } from "./policy.ts";
+import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
 import type { Json, JsonSchema } from "./schema.ts";
 import type { Tool } from "./tool.ts";

@@ -1,5 +1,6 @@
 import type { ApprovedCall, CheckedCall } from "../contract/call.ts";
-import type { Approval, Approver, Decision } from "../contract/policy.ts";
+import type { Approval, Decision } from "../contract/decision.ts";
+import type { Approver } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import { untilAborted } from "../util/abort.ts";
 import { decide } from "./decide.ts";

@@ -1,7 +1,8 @@
 import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
-import { type Decision, type Policy, stricter } from "../contract/policy.ts";
+import { type Decision, stricter } from "../contract/decision.ts";
+import type { Policy } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import type { Host } from "./host.ts";
 

@@ -3,7 +3,7 @@ import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import { text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Approval, Decision } from "../contract/policy.ts";
+import type { Approval, Decision } from "../contract/decision.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import { messageOf } from "../util/errors.ts";

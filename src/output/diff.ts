@@ -33,12 +33,12 @@ export function unifiedDiff(path: string, before: string, after: string, skipped
   const { hunks } = structuredPatch(path, path, before, after, "", "", {
     context: CONTEXT_LINES,
     maxEditLength: MAX_EDIT_LENGTH,
-  }) ?? { hunks: [wholeHunk(before, after)] };
+  }) ?? { hunks: [blockHunk(linesOf(before), linesOf(after))] };
   const body = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => {
     const header = `@@ -${range(oldStart, oldLines, skipped)} +${range(newStart, newLines, skipped)} @@`;
     return [header, ...lines].join("\n");
   });
-  return [`--- a/${path}`, `+++ b/${path}`, ...body, ""].join("\n");
+  return [`--- ${headerName("a", path)}`, `+++ ${headerName("b", path)}`, ...body, ""].join("\n");
 }
 
 // An empty side is counted from the line before it, so that an empty file starts at 0 (POSIX diff -u).
@@ -46,19 +46,49 @@ function range(start: number, lines: number, skipped: number): string {
   return `${(lines === 0 ? start - 1 : start) + skipped},${lines}`;
 }
 
-function wholeHunk(before: string, after: string) {
-  const old = marked("-", before);
-  const fresh = marked("+", after);
-  return { oldStart: 1, oldLines: old.count, newStart: 1, newLines: fresh.count, lines: [...old.lines, ...fresh.lines] };
+/** All that differs as one block. Lines that both sides begin and end with are its context: without any, git looks for it at the end of the file. */
+function blockHunk(old: readonly string[], fresh: readonly string[]) {
+  const most = Math.min(old.length, fresh.length);
+  let same = 0;
+  while (same < most && old[same] === fresh[same]) same++;
+  let sameEnd = 0;
+  while (sameEnd < most - same && old.at(-1 - sameEnd) === fresh.at(-1 - sameEnd)) sameEnd++;
+  const above = old.slice(Math.max(0, same - CONTEXT_LINES), same);
+  const below = old.slice(old.length - sameEnd).slice(0, CONTEXT_LINES);
+  const removed = old.slice(same, old.length - sameEnd);
+  const added = fresh.slice(same, fresh.length - sameEnd);
+  const start = same - above.length + 1;
+  const context = above.length + below.length;
+  return {
+    oldStart: start,
+    oldLines: context + removed.length,
+    newStart: start,
+    newLines: context + added.length,
+    lines: [...marked(" ", above), ...marked("-", removed), ...marked("+", added), ...marked(" ", below)],
+  };
 }
 
-function marked(sign: string, text: string): { count: number; lines: string[] } {
-  if (text === "") return { count: 0, lines: [] };
-  const lines = text.split("\n");
-  const ended = lines.at(-1) === "";
-  if (ended) lines.pop();
-  const count = lines.length;
-  return { count, lines: [...lines.map((line) => sign + line), ...(ended ? [] : ["\\ No newline at end of file"])] };
+/** Lines with their line feeds. */
+function linesOf(text: string): readonly string[] {
+  return text === "" ? [] : text.split(/(?<=\n)/);
+}
+
+function marked(sign: string, lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) =>
+    line.endsWith("\n") ? [sign + line.slice(0, -1)] : [sign + line, "\\ No newline at end of file"],
+  );
+}
+
+/** The name as git writes it: quoted like in C where a reader of the patch would take it apart, ended with a tab where it has blanks. */
+function headerName(side: "a" | "b", path: string): string {
+  const name = `${side}/${path.replace(/^\/+/, "")}`;
+  if (/["\\\x00-\x1f\x7f]/.test(name)) return `"${name.replace(/["\\\x00-\x1f\x7f]/g, quoted)}"`;
+  return name.includes(" ") ? `${name}\t` : name;
+}
+
+function quoted(character: string): string {
+  if (character === '"' || character === "\\") return `\\${character}`;
+  return `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`;
 }
 
 function startOfLines(text: string, at: number, lines: number): number {

@@ -12,10 +12,10 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
 
 /**
- * What is longer counts as plain text, so that looking for the ends of a sequence is bounded. A terminal would not take it
- * either: tmux, for one, drops a sequence of more than 1 MiB (its `input-buffer-size`).
+ * In UTF-16 units. What is longer counts as plain text, so that looking for the ends of a sequence is bounded. A terminal
+ * would not take it either: tmux, for one, drops a sequence of more than 1 MiB (its `input-buffer-size`).
  */
-const LONGEST = 1_048_576;
+export const LONGEST_SEQUENCE = 1_048_576;
 
 /**
  * The escape sequence that a cut at `position` would split; `undefined` when a cut there splits none.
@@ -34,7 +34,7 @@ function stringAround(text: string, position: number): Span | undefined {
   const end = terminatorEnd(text, position);
   if (end === undefined) return undefined;
   let start: number | undefined;
-  const earliest = Math.max(0, end - LONGEST);
+  const earliest = Math.max(0, end - LONGEST_SEQUENCE);
   for (let at = position - 1; at >= earliest; at -= 1) {
     const code = text.charCodeAt(at);
     if (code === BEL || code === C1_ST) break;
@@ -53,10 +53,10 @@ function terminatorEnd(text: string, position: number): number | undefined {
     text.charCodeAt(position - 1) === ESC && text.charCodeAt(position) === BACKSLASH ? position - 1 : position;
   // Windows that grow, because the native search of a large one for three terminators is wasted when one of them is near.
   for (let size = 128; ; size *= 4) {
-    const window = text.slice(from, from + Math.min(size, LONGEST));
+    const window = text.slice(from, from + Math.min(size, LONGEST_SEQUENCE));
     const ends = [endOf(window, "\x07"), endOf(window, "\x1b\\"), endOf(window, "\x9c")].filter((end) => end > 0);
     if (ends.length > 0) return from + Math.min(...ends);
-    if (size >= LONGEST || from + size >= text.length) return undefined;
+    if (size >= LONGEST_SEQUENCE || from + size >= text.length) return undefined;
   }
 }
 
@@ -68,7 +68,7 @@ function endOf(text: string, terminator: string): number {
 /** CSI sequences and escapes: their characters before the last are all of 0x20 to 0x3f, so the start is found walking back. */
 function controlAround(text: string, position: number): Span | undefined {
   let at = position - 1;
-  const earliest = Math.max(0, position - LONGEST);
+  const earliest = Math.max(0, position - LONGEST_SEQUENCE);
   while (at > earliest && isBetween(text.charCodeAt(at), 0x20, 0x3f)) at -= 1;
   const start = text.charCodeAt(at) === OPEN_BRACKET && text.charCodeAt(at - 1) === ESC ? at - 1 : at;
   const end = controlEnd(text, start);
@@ -88,7 +88,7 @@ function controlEnd(text: string, start: number): number {
 
 /** Skips characters of `low` to `high` from `at`; then one more character up to 0x7e must end the sequence. */
 function endAfter(text: string, start: number, at: number, low: number, high: number): number {
-  const latest = Math.min(text.length, start + LONGEST - 1);
+  const latest = Math.min(text.length, start + LONGEST_SEQUENCE - 1);
   while (at < latest && isBetween(text.charCodeAt(at), low, high)) at += 1;
   return isBetween(text.charCodeAt(at), high + 1, 0x7e) ? at + 1 : start;
 }

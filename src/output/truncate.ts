@@ -1,5 +1,5 @@
 import type { Limit } from "../contract/tool.ts";
-import { sequenceAround } from "./escape-sequence.ts";
+import { LONGEST_SEQUENCE, sequenceAround } from "./escape-sequence.ts";
 import {
   afterBytes,
   afterCharacters,
@@ -76,9 +76,9 @@ export function truncateTail(text: string, limit: Limit = DEFAULT_LIMIT): Trunca
     bytes: totalBytes <= bytes ? 0 : startOfWholeLines(text, beforeBytes(text, bytes)),
     characters: safeStart(text, beforeCharacters(text, characters)),
   };
-  // Last, because no line needs to be looked for beyond where another limit cuts.
+  // Lines are not looked for beyond where another limit cuts, or a sequence that reaches there could start.
   const lowest = Math.max(cuts.bytes, cuts.characters);
-  cuts.lines = startOfWholeLines(text, beforeLines(text, lines, lowest));
+  cuts.lines = startOfWholeLines(text, beforeLines(text, lines, Math.max(0, lowest - LONGEST_SEQUENCE)));
   const cut = Math.max(cuts.lines, lowest);
   if (cut === 0) return whole(text, limit, totalBytes);
   return part(text, limit, totalBytes, { hit: kindOf(cuts, cut), shown: text.slice(cut), cut });

@@ -15,9 +15,13 @@ export function createGrants(): { cover(call: CheckedCall): boolean; remember(ca
   };
 }
 
+/** The same text for the same effect, in whatever order its fields were written. */
 function key(effect: Effect): string {
-  const sorted = Object.entries(effect).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(sorted, (_, value: unknown) => (isPlainObject(value) ? Object.entries(value).sort() : value));
+  return JSON.stringify(effect, (_, value: unknown) => (isPlainObject(value) ? sortedFields(value) : value));
+}
+
+function sortedFields(value: object): object {
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function isPlainObject(value: unknown): value is object {

@@ -1,5 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
-import type { Decision } from "../contract/policy.ts";
+import type { Decision } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { protectedFile, sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";

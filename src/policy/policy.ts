@@ -1,6 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
-import { type Autonomy, type Decision, type Policy, stricter } from "../contract/policy.ts";
+import type { Autonomy, Policy } from "../contract/policy.ts";
+import { type Decision, stricter } from "../contract/decision.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import type { PolicySettings } from "./settings.ts";
 

@@ -1,13 +1,14 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { defineTool } from "../../src/contract/tool.ts";
 import { validate } from "../../src/engine/validate.ts";
 
 // The official JSON Schema test suite (json-schema-org/JSON-Schema-Test-Suite), read in place where it is.
 const suite = fileURLToPath(new URL("../../../shared/vectors/json-schema/", import.meta.url));
 const present = existsSync(suite);
+const files = present ? ["draft2020-12", "draft7"].flatMap(testFiles) : [];
 
 /** How many cases of a file come out otherwise, and why. A count that changes, either way, is to be looked at. */
 const KNOWN: { readonly [file: string]: number } = {
@@ -19,28 +20,23 @@ const KNOWN: { readonly [file: string]: number } = {
   "draft7/ref.json": 2, // keywords beside a $ref count, as they do since 2019-09; a remote reference
 };
 
-describe.runIf(present)("the JSON Schema test suite", () => {
-  for (const draft of present ? ["draft2020-12", "draft7"] : []) {
-    for (const file of readdirSync(join(suite, draft)).filter((name) => statSync(join(suite, draft, name)).isFile())) {
-      if (/^(refRemote|dynamicRef|anchor|infinite)/.test(file)) continue;
-      test(`${draft}/${file}`, async () => {
-        const groups = JSON.parse(readFileSync(join(suite, draft, file), "utf8")) as Group[];
-        const wrong: string[] = [];
-        for (const { description, schema, tests } of groups) {
-          if (typeof schema !== "object") continue; // a tool's schema is an object
-          for (const { description: what, data, valid } of tests) {
-            if ((await accepts(schema, data)) !== valid) wrong.push(`${description}: ${what}`);
-          }
-        }
-        expect(wrong.length, wrong.join("\n")).toBe(KNOWN[`${draft}/${file}`] ?? 0);
-      });
-    }
-  }
+test.skipIf(!present)(`the JSON Schema test suite is at ${suite} (otherwise NOTHING is checked against it)`, () => {
+  expect(files.length).toBeGreaterThan(70);
 });
 
-test.skipIf(present)("the JSON Schema test suite is not on this machine: nothing was checked against it", () => {
-  expect.unreachable();
-});
+for (const file of files) {
+  test(`the JSON Schema test suite holds: ${file}`, async () => {
+    const groups = JSON.parse(readFileSync(join(suite, file), "utf8")) as Group[];
+    const wrong: string[] = [];
+    for (const { description, schema, tests } of groups) {
+      if (typeof schema !== "object") continue; // a tool's schema is an object
+      for (const { description: what, data, valid } of tests) {
+        if ((await accepts(schema, data)) !== valid) wrong.push(`${description}: ${what}`);
+      }
+    }
+    expect(wrong.length, wrong.join("\n")).toBe(KNOWN[file] ?? 0);
+  });
+}
 
 interface Group {
   readonly description: string;
@@ -57,4 +53,10 @@ async function accepts(schema: { readonly [keyword: string]: unknown }, data: un
   } catch {
     return false;
   }
+}
+
+function testFiles(draft: string): readonly string[] {
+  const names = readdirSync(join(suite, draft)).filter((name) => statSync(join(suite, draft, name)).isFile());
+  // Remote documents are not fetched; dynamic references and anchors across documents need them.
+  return names.filter((name) => !/^(refRemote|dynamicRef|anchor|infinite)/.test(name)).map((name) => `${draft}/${name}`);
 }

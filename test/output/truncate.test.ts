@@ -182,6 +182,7 @@ describe("what is never cut", () => {
     const text = "one\n\x1b]0;a\nb\nc\x07two\nthree\n";
     expect(truncateHead(text, { lines: 2 })).toMatchObject({ text: "one\n", truncated: "lines" });
     expect(truncateTail(text, { lines: 3 })).toMatchObject({ text: "three\n", truncated: "lines" });
+    expect(truncateTail(text, { lines: 3, characters: 13 })).toMatchObject({ text: "three\n", truncated: "lines" });
   });
 });
 

@@ -67,13 +67,13 @@ export function createPipes(): { make(): Promise<Pipe>; close(): Promise<void> }
 }
 
 function pipe(readFd: number, writeFd: number): Pipe {
-  let open = true;
+  let writing = true;
   return {
     reader: new Socket({ fd: readFd, readable: true, writable: false }),
     writeFd,
     closeWriter() {
-      if (open) closeSync(writeFd);
-      open = false;
+      if (writing) closeSync(writeFd);
+      writing = false;
     },
   };
 }

@@ -3,7 +3,7 @@ import { terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { type GlobalOptions, toolkitOptions } from "../options.ts";
-import { EXIT } from "../program.ts";
+import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { untilStopped } from "../signals.ts";
 

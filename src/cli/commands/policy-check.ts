@@ -1,10 +1,10 @@
 import type { Effect } from "../../contract/effect.ts";
-import type { Decision } from "../../contract/policy.ts";
+import type { Decision } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type GlobalOptions, toolkitOptions } from "../options.ts";
-import { EXIT } from "../program.ts";
+import { EXIT } from "../exit.ts";
 
 export interface PolicyCheckOptions extends GlobalOptions {
   readonly command?: string;

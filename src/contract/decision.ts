@@ -1,0 +1,28 @@
+export type Verdict = "allow" | "ask" | "deny";
+export type Risk = "low" | "medium" | "high";
+
+/** What a policy says of a call. */
+export interface Decision {
+  readonly verdict: Verdict;
+  readonly risk: Risk;
+  /** Why, for the model and for people: what is in the way and what would be accepted. */
+  readonly reason?: string;
+  /** The rule that decided, by name: "workspace", "forbidden_paths", … */
+  readonly rule?: string;
+}
+
+const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
+
+/** The stricter of two decisions; the first of two alike. `undefined` is no decision. */
+export function stricter(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return STRICTNESS[other.verdict] > STRICTNESS[one.verdict] ? other : one;
+}
+
+/** What a person answered. A refusal may say why. */
+export type Approval =
+  /** This call only. */
+  | { readonly answer: "once" }
+  /** The same effects again in this toolkit, unasked. */
+  | { readonly answer: "session" }
+  | { readonly answer: "refuse"; readonly reason?: string };

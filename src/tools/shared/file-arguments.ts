@@ -1,0 +1,30 @@
+import { ToolFailure } from "../../contract/failure.ts";
+
+/** Other spellings of file tools' arguments that models use, for `renameKeys`. */
+export const FILE_SPELLINGS: { readonly [spelling: string]: string } = {
+  file_path: "path",
+  filePath: "path",
+  filename: "path",
+  file: "path",
+  oldText: "old_text",
+  old_string: "old_text",
+  oldString: "old_text",
+  newText: "new_text",
+  new_string: "new_text",
+  newString: "new_text",
+  contents: "content",
+  file_text: "content",
+  start_line: "offset",
+  max_lines: "limit",
+  showHidden: "show_hidden",
+};
+
+/** @throws ToolFailure when a text that is for a file has half a surrogate pair: UTF-8 would have U+FFFD in its place. */
+export function requireWholeCharacters(argument: string, text: string): void {
+  const half = /\p{Surrogate}/u.exec(text)?.[0];
+  if (half === undefined) return;
+  const code = `\\u${half.charCodeAt(0).toString(16)}`;
+  throw new ToolFailure(`${argument} has half a character in it (a lone surrogate, ${code}), which no file can hold`, {
+    hint: "Send the whole character.",
+  });
+}
