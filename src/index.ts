@@ -15,6 +15,8 @@ export { describeCall } from "./policy/describe.ts";
 export { type PresetName, PRESETS } from "./tools/presets/presets.ts";
 export { bash } from "./tools/bash.ts";
 export { edit } from "./tools/edit.ts";
+export { find } from "./tools/find.ts";
+export { grep } from "./tools/grep.ts";
 export { ls } from "./tools/ls.ts";
 export { read } from "./tools/read.ts";
 export { time } from "./tools/time.ts";

@@ -11,6 +11,7 @@ import { callTool } from "./engine/call.ts";
 import { decide } from "./engine/decide.ts";
 import { parse } from "./engine/parse.ts";
 import { definitions, toolset } from "./engine/toolset.ts";
+import { createSeenFiles } from "./files/seen.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
@@ -44,20 +45,25 @@ export interface ToolkitOptions {
 /**
  * Puts tools, policy, backend, store and outputs together.
  *
- * @throws ToolFailure when the working directory is not there; TypeError when two tools have one name.
+ * @throws ToolFailure when the working directory is not there; TypeError when two tools have one name, when there is no such
+ *   preset, and when a working directory is given beside a backend.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
+  if (options.backend !== undefined && options.workDir !== undefined) {
+    throw new TypeError("createToolkit got workDir and backend; a backend has its own working directory: leave workDir out");
+  }
   const { stateDir = stateFolder(), outputOwner = randomName(16), store = memoryStore() } = options;
   const tools = toolset([...presetTools(options), ...(options.tools ?? [])]);
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
   const backend = options.backend ?? (await local({ ...workDirOf(options), outputFolder: outputs.folder }));
   const policies = [createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()]), ...(options.policies ?? [])];
   const grants = createGrants();
+  const seen = createSeenFiles();
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
 
   const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
-    const host = { tools, policies, approver, grants, backend, outputs, store, onEvent };
+    const host = { tools, policies, approver, grants, backend, outputs, seen, store, onEvent };
     if (signal === undefined) return callTool(parse(request), host, closing.signal);
     const linked = linkedTo(signal, closing.signal);
     try {
@@ -101,8 +107,9 @@ const NO_CALL: Omit<CheckedCall, "effects"> = {
   input: {},
 };
 
-function presetTools({ preset, tools }: ToolkitOptions): readonly Tool[] {
-  return PRESETS[preset ?? (tools === undefined ? "coding" : "none")]();
+function presetTools({ tools, preset = tools === undefined ? "coding" : "none" }: ToolkitOptions): readonly Tool[] {
+  if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset]();
+  throw new TypeError(`no preset ${JSON.stringify(preset)}: expected one of ${Object.keys(PRESETS).join(", ")}`);
 }
 
 function workDirOf({ workDir }: ToolkitOptions): { workDir?: string } {

@@ -15,6 +15,7 @@ export const LEVELS = [
   [{ name: "util", holds: "small pure functions" }],
   [
     { name: "output", holds: "what does not fit: truncation, saved outputs, size words, terminal-safe text" },
+    { name: "files", holds: "text files as bytes: encodings, lines, exact edits, diffs; pictures; what was seen" },
     { name: "db", holds: "one typed SQL builder over SQLite or PostgreSQL, migrations" },
   ],
   [{ name: "network", holds: "which URL and which address may be reached; the guarded fetch" }],

@@ -8,8 +8,13 @@ export interface MemoryStoreOptions {
   readonly limit?: number;
 }
 
-/** A store that lives as long as the process. `commit` is as good as `append`: there is nothing more durable here. */
+/**
+ * A store that lives as long as the process. `commit` is as good as `append`: there is nothing more durable here.
+ *
+ * @throws RangeError for a `limit` that is not a whole number above 0.
+ */
 export function memoryStore({ limit = 2_000 }: MemoryStoreOptions = {}): Store {
+  if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}: expected a whole number above 0`);
   const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
   let lastId = 0;
   let closed = false;

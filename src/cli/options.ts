@@ -11,7 +11,7 @@ export interface GlobalOptions {
 }
 
 // Said here again so that printing the help loads no tool; the types hold the lists together.
-export const PRESET_NAMES: readonly PresetName[] = ["coding", "all", "none"];
+export const PRESET_NAMES: readonly PresetName[] = ["coding", "readonly", "workspace", "all", "none"];
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
 
 /** Outputs that one `handrail call` saved can be read by the next. */

@@ -9,7 +9,6 @@ import { AUTONOMIES, type GlobalOptions, PRESET_NAMES } from "./options.ts";
  * rejects; people are shown a sentence, never a stack.
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  process.stdout.on("error", () => process.exit()); // the reader has gone (| head): nothing more to say to anyone
   try {
     await program().parseAsync(argv, { from: "user" });
   } catch (error) {

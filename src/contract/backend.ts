@@ -17,13 +17,29 @@ export interface Backend {
    * whatever happens after that is in `exit`.
    */
   spawn(command: Command): Promise<Process>;
+  /**
+   * Starts a read-only program of ours that looks at files there. It runs outside any live terminal, and under the read effects of the
+   * call: `paths` is all it is given to look at. Rejects with a `ToolFailure` when there is no such program.
+   */
+  helper(program: HelperProgram, args: readonly string[], options: HelperOptions): Promise<Process>;
   /** Stops what it started and lets go of what it holds. */
   close(): Promise<void>;
+}
+
+/** ripgrep, which Handrail brings along, and the POSIX find that every system has. */
+export type HelperProgram = "rg" | "find";
+
+export interface HelperOptions {
+  /** What it looks at; the backend puts them where the program wants them. None: it reads stdin. */
+  readonly paths: readonly string[];
+  readonly signal?: AbortSignal;
 }
 
 export type FileKind = "file" | "folder" | "fifo" | "socket" | "device";
 
 export interface FileInfo {
+  /** The real path, every link followed. */
+  readonly path: string;
   readonly kind: FileKind;
   /** In bytes; 0 for what has no size. */
   readonly size: number;

@@ -1,5 +1,5 @@
 import type { CallUpdate } from "./activity.ts";
-import type { Backend, OpenFile, OutputLog } from "./backend.ts";
+import type { Backend, FileInfo, OpenFile, OutputLog } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
@@ -55,12 +55,16 @@ export interface ToolContext {
   /** Fires when the call is stopped. Hand it down. */
   readonly signal: AbortSignal;
   readonly outputs: Outputs;
+  /** What the toolkit's tools last saw of files. */
+  readonly seen: SeenFiles;
   /** For an effect that is known only now. Goes through the policy and, if need be, a person; rejects when refused. */
   permit(effect: Effect): Promise<void>;
   /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */
   call(name: string, input: unknown): Promise<ToolResult>;
   /** Shows people something while the tool runs. Never throws. */
   report(update: CallUpdate): void;
+  /** Adds a part to what the model reads, behind the rendered data: a picture, which is no data. Never throws. */
+  attach(part: Content): void;
 }
 
 /** Results too big for a model, kept for the toolkit that made them and read again as `output://ID`. */
@@ -69,6 +73,21 @@ export interface Outputs {
   save(content: string | Uint8Array | OutputLog): Promise<string>;
   /** Opens a saved output. Fails with a `ToolFailure` when there is none of this id (any more). */
   open(id: string): Promise<OpenFile>;
+}
+
+/** A file as a tool last saw or left it. */
+export interface SeenFile {
+  /** `FileInfo.version` at that time. */
+  readonly version: string;
+  /** The whole content, when all of it was seen and it was small enough to keep. */
+  readonly content?: Uint8Array;
+}
+
+/** Remembers files by their real path, so that what a person changed meanwhile is not overwritten unseen. */
+export interface SeenFiles {
+  /** `content` is the whole of it, or left out when only a part was seen. */
+  remember(file: Pick<FileInfo, "path" | "version">, content?: Uint8Array): void;
+  recall(realPath: string): SeenFile | undefined;
 }
 
 /** A tool as its author writes it. */

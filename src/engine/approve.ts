@@ -11,10 +11,10 @@ import { CallEnded } from "./result.ts";
 /**
  * Asks the policy about a checked call and, if the policy says so, a person. The only maker of an `ApprovedCall`.
  *
- * @throws CallEnded "denied"; the signal's reason when the call is stopped while a person is asked.
+ * @throws CallEnded "denied"; the signal's reason when the call is stopped while it is judged or a person is asked.
  */
 export async function approve(checked: CheckedCall, host: Host, record: Recorder, signal: AbortSignal): Promise<ApprovedCall> {
-  const { call, decision } = await decide(checked, host);
+  const { call, decision } = await untilAborted(decide(checked, host), signal);
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
@@ -45,12 +45,17 @@ async function ask(
 
 async function answerOf(approver: Approver, call: CheckedCall, decision: Decision, signal: AbortSignal): Promise<Approval> {
   try {
-    return await untilAborted(approver(call, decision, signal), signal);
+    const approval = await untilAborted(approver(call, decision, signal), signal);
+    if (ANSWERS.has(approval.answer)) return approval;
+    throw new TypeError(`the approver answered ${JSON.stringify(approval)}`);
   } catch (error) {
     if (signal.aborted) throw error;
     return { answer: "refuse", reason: `The approval could not be asked for: ${messageOf(error)}` };
   }
 }
+
+// A program without types may answer anything; a word we do not know must not count as leave.
+const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "refuse"]);
 
 function refusal(call: CheckedCall, reason: string | undefined): string {
   // The text of seed 000 for a command; the same form for everything else.

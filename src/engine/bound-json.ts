@@ -10,7 +10,7 @@ const MAX_DEPTH = 64;
  */
 export function asJson(returned: unknown): Json | undefined {
   if (returned === undefined) return null;
-  if (measure(returned, 0) !== undefined) return returned as Json;
+  if (isPlainJson(returned, 0)) return returned as Json;
   try {
     return JSON.parse(JSON.stringify(returned)) as Json;
   } catch {
@@ -23,24 +23,29 @@ export function asJson(returned: unknown): Json | undefined {
  * lists and objects after as many entries as fit, each with a mark that says so. The same value comes back when all of it fits.
  */
 export function boundJson(data: Json, keep: "head" | "tail"): Json {
-  if ((measure(data, 0) ?? Infinity) <= DEFAULT_MAX_BYTES) return data;
+  if (measure(data, 0) <= DEFAULT_MAX_BYTES) return data;
   return cut(data, { left: DEFAULT_MAX_BYTES }, keep, 0);
 }
 
-/** Bytes of text, roughly: every value counts for at least one; stops counting over the limit. `undefined` for what is not plain JSON, or too deep. */
-function measure(value: unknown, depth: number): number | undefined {
-  if (value === null || typeof value === "boolean") return 1;
-  if (typeof value === "number") return Number.isFinite(value) ? 1 : undefined;
-  if (typeof value === "string") return Buffer.byteLength(value) + 1;
-  if (typeof value !== "object") return undefined;
-  if (depth > MAX_DEPTH) return undefined;
+/** False too for what is nested deeper than `MAX_DEPTH`, circles included: `JSON.stringify` decides about that. */
+function isPlainJson(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || depth > MAX_DEPTH) return false;
+  if (Array.isArray(value)) return value.every((entry) => isPlainJson(entry, depth + 1));
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return undefined;
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  return Object.values(value).every((entry) => isPlainJson(entry, depth + 1));
+}
+
+/** Bytes of text, roughly: every value counts for at least one. Stops counting over the limit; infinite for what is too deep. */
+function measure(value: Json, depth: number): number {
+  if (typeof value === "string") return Buffer.byteLength(value) + 1;
+  if (typeof value !== "object" || value === null) return 1;
+  if (depth > MAX_DEPTH) return Infinity;
   let total = 1;
   for (const [key, entry] of Object.entries(value)) {
-    const size = measure(entry, depth + 1);
-    if (size === undefined) return undefined;
-    total += size + (Array.isArray(value) ? 0 : Buffer.byteLength(key));
+    total += measure(entry as Json, depth + 1) + (Array.isArray(value) ? 0 : Buffer.byteLength(key));
     if (total > DEFAULT_MAX_BYTES) return total;
   }
   return total;
@@ -60,17 +65,15 @@ function cut(value: Json, budget: { left: number }, keep: "head" | "tail", depth
     if (kept.length < value.length) kept.push(`[${value.length - kept.length} more left out]`);
     return kept;
   }
-  const kept: { [key: string]: Json } = {};
+  const kept: [key: string, value: Json][] = [];
   const entries = Object.entries(value);
-  for (const [index, [key, entry]] of entries.entries()) {
-    if (budget.left <= 0) {
-      kept["…"] = `[${entries.length - index} more left out]`;
-      break;
-    }
+  for (const [key, entry] of entries) {
     budget.left -= Buffer.byteLength(key);
-    kept[key] = cut(entry, budget, keep, depth + 1);
+    if (budget.left <= 0) break;
+    kept.push([key, cut(entry, budget, keep, depth + 1)]);
   }
-  return kept;
+  if (kept.length < entries.length) kept.push(["…", `[${entries.length - kept.length} more left out]`]);
+  return Object.fromEntries(kept); // makes "__proto__" a key like any other
 }
 
 function cutText(value: string, budget: { left: number }, keep: "head" | "tail"): string {

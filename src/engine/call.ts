@@ -14,8 +14,8 @@ export async function callTool(request: ToolCall, host: Host, signal: AbortSigna
   try {
     const checked = await check(request, host.tools);
     const approved = await approve(checked, host, record, signal);
-    const data = await execute(approved, host, record, signal, (nested) => callTool(nested, host, signal));
-    return record.finished({ status: "ok", ...(await fit(approved, data, host.outputs)) });
+    const done = await execute(approved, host, record, signal, (nested) => callTool(nested, host, signal));
+    return record.finished({ status: "ok", ...(await fit(approved, done, host.outputs)) });
   } catch (error) {
     return record.finished(toResult(error, signal));
   }

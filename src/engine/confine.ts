@@ -1,6 +1,6 @@
 import type { Backend, Command, Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
-import type { Effect } from "../contract/effect.ts";
+import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Outputs } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
@@ -23,7 +23,7 @@ export interface Confined {
  */
 export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, signal: AbortSignal): Confined {
   const allowed = [...call.effects];
-  const started: Process[] = [];
+  const started: Promise<Process>[] = [];
   let over = false;
 
   const alive = () => {
@@ -45,15 +45,28 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
     if (!allowed.some((effect) => isThisCommand(effect, command, real))) {
       throw new ToolFailure(`tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`);
     }
-    return { ...command, cwd: real, signal: command.signal === undefined ? signal : AbortSignal.any([signal, command.signal]) };
+    return { ...command, cwd: real, signal: both(command.signal) };
   };
+
+  /** What is still starting when the call ends counts too. */
+  const begin = (start: () => Promise<Process>): Promise<Process> => {
+    alive();
+    const process = start();
+    started.push(process);
+    return process;
+  };
+
+  const both = (own: AbortSignal | undefined) => (own === undefined ? signal : AbortSignal.any([signal, own]));
 
   const backend: Backend = {
     name: inner.name,
     workDir: inner.workDir,
     home: inner.home,
     files: {
-      realPath: (path) => inner.files.realPath(path),
+      realPath: async (path) => {
+        alive();
+        return inner.files.realPath(path);
+      },
       stat: async (path) => inner.files.stat(await reach(path, "read", "write")),
       open: async (path) => inner.files.open(await reach(path, "read")),
       list: async (path) => inner.files.list(await reach(path, "read")),
@@ -61,9 +74,12 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
       remove: async (path) => inner.files.remove(await reach(path, "write")),
     },
     async spawn(command) {
-      const process = await inner.spawn(await runs(command));
-      started.push(process);
-      return process;
+      const checked = await runs(command);
+      return begin(() => inner.spawn(checked));
+    },
+    async helper(program, args, options) {
+      const paths = await Promise.all(options.paths.map((path) => reach(path, "read")));
+      return begin(() => inner.helper(program, args, { ...options, paths, signal: both(options.signal) }));
     },
     close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
@@ -90,7 +106,9 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
   };
 }
 
-async function letGo(process: Process): Promise<void> {
+async function letGo(starting: Promise<Process>): Promise<void> {
+  const process = await starting.catch(() => undefined);
+  if (process === undefined) return; // it never ran
   await process.kill();
   await Promise.all([process.output.dispose(), process.errors?.dispose()]);
 }
@@ -102,15 +120,24 @@ function covers(effect: Effect, real: string, kinds: readonly Effect["kind"][]):
 
 function isThisCommand(effect: Effect, command: Command, cwd: string): boolean {
   if (effect.kind !== "exec" || effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
-  return Object.entries(command.env ?? {}).every(([name, value]) => effect.env?.[name] === value);
+  return isSameEnv(effect.env ?? {}, command.env ?? {});
 }
 
-const SHELL = /(^|\/)(ba|da|z|k)?sh$/;
+/** A variable that is left out changes what a script does as much as one that is added. */
+function isSameEnv(one: Env, other: Env): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && one[name] === other[name]);
+}
+
+const SHELL = /^((\/usr)?\/bin\/)?(ba|da|z|k)?sh$/;
+
+/** Before `-c` only these: with others (`-c` twice, a script file, `--rcfile`) a shell runs something else too. */
+const SHELL_FLAGS: ReadonlySet<string> = new Set(["--noprofile", "--norc"]);
 
 /** The script that an argument vector runs: what stands behind a shell's `-c`, else the words themselves, quoted. */
 function scriptOf(argv: Command["argv"]): string {
   const [program, ...args] = argv;
   const [flag, script] = args.slice(-2);
-  if (SHELL.test(program) && script !== undefined && /^-l?c$/.test(flag ?? "")) return script;
-  return quoteWords(argv);
+  const isScript = SHELL.test(program) && /^-l?c$/.test(flag ?? "") && args.slice(0, -2).every((arg) => SHELL_FLAGS.has(arg));
+  return isScript && script !== undefined ? script : quoteWords(argv);
 }

@@ -1,7 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
-import { type Decision, stricter } from "../contract/decision.ts";
+import { type Decision, type Verdict, stricter } from "../contract/decision.ts";
 import type { Policy } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import type { Host } from "./host.ts";
@@ -28,24 +28,42 @@ const NOBODY_DECIDED: Decision = { verdict: "ask", risk: "medium", rule: "defaul
 
 async function judge(policy: Policy, call: CheckedCall): Promise<Decision | undefined> {
   try {
-    return await policy(call);
+    const decision = await policy(call);
+    if (decision === undefined || VERDICTS.has(decision.verdict)) return decision;
+    return denied(`it answered ${JSON.stringify(decision)} instead of a decision with the verdict "allow", "ask" or "deny"`);
   } catch (error) {
-    return { verdict: "deny", risk: "high", rule: "error", reason: `The policy could not judge this call: ${messageOf(error)}` };
+    return denied(messageOf(error));
   }
+}
+
+// A program without types may answer anything; a word we do not know must not count as leave.
+const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
+
+function denied(why: string): Decision {
+  return { verdict: "deny", risk: "high", rule: "error", reason: `The policy could not judge this call: ${why}` };
 }
 
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
   if (!call.effects.some(hasPath)) return call;
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
-      if (effect.kind === "exec") return { ...effect, real: await backend.files.realPath(effect.cwd ?? ".") };
-      if (effect.kind !== "read" && effect.kind !== "write") return effect;
-      // A path with a NUL byte leads nowhere; the policy refuses it by its text.
-      if (effect.path.includes("\0")) return effect;
-      return { ...effect, real: await backend.files.realPath(effect.path) };
+      if (effect.kind === "exec") return withReal(effect, effect.cwd ?? ".", backend);
+      if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend);
+      return effect;
     }),
   );
   return { ...call, effects };
+}
+
+type PathEffect = Extract<Effect, { readonly real?: string }>;
+
+/**
+ * Where a path cannot be followed (a circle of links, a NUL byte) `real` is left out, whatever the tool wrote there: the policy
+ * says what is wrong with the path, and nothing can be touched through it.
+ */
+async function withReal({ real: _, ...effect }: PathEffect, path: string, backend: Backend): Promise<Effect> {
+  const real = await backend.files.realPath(path).catch(() => undefined);
+  return real === undefined ? effect : { ...effect, real };
 }
 
 function hasPath(effect: Effect): boolean {

@@ -1,9 +1,9 @@
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
+import type { Content } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import type { ToolContext } from "../contract/tool.ts";
-import { pause } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
 import type { Host } from "./host.ts";
@@ -12,6 +12,13 @@ import type { Recorder } from "./record.ts";
 
 /** How long a stopped tool may take to end by itself (a command gets two seconds of that between TERM and KILL). */
 const STOP_GRACE_MS = 3_000;
+
+/** What a tool gave back. */
+export interface Executed {
+  readonly data: Json;
+  /** Parts for the model beside the rendered data. */
+  readonly attached: readonly Content[];
+}
 
 /**
  * Runs an approved call on a backend confined to what it was approved for. An act's row is durable before it runs. When the
@@ -24,65 +31,87 @@ export async function execute(
   record: Recorder,
   signal: AbortSignal,
   nested: (request: ToolCall) => Promise<ToolResult>,
-): Promise<Json> {
+): Promise<Executed> {
   signal.throwIfAborted();
   await record.approved(call);
   signal.throwIfAborted();
-  let confined: Confined | undefined;
-  let over = false;
-  const confinement = () => {
-    confined ??= confine(host.backend, host.outputs, call, signal);
-    if (over) void confined.end(); // a tool that looks at its context for the first time after its call
-    return confined;
-  };
-  const run = async () => call.tool.run(call.input, contextOf(call, host, record, signal, confinement, nested));
+  const running: Running = { call, host, record, signal, nested, attached: [], confined: undefined, over: false };
+  const run = async () => call.tool.run(call.input, contextOf(running));
   try {
-    return await withGrace(run(), signal);
+    return { data: await withGrace(run(), signal), attached: running.attached };
   } finally {
-    over = true;
-    await confined?.end();
+    running.over = true;
+    await running.confined?.end();
   }
 }
 
-/** What the tool is given. Most of it is made when it is first asked for: many tools need none of it. */
-function contextOf(
-  call: ApprovedCall,
-  host: Host,
-  record: Recorder,
-  signal: AbortSignal,
-  confinement: () => Confined,
-  nested: (request: ToolCall) => Promise<ToolResult>,
-): ToolContext {
+/** One run of a tool, until it is over. */
+interface Running {
+  readonly call: ApprovedCall;
+  readonly host: Host;
+  readonly record: Recorder;
+  readonly signal: AbortSignal;
+  readonly nested: (request: ToolCall) => Promise<ToolResult>;
+  readonly attached: Content[];
+  confined: Confined | undefined;
+  over: boolean;
+}
+
+/** Made when it is first asked for: many tools touch nothing. */
+function confinement(running: Running): Confined {
+  const { call, host, signal } = running;
+  running.confined ??= confine(host.backend, host.outputs, call, signal);
+  if (running.over) void running.confined.end(); // a tool that looks at its context for the first time after its call
+  return running.confined;
+}
+
+function contextOf(running: Running): ToolContext {
+  const { call, host, record, signal, nested, attached } = running;
   const { id, thread } = call.request;
   return {
     callId: id,
     thread,
     signal,
+    seen: host.seen,
     get backend() {
-      return confinement().backend;
+      return confinement(running).backend;
     },
     get outputs() {
-      return confinement().outputs;
+      return confinement(running).outputs;
     },
     async permit(effect) {
+      if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; nothing more is permitted`);
       if (!call.tool.touches.includes(effect.kind)) {
         throw new ToolFailure(`tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`);
       }
       const more = await approve({ ...call, effects: [effect] }, host, record, signal);
       await record.approved(more);
-      for (const approved of more.effects) confinement().allow(approved);
+      for (const approved of more.effects) confinement(running).allow(approved);
     },
-    call: (name, input) => nested(parse({ name, input, thread }, id)),
-    report: (update) => record.updated(update),
+    async call(name, input) {
+      if (running.over) return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
+      return nested(parse({ name, input, thread }, id));
+    },
+    report(update) {
+      if (!running.over) record.updated(update);
+    },
+    attach(part) {
+      if (!running.over) attached.push(part);
+    },
   };
 }
 
+/** The work's own ending; after the signal has fired only until the grace is over. */
 function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
     const stop = () => {
-      void pause(STOP_GRACE_MS).then(() => reject(signal.reason as Error));
+      timer = setTimeout(() => reject(signal.reason as Error), STOP_GRACE_MS);
     };
     signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+    void work.then(resolve, reject).finally(() => {
+      signal.removeEventListener("abort", stop);
+      clearTimeout(timer);
+    });
   });
 }

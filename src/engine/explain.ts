@@ -83,7 +83,7 @@ function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
-  const text = JSON.stringify(value) ?? typeof value;
+  const text = typeof value === "bigint" ? `${value}` : (JSON.stringify(value) ?? typeof value);
   return typeof value === "string" ? `string ${clip(text, 60)}` : value === null ? "null" : `${typeof value} ${clip(text, 60)}`;
 }
 

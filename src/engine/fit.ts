@@ -5,6 +5,7 @@ import type { Json } from "../contract/schema.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
+import type { Executed } from "./execute.ts";
 import { asJson, boundJson } from "./bound-json.ts";
 
 /** What a tool that cut its own output may add to it in notices. */
@@ -20,13 +21,17 @@ const IMAGE_MAX_BASE64 = 6_291_456;
  *
  * @throws ToolFailure when the tool returned what is not JSON.
  */
-export async function fit(call: ApprovedCall, returned: Json, outputs: Outputs): Promise<{ content: readonly Content[]; data: Json }> {
+export async function fit(
+  call: ApprovedCall,
+  { data: returned, attached }: Executed,
+  outputs: Outputs,
+): Promise<{ content: readonly Content[]; data: Json }> {
   const { tool } = call;
   const keep = tool.keep ?? "head";
   const json = asJson(returned);
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
-  const parts = typeof rendered === "string" ? [text(rendered)] : rendered.map(withoutHugeImage);
+  const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
   return { content: await fitted(parts, tool.limit ?? DEFAULT_LIMIT, keep, outputs), data: boundJson(json, keep) };
 }
 

@@ -3,7 +3,7 @@ import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Toolset } from "../contract/toolkit.ts";
-import type { Outputs } from "../contract/tool.ts";
+import type { Outputs, SeenFiles } from "../contract/tool.ts";
 
 /** Everything a call needs beside itself. The composition root puts one together; the stages only read it. */
 export interface Host {
@@ -15,6 +15,7 @@ export interface Host {
   readonly grants: Grants;
   readonly backend: Backend;
   readonly outputs: Outputs;
+  readonly seen: SeenFiles;
   readonly store: Store;
   /** Gets this call's events as they are recorded. */
   readonly onEvent?: ((event: ActivityEvent) => void) | undefined;

@@ -164,20 +164,21 @@ async function openSaved(folder: string, id: string): Promise<OpenFile> {
   // O_NONBLOCK: opening a FIFO somebody put here must not wait for its other end.
   const file = await open(join(folder, id), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    return await openFile(file);
+    return await openFile(file, join(folder, id));
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-async function openFile(file: FileHandle): Promise<OpenFile> {
+async function openFile(file: FileHandle, path: string): Promise<OpenFile> {
   const stats = await file.stat({ bigint: true });
   if (!stats.isFile()) throw new Error("it is not a regular file");
   const size = Number(stats.size);
   let closed = false;
   return {
     info: {
+      path,
       kind: "file",
       size,
       modifiedMs: Number(stats.mtimeMs),

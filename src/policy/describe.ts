@@ -41,8 +41,9 @@ function describeEffect(effect: Effect): string {
   }
 }
 
+/** Where a link leads is what is consented to, so the real path stands beside any other spelling of it. */
 function pathOf({ path, real }: { readonly path: string; readonly real?: string }): string {
-  return real === undefined || real === path || real.endsWith(`/${path}`) ? path : `${path} (${real})`;
+  return real === undefined || real === path ? path : `${path} (${real})`;
 }
 
 function environmentOf({ env }: Extract<Effect, { kind: "exec" }>): string {

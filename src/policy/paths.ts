@@ -1,5 +1,6 @@
 import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
+import { messageOf } from "../util/errors.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { protectedFile, sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
@@ -22,28 +23,40 @@ const MAX_PATH_BYTES = 4_096;
 /**
  * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a
  * tie forbids; elsewhere `workspaceOnly` denies, else a person is asked. A path that is forbidden as it is written stays so
- * wherever a link may lead it. `own` are Handrail's own folders (state, configuration): never reachable.
+ * wherever a link may lead it. `own` are Handrail's own folders (state, configuration): never reachable, whatever else says.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
   backend: Backend,
   own: readonly string[] = [],
 ): PathJudge {
-  let found: Promise<readonly Root[]> | undefined;
-  const roots = () => (found ??= findRoots(backend, allowedRoots, forbiddenPaths, own));
+  let roots: readonly Root[] | undefined;
 
   return async (operation, written, real) => {
     const refused = judgeText(written);
     if (refused) return refused;
     const path = absolutePath(written, backend);
-    const target = real ?? (await backend.files.realPath(path));
-    const at = longest(await roots(), target);
-    const asWritten = longest(await roots(), path);
+    roots ??= await findRoots(backend, allowedRoots, forbiddenPaths, own);
+    const asWritten = deciding(roots, path);
     if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten);
+    const target = real ?? (await realPathOf(path, backend));
+    if (target instanceof Error) return unknownTarget(written, target);
+    const at = deciding(roots, target);
     if (at !== undefined && !at.allows) return forbidden(written, at);
     if (at === undefined) return outside(written, target, workspaceOnly, backend.workDir);
-    return within(operation, written, target, at);
+    const decision = within(operation, written, path, target, at);
+    if (operation !== "write" || decision.verdict !== "allow") return decision;
+    return (await hardLinked(written, target, backend)) ?? decision;
   };
+}
+
+/** Links that lead in a circle, a name that is too long, a folder that may not be entered: then nobody knows where it leads. */
+async function realPathOf(path: string, backend: Backend): Promise<string | Error> {
+  try {
+    return await backend.files.realPath(path);
+  } catch (error) {
+    return new Error(messageOf(error), { cause: error });
+  }
 }
 
 /** What can be said from the text alone, before anything is looked up. */
@@ -56,16 +69,28 @@ function judgeText(written: string): Decision | undefined {
   return undefined;
 }
 
-function within(operation: PathOperation, written: string, real: string, root: Root): Decision {
+/** The file's other names may lie anywhere, and no path shows them; a write changes what they name too. */
+async function hardLinked(written: string, real: string, backend: Backend): Promise<Decision | undefined> {
+  const info = await backend.files.stat(real);
+  if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
+  return ask(
+    "hard_link",
+    `Writing ${written} requires approval: it has ${info.links} names (hard links), and the others may be outside the workspace`,
+    "medium",
+  );
+}
+
+/** A special file is one by its own name or by what it leads to: programs look for the name, and find what is behind it. */
+function within(operation: PathOperation, written: string, path: string, real: string, root: Root): Decision {
   // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
     return ask("path_text", `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`, "medium");
   }
   if (operation === "write") {
-    const what = protectedFile(real);
+    const what = protectedFile(path) ?? protectedFile(real);
     if (what !== undefined) return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
   }
-  const secret = operation === "cwd" ? undefined : sensitive(real);
+  const secret = operation === "cwd" ? undefined : (sensitive(path) ?? sensitive(real));
   if (secret !== undefined) return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
   return { verdict: "allow", risk: "low", rule: root.rule };
 }
@@ -78,6 +103,10 @@ function outside(written: string, real: string, workspaceOnly: boolean, workDir:
     `Path not allowed by security policy: ${written}${where} is outside the workspace ${workDir}. ` +
       `Use a path inside it, or have its folder added to allowed_roots.`,
   );
+}
+
+function unknownTarget(written: string, { message }: Error): Decision {
+  return deny("path_text", `Path not allowed by security policy: where ${written} leads cannot be found out: ${message}`);
 }
 
 function forbidden(written: string, { path, rule }: Root): Decision {
@@ -93,10 +122,12 @@ function ask(rule: string, reason: string, risk: "medium" | "high"): Decision {
   return { verdict: "ask", risk, rule, reason };
 }
 
-function longest(roots: readonly Root[], path: string): Root | undefined {
+/** The root that decides about the path: one of Handrail's own before all, else the longest, of two alike the one that forbids. */
+function deciding(roots: readonly Root[], path: string): Root | undefined {
   let best: Root | undefined;
   for (const root of roots) {
     if (!isInside(path, root.path)) continue;
+    if (root.rule === "state") return root;
     if (best === undefined || root.path.length > best.path.length) best = root;
     else if (root.path.length === best.path.length && !root.allows) best = root;
   }

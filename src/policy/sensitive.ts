@@ -4,37 +4,37 @@ interface Kind {
   readonly what: string;
 }
 
-// Matched against the real path. Names are compared without regard to case: some file systems do the same.
+// Matched against a whole path. Names are compared without regard to case: some file systems do the same.
 const SENSITIVE: readonly Kind[] = [
-  { pattern: /(^|\/)\.env(\.(?!example$|sample$|template$|dist$)[^/]*)?$/i, what: "environment secrets" },
+  { pattern: /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i, what: "environment secrets" },
   { pattern: /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i, what: "stored credentials" },
   { pattern: /(^|\/)(credentials|credentials\.(json|ya?ml|toml|csv)|secrets\.(json|ya?ml|toml))$/i, what: "stored credentials" },
   { pattern: /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(?!pub$)[^/]*)?$/i, what: "a private key" },
   { pattern: /\.(pem|key|p12|pfx|jks|keystore|kdbx)$/i, what: "a private key" },
   { pattern: /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json)$/i, what: "cluster or registry credentials" },
-  { pattern: /(^|\/)\.(ssh|gnupg|aws|azure|gcloud)\//i, what: "a key folder" },
+  { pattern: /(^|\/)\.(ssh|gnupg|aws|azure|gcloud)(\/|$)/i, what: "a key folder" },
 ];
 
 // Written, these make some program run something later, or change what this policy says.
 const PROTECTED: readonly Kind[] = [
-  { pattern: /(^|\/)\.git$/i, what: "the repository's own files" },
-  { pattern: /(^|\/)\.git\/(config(\.worktree)?|hooks(\/.*)?|info\/attributes|modules\/.*)$/i, what: "git's configuration and hooks, which run programs" },
+  // All of it: beside config and hooks, commondir, worktrees and modules lead git to configurations, which run programs.
+  { pattern: /(^|\/)\.git(\/|$)/i, what: "the repository's own files" },
   { pattern: /(^|\/)\.gitmodules$/i, what: "git's submodules" },
   { pattern: /(^|\/)\.husky(\/.*)?$/i, what: "git hooks" },
   { pattern: /(^|\/)\.(vscode|idea|devcontainer)(\/.*)?$/i, what: "editor settings, which run programs" },
   { pattern: /(^|\/)\.?mcp\.json$/i, what: "a list of tool servers to start" },
   { pattern: /(^|\/)\.envrc$/i, what: "a shell start-up file" },
-  { pattern: /(^|\/)\.(bash|zsh|k|c|tc)?sh(rc|env)$|(^|\/)\.(bash_)?(profile|login|logout|aliases)$|(^|\/)\.z(profile|login|logout)$/i, what: "a shell start-up file" },
+  { pattern: /(^|\/)\.(ba|z|k|c|tc)?sh(rc|env)$|(^|\/)\.(bash_)?(profile|login|logout|aliases)$|(^|\/)\.z(profile|login|logout)$/i, what: "a shell start-up file" },
   { pattern: /(^|\/)\.(gitconfig|ssh|gnupg|aws)(\/.*)?$/i, what: "the user's own configuration" },
   { pattern: /(^|\/)handrail\.ya?ml$/i, what: "Handrail's own configuration" },
 ];
 
 /** What makes the file one to ask about before it is read; `undefined` for ordinary files. */
-export function sensitive(realPath: string): string | undefined {
-  return SENSITIVE.find(({ pattern }) => pattern.test(realPath))?.what;
+export function sensitive(path: string): string | undefined {
+  return SENSITIVE.find(({ pattern }) => pattern.test(path))?.what;
 }
 
 /** What makes the file one to ask about before it is written, whatever the autonomy and even when it does not exist yet. */
-export function protectedFile(realPath: string): string | undefined {
-  return PROTECTED.find(({ pattern }) => pattern.test(realPath))?.what;
+export function protectedFile(path: string): string | undefined {
+  return PROTECTED.find(({ pattern }) => pattern.test(path))?.what;
 }

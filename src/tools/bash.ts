@@ -4,6 +4,7 @@ import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { decodeOutput } from "../output/decode.ts";
+import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateTail } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 
@@ -50,7 +51,7 @@ export const bash = (options: ToolOptions = {}) => {
       const output = await shown(process, limit, context);
       if (exit.how === "timed-out") {
         throw new ToolFailure(`the command was not done after ${timeout} s and was stopped`, {
-          hint: "What it wrote until then is below. Give a longer timeout, or run less.",
+          hint: `${output === "" ? "It wrote nothing until then" : "What it wrote until then is below"}. Give a longer timeout, or run less.`,
           content: contentOf(output),
         });
       }
@@ -74,10 +75,17 @@ async function shown({ output }: Process, limit: typeof DEFAULT_LIMIT, { outputs
   // UTF-8 has at most four bytes a character, and U+FFFD has three in place of one.
   const most = limit.bytes ?? 4 * (limit.characters ?? Infinity);
   const bytes = await output.tail(Math.min(output.kept, most + 4));
-  const cut = truncateTail(decodeOutput(bytes), limit);
+  const cut = truncateTail(decodeOutput(bytes, { cut: bytes.length < output.kept }), limit);
   if (cut.truncated === false && bytes.length === output.size) return cut.text;
   const id = await outputs.save(output).catch(() => undefined);
-  return `${cut.text}\n${savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id)}`;
+  const notice = savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id);
+  return `${cut.text}\n${notice}${lossNotice(output)}`;
+}
+
+/** A log keeps the beginning of what is beyond all measure, or of what the disk did not take. */
+function lossNotice({ size, kept }: Process["output"]): string {
+  if (kept === size) return "";
+  return `\n[Of ${formatSize(size)} of output only the first ${formatSize(kept)} were kept: this is the end of those.]`;
 }
 
 function contentOf(output: string): readonly Content[] {
@@ -92,14 +100,18 @@ function gap(output: string): string {
 async function report(process: Process, context: ToolContext): Promise<void> {
   const decoder = new TextDecoder();
   let unsaid = "";
-  let last = 0;
-  for await (const chunk of process.output.follow(context.signal)) {
-    // Only the newest part of a flood is of use to someone who watches.
-    unsaid = (unsaid + decoder.decode(chunk, { stream: true })).slice(-4_096);
-    if (Date.now() - last < REPORT_EVERY_MS) continue;
-    last = Date.now();
-    context.report({ output: unsaid });
+  const say = () => {
+    if (unsaid !== "") context.report({ output: unsaid });
     unsaid = "";
+  };
+  const timer = setInterval(say, REPORT_EVERY_MS);
+  try {
+    for await (const chunk of process.output.follow(context.signal)) {
+      // Only the newest part of a flood is of use to someone who watches.
+      unsaid = (unsaid + decoder.decode(chunk, { stream: true })).slice(-4_096);
+    }
+  } finally {
+    clearInterval(timer);
+    say();
   }
-  if (unsaid !== "") context.report({ output: unsaid });
 }

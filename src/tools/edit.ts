@@ -1,89 +1,113 @@
 import { Type } from "typebox";
-import type { Backend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { decodeUtf8 } from "../output/decode.ts";
-import { replacementDiff } from "../output/diff.ts";
-import { formatSize } from "../output/size.ts";
-import { absolutePath, displayPath } from "../util/paths.ts";
+import { replacementsDiff } from "../files/diff.ts";
+import { type Edit, locateEdits } from "../files/edits.ts";
+import { encodeText, encodingLabel } from "../files/encoding.ts";
+import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
-import { FILE_SPELLINGS } from "./file-arguments.ts";
+import { plural } from "../util/text.ts";
+import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
+import { type TextFile, readTextFile } from "./shared/text-file.ts";
 
-/** A larger file is no text that a person or a model edits by hand; JavaScript holds at most 512 MB in a string. */
-const MAX_BYTES = 128 * 1024 * 1024;
-
-/** Replaces one exact stretch of text that stands in the file once. Everything else stays, byte for byte. */
+/** Replaces exact stretches of text, each of which stands in the file once. Everything else stays, byte for byte. */
 export const edit = (options: ToolOptions = {}) =>
   defineTool({
     name: "edit",
     title: "Edit file",
     description:
-      "Replace an exact text in a file. old_text must match character for character, whitespace and line breaks included, and " +
-      "must stand in the file only once: give enough lines around it. Returns the unified diff.",
+      "Replace exact text in a file. old_text must match character for character, whitespace included, and must stand in the file " +
+      "only once: give enough lines around it. Several changes to one file go into edits: each is matched against the file as it " +
+      "is now, and either all are made or none. Line endings and encoding of the file are kept. Returns the unified diff.",
     aliases: ["str_replace", "replace_in_file"],
     ...options,
-    paramsHint: "path (required), old_text (required), new_text (required)",
+    paramsHint: "path (required), old_text and new_text, or edits",
     touches: ["read", "write"],
     input: Type.Object(
       {
         path: Type.String({ minLength: 1, description: "File to edit: absolute, or relative to the working directory" }),
-        old_text: Type.String({ minLength: 1, description: "The exact text to replace" }),
-        new_text: Type.String({ description: "What stands there instead" }),
+        old_text: Type.Optional(Type.String({ description: "The exact text to replace" })),
+        new_text: Type.Optional(Type.String({ description: "What stands there instead" })),
+        edits: Type.Optional(
+          Type.Array(
+            Type.Object(
+              {
+                old_text: Type.String({ minLength: 1, description: "The exact text to replace" }),
+                new_text: Type.String({ description: "What stands there instead" }),
+              },
+              { additionalProperties: false },
+            ),
+            { minItems: 1, maxItems: 500, description: "Several changes, instead of old_text and new_text" },
+          ),
+        ),
       },
       { additionalProperties: false },
     ),
-    mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
+    mend: (raw) => mendEdits(renameKeys(raw, FILE_SPELLINGS)),
     effects: ({ path }) => [
       { kind: "read", path },
       { kind: "write", path },
     ],
-    async run({ path, old_text, new_text }, { backend }) {
-      if (old_text === new_text) throw new ToolFailure("old_text and new_text are the same: there is nothing to change");
-      const before = await readText(backend, path);
-      const start = onlyPlace(before, old_text, path);
-      const replacement = { start, end: start + old_text.length, text: new_text };
-      const after = before.slice(0, start) + new_text + before.slice(replacement.end);
-      const name = displayPath(absolutePath(path, backend), backend);
-      const diff = replacementDiff(name, before, replacement);
-      await backend.files.write(path, Buffer.from(after));
-      return { path, diff };
+    async run({ path, old_text, new_text, edits }, { backend, seen }) {
+      const wanted = wantedEdits(old_text, new_text, edits);
+      const before = await readTextFile(backend, path);
+      const replacements = locateEdits(before.text, wanted, path);
+      const bytes = await withReplacements(before, replacements, path);
+      const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
+      const info = await backend.files.write(path, bytes);
+      seen.remember(info, bytes);
+      return { path, edits: wanted.length, diff };
     },
-    render: ({ path, diff }) => `Edited ${path}\n\n${diff}`,
+    render: ({ path, edits, diff }) => `Edited ${path}${edits === 1 ? "" : ` (${plural(edits, "edit")})`}\n\n${diff}`,
   });
 
-async function readText(backend: Backend, path: string): Promise<string> {
-  const file = await backend.files.open(path);
-  try {
-    if (file.info.size > MAX_BYTES) {
-      throw new ToolFailure(`${path} is ${formatSize(file.info.size)}; edit takes files up to ${formatSize(MAX_BYTES)}`);
+function wantedEdits(old_text: string | undefined, new_text: string | undefined, edits: readonly Edit[] | undefined): readonly Edit[] {
+  if (edits !== undefined && (old_text !== undefined || new_text !== undefined)) {
+    throw new ToolFailure("both edits and old_text or new_text were given; put all changes into edits");
+  }
+  if (edits === undefined && (old_text === undefined || new_text === undefined)) {
+    throw new ToolFailure(`${old_text === undefined ? "old_text" : "new_text"} is missing`, { hint: "Give old_text and new_text, or edits." });
+  }
+  const all = edits ?? [{ old_text: old_text ?? "", new_text: new_text ?? "" }];
+  for (const { old_text: from, new_text: to } of all) {
+    requireWholeCharacters("old_text", from); // half of one would be found inside a whole one
+    requireWholeCharacters("new_text", to);
+  }
+  return all;
+}
+
+/** The file's bytes with only the replaced stretches changed. */
+async function withReplacements(file: TextFile, replacements: ReturnType<typeof locateEdits>, path: string): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let character = 0;
+  let byte = 0;
+  for (const { start, end, text } of replacements) {
+    const fresh = await encodeText(text, file.encoding);
+    if (fresh === undefined) {
+      throw new ToolFailure(`new_text has characters that ${encodingLabel(file.encoding)}, the encoding of ${path}, does not have`, {
+        hint: "Use characters it has, or convert the file with a command first.",
+      });
     }
-    const text = decodeUtf8(await file.read(0, file.info.size));
-    if (text !== undefined) return text;
-    throw new ToolFailure(`Not text: ${path} (${formatSize(file.info.size)}) has bytes that are not UTF-8; it was left as it is`);
-  } finally {
-    await file.close();
+    const from = byte + (await lengthIn(file, character, start));
+    parts.push(file.bytes.subarray(byte, from), fresh);
+    byte = from + (await lengthIn(file, start, end));
+    character = end;
   }
+  parts.push(file.bytes.subarray(byte));
+  return Buffer.concat(parts);
 }
 
-function onlyPlace(text: string, wanted: string, path: string): number {
-  const places: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) places.push(at);
-  const [first] = places;
-  if (first === undefined) {
-    throw new ToolFailure(`old_text does not stand in ${path}`, {
-      hint: "It must match exactly, whitespace and line breaks included. Read the file again and copy the text from it.",
-    });
-  }
-  if (places.length === 1) return first;
-  const numbers = places.slice(0, 10).map((at) => lineOf(text, at));
-  throw new ToolFailure(
-    `old_text stands ${places.length} times in ${path}: on lines ${numbers.join(", ")}${places.length > 10 ? ", …" : ""}`,
-    { hint: "Add lines before or after it until it is the only one." },
-  );
+/** How many bytes a stretch of the text takes in the file. The text was decoded exactly, so encoding it again says. */
+async function lengthIn({ text, bytes, encoding }: TextFile, start: number, end: number): Promise<number> {
+  if (bytes.length === text.length) return end - start;
+  const part = text.slice(start, end);
+  if (encoding.name === "utf-8") return Buffer.byteLength(part);
+  if (encoding.name.startsWith("utf-16")) return 2 * part.length;
+  return (await encodeText(part, encoding))?.length ?? 0;
 }
 
-function lineOf(text: string, at: number): number {
-  let line = 1;
-  for (let newline = text.indexOf("\n"); newline !== -1 && newline < at; newline = text.indexOf("\n", newline + 1)) line++;
-  return line;
+function mendEdits(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || !("edits" in raw) || !Array.isArray(raw.edits)) return raw;
+  return { ...raw, edits: raw.edits.map((each: unknown) => renameKeys(each, FILE_SPELLINGS)) };
 }
+

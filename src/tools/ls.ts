@@ -3,7 +3,7 @@ import type { FileEntry } from "../contract/backend.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
 import { formatSize } from "../output/size.ts";
 import { renameKeys } from "../util/rename-keys.ts";
-import { FILE_SPELLINGS } from "./file-arguments.ts";
+import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 
 /** Lists a folder. */
 export const ls = (options: ToolOptions = {}) =>
@@ -38,5 +38,11 @@ function asData({ name, kind, size, modifiedMs, target }: FileEntry) {
 function line({ name, kind, size, modified, target }: ReturnType<typeof asData>): string {
   const when = modified.slice(0, 16).replace("T", " ");
   const much = kind === "file" ? formatSize(size) : kind === "folder" ? "-" : kind;
-  return `${when}  ${much.padStart(8)}  ${name}${kind === "folder" ? "/" : ""}${target === undefined ? "" : ` -> ${target}`}`;
+  const leads = target === undefined ? "" : ` -> ${shownName(target)}`;
+  return `${when}  ${much.padStart(8)}  ${shownName(name)}${kind === "folder" ? "/" : ""}${leads}`;
+}
+
+/** A name with a line break in it would look like two. */
+function shownName(name: string): string {
+  return /[\x00-\x1f\x7f]/.test(name) ? JSON.stringify(name) : name;
 }

@@ -1,25 +1,32 @@
 import { Type } from "typebox";
+import type { OpenFile } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { decodeUtf8 } from "../output/decode.ts";
-import { readLines } from "../output/lines.ts";
+import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type Encoding, SAMPLE_BYTES, UTF_8, decodePart, detectEncoding, encodingLabel, unitOf } from "../files/encoding.ts";
+import { type ImageType, fitImage, imageType } from "../files/image.ts";
+import { type LineIndex, lineIndex, readLines } from "../files/line-index.ts";
 import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, rangeNotice } from "../output/truncate.ts";
+import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, rangeNotice, truncateHead } from "../output/truncate.ts";
 import { quoteWord } from "../util/shell.ts";
+import { plural } from "../util/text.ts";
 import { renameKeys } from "../util/rename-keys.ts";
-import { FILE_SPELLINGS } from "./file-arguments.ts";
+import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
+import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
+import { notText } from "./shared/text-file.ts";
 
-const OUTPUT = "output://";
+/** A larger picture is not decoded. */
+const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 
-/** Reads a text file, or a part of it by line numbers, or a saved output. Never loads more than it shows. */
+/** Reads a text file, or a part of it by line numbers, or a picture, or a saved output. Never loads more than it shows. */
 export const read = (options: ToolOptions = {}) => {
   const { lines = DEFAULT_MAX_LINES, bytes = DEFAULT_MAX_BYTES } = options.limit ?? DEFAULT_LIMIT;
+  const indexes = indexCache();
   return defineTool({
     name: "read",
     title: "Read file",
     description:
-      `Read a text file. Shows up to ${lines} lines or ${formatSize(bytes)}; for more, or for a part of a large file, ` +
-      `give offset (first line, from 1) and limit (number of lines). output://ID reads a saved output.`,
+      `Read a text file or an image. Shows up to ${lines} lines or ${formatSize(bytes)}; for more, or for a part of a large ` +
+      `file, give offset (first line, from 1) and limit (number of lines). output://ID reads a saved output.`,
     aliases: ["read_text_file", "view", "cat"],
     ...options,
     paramsHint: "path (required), offset, limit",
@@ -33,49 +40,121 @@ export const read = (options: ToolOptions = {}) => {
       { additionalProperties: false },
     ),
     mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
-    effects: ({ path }) =>
-      path.startsWith(OUTPUT) ? [{ kind: "output", id: path.slice(OUTPUT.length) }] : [{ kind: "read", path }],
-    async run({ path, offset = 1, limit = lines }, { backend, outputs }) {
-      const file = path.startsWith(OUTPUT) ? await outputs.open(path.slice(OUTPUT.length)) : await backend.files.open(path);
+    effects: ({ path }) => (path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }]),
+    async run({ path, offset = 1, limit = lines }, context) {
+      const saved = path.startsWith(OUTPUT_SCHEME);
+      const file = saved ? await context.outputs.open(outputId(path)) : await context.backend.files.open(path);
       try {
-        const range = await readLines(file, { offset, maxLines: Math.min(limit, lines), maxBytes: bytes });
-        const { size } = file.info;
-        const text = decodeUtf8(range.bytes);
-        if (text === undefined) {
-          throw new ToolFailure(`Not text: ${path} (${formatSize(size)}) has bytes that are not UTF-8`, {
-            hint: "Look at it with a command that knows its format.",
-          });
-        }
-        if (range.lines === 0 && offset > 1) {
-          throw new ToolFailure(`offset ${offset} is past the end: ${path} has ${range.total ?? 0} lines`);
-        }
-        return {
-          path,
-          text,
-          first: offset,
-          last: offset + range.lines - 1,
-          total: range.total ?? null,
-          size,
-          at_end: range.atEnd,
-          cut_in_line: range.cutInLine,
-        };
+        const sample = await file.read(0, SAMPLE_BYTES);
+        const picture = saved ? undefined : imageType(sample);
+        if (picture !== undefined) return await showImage(file, picture, path, context);
+        // A command may have written anything, and no other tool can open what was saved of it.
+        const encoding = (await detectEncoding(sample, sample.length < SAMPLE_BYTES)) ?? (saved ? UTF_8 : undefined);
+        if (encoding === undefined) throw await notText(path, sample, file.info.size);
+        const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
+        return await showText(file, { path, offset, limit: Math.min(limit, lines), bytes, encoding, index }, context);
       } finally {
         await file.close();
       }
     },
-    render({ path, text, first, last, total, size, at_end, cut_in_line }) {
+    // The notice stands on a line of its own: what is before its line break is the file's text, exactly.
+    render(data) {
+      if (data.kind === "image") return imageNotice(data);
+      const { text, first, last, total, size, encoding, at_end, cut_in_line } = data;
+      const read_as = encoding.startsWith("UTF-8") ? [] : [`[Shown as text; the file is in ${encoding}.]`];
+      if (cut_in_line) return [text, ...read_as, cutNotice(data, bytes)].join("\n");
       if (text === "") return "(empty file)";
-      if (cut_in_line) {
-        const command = `sed -n '${first}p' ${quoteWord(path)} | head -c ${2 * bytes} | tail -c ${bytes}`;
-        return `${text}\n[Line ${first} is cut at ${formatSize(bytes)}. For more of it use bash: ${command}]`;
-      }
-      if (at_end && first === 1) return text;
-      const next = at_end ? {} : { next: last + 1 };
+      if (at_end && first === 1) return read_as.length === 0 ? text : `${text}\n${read_as[0]}`;
       const notice =
         total === null
           ? `[Showing lines ${first}-${last} of a file of ${formatSize(size)}. Use offset=${last + 1} to continue.]`
-          : rangeNotice({ first, last, total, ...next });
-      return `${text}${text.endsWith("\n") ? "" : "\n"}\n${notice}`;
+          : rangeNotice({ first, last, total, ...(at_end ? {} : { next: last + 1 }) });
+      return [text, ...read_as, notice].join("\n");
     },
   });
 };
+
+interface Wanted {
+  readonly path: string;
+  readonly offset: number;
+  readonly limit: number;
+  readonly bytes: number;
+  readonly encoding: Encoding;
+  readonly index: LineIndex;
+}
+
+async function showText(file: OpenFile, { path, offset, limit, bytes, encoding, index }: Wanted, { seen, signal }: ToolContext) {
+  const unit = unitOf(encoding);
+  const lineBreak = { bytes: Uint8Array.from(encoding.name === "utf-16be" ? [0, 10] : unit === 2 ? [10, 0] : [10]), unit };
+  const range = await readLines(file, { offset, maxLines: limit, maxBytes: bytes, lineBreak, index, signal });
+  if (range.lines === 0 && offset > 1) {
+    throw new ToolFailure(`offset ${offset} is past the end: ${path} has ${plural(range.total ?? 0, "line")}`);
+  }
+  const whole = range.atEnd && offset === 1;
+  if (!path.startsWith(OUTPUT_SCHEME)) seen.remember(file.info, whole ? range.bytes : undefined);
+  const decoded = decodePart(range.bytes, encoding);
+  // In another encoding the same characters may have taken fewer bytes.
+  const shown = truncateHead(offset === 1 ? decoded.replace(/^\ufeff/, "") : decoded, { bytes });
+  const lines = shown.truncated === false ? range.lines : shown.shownLines;
+  return {
+    kind: "text" as const,
+    path,
+    text: shown.text,
+    first: offset,
+    last: offset + lines - 1,
+    total: range.total ?? null,
+    size: file.info.size,
+    encoding: encodingLabel(encoding),
+    at_end: range.atEnd && shown.truncated === false,
+    cut_in_line: range.cutInLine || shown.insideLine,
+  };
+}
+
+async function showImage(file: OpenFile, type: ImageType, path: string, { attach, seen }: ToolContext) {
+  const { size } = file.info;
+  if (size > MAX_IMAGE_BYTES) {
+    throw new ToolFailure(`${path} is an image of ${formatSize(size)}; up to ${formatSize(MAX_IMAGE_BYTES)} can be shown`);
+  }
+  const image = await fitImage(await file.read(0, size), type, path);
+  seen.remember(file.info);
+  attach({ type: "image", data: Buffer.from(image.bytes).toString("base64"), mimeType: image.type });
+  const { width, height, original = { type, width, height } } = image;
+  return { kind: "image" as const, path, type: original.type, size, width: original.width, height: original.height, shown: { type: image.type, width, height } };
+}
+
+function imageNotice({ path, type, size, width, height, shown }: Awaited<ReturnType<typeof showImage>>): string {
+  const scaled = shown.width !== width || shown.height !== height;
+  const changed = shown.type === type ? "" : ` as ${shown.type}`;
+  const how = scaled ? `, shown scaled to ${shown.width}x${shown.height}${changed}` : changed === "" ? "" : `, shown${changed}`;
+  return `[Image: ${path}, ${type}, ${width}x${height}, ${formatSize(size)}${how}]`;
+}
+
+/** What a model is told below a line of which only the beginning fits. */
+function cutNotice({ path, text, first, total }: Awaited<ReturnType<typeof showText>>, bytes: number): string {
+  const where = `Line ${first}${total === null ? "" : ` of ${total}`} is cut at ${formatSize(bytes)}.`;
+  const next = first === total ? "" : ` Use offset=${first + 1} for the next line.`;
+  if (path.startsWith(OUTPUT_SCHEME)) return `[${where}${next} For more of this one run its command again and cut the output]`;
+  const from = Buffer.byteLength(text) + 1;
+  const command = `sed -n '${first}{p;q;}' -- ${quotePath(path)} | tail -c +${from} | head -c ${bytes}`;
+  return `[${where}${next} For more of this one use bash: ${command}]`;
+}
+
+/** A shell finds the home folder only where the `~/` stands unquoted. */
+function quotePath(path: string): string {
+  return path.startsWith("~/") ? `~/${quoteWord(path.slice(2))}` : quoteWord(path);
+}
+
+/** Where lines begin in the files read lately, so that a place deep in a large file is found at once the second time. */
+function indexCache(most = 64): { of(file: string, version: string): LineIndex } {
+  const known = new Map<string, { readonly version: string; readonly index: LineIndex }>();
+  return {
+    of(file, version) {
+      const entry = known.get(file);
+      known.delete(file);
+      const kept = entry?.version === version ? entry : { version, index: lineIndex() };
+      known.set(file, kept);
+      for (const oldest of known.keys()) if (known.size > most) known.delete(oldest);
+      return kept.index;
+    },
+  };
+}

@@ -1,19 +1,28 @@
 import { Type } from "typebox";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import type { Backend, FileInfo } from "../contract/backend.ts";
+import { text } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { type SeenFile, type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { unifiedDiff } from "../files/diff.ts";
+import { type Encoding, SAMPLE_BYTES, UTF_8, decodeExactly, decodeText, detectEncoding, encodeText, encodingLabel } from "../files/encoding.ts";
 import { formatSize } from "../output/size.ts";
+import { DEFAULT_LIMIT, truncateHead } from "../output/truncate.ts";
+import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
-import { FILE_SPELLINGS } from "./file-arguments.ts";
+import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
 
-/** Creates a file or replaces it whole, atomically; makes the folders on the way. */
+/** Creates a file or replaces it whole, atomically; makes the folders on the way. A file keeps its encoding. */
 export const write = (options: ToolOptions = {}) =>
   defineTool({
     name: "write",
     title: "Write file",
-    description: "Create a file, or replace it completely. Makes missing folders. To change a part of a file use edit.",
+    description:
+      "Create a file, or replace it completely. Makes missing folders. A file that was changed since it was last read here is not " +
+      "replaced: the difference is shown instead. To change a part of a file use edit.",
     aliases: ["create_file"],
     ...options,
     paramsHint: "path (required), content (required)",
-    touches: ["write"],
+    touches: ["read", "write"],
     input: Type.Object(
       {
         path: Type.String({ minLength: 1, description: "File to write: absolute, or relative to the working directory" }),
@@ -22,12 +31,73 @@ export const write = (options: ToolOptions = {}) =>
       { additionalProperties: false },
     ),
     mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
-    effects: ({ path }) => [{ kind: "write", path }],
-    async run({ path, content }, { backend }) {
+    effects: ({ path }) => [
+      { kind: "read", path },
+      { kind: "write", path },
+    ],
+    async run({ path, content }, context) {
+      requireWholeCharacters("content", content);
+      const { backend, seen } = context;
       const before = await backend.files.stat(path);
-      const bytes = Buffer.from(content);
-      await backend.files.write(path, bytes);
-      return { path, bytes: bytes.length, created: before === undefined };
+      if (before?.kind === "file") await refuseIfChanged(before, path, context);
+      const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
+      const bytes = await encoded(content, encoding, path);
+      const info = await backend.files.write(path, bytes);
+      seen.remember(info, bytes);
+      return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
     },
-    render: ({ path, bytes, created }) => `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)})`,
+    render: ({ path, bytes, created, encoding }) => {
+      const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
+      return `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)}${kept})`;
+    },
   });
+
+/** A person, or a command, may have changed the file since a model saw it: then what is there is shown, not overwritten. */
+async function refuseIfChanged(info: FileInfo, path: string, { backend, seen }: ToolContext): Promise<void> {
+  const last = seen.recall(info.path);
+  if (last === undefined || last.version === info.version) return;
+  const diff = await difference(last, info, path, backend);
+  if (diff === "") return; // touched, not changed
+  if (diff !== undefined) seen.remember(info); // seen now: the next write means it
+  throw new ToolFailure(`${path} was changed since it was last read here; it was not replaced`, {
+    hint: diff === undefined ? "Read it again, then write." : "What changed is below. Write again to replace it all the same, or edit it.",
+    ...(diff !== undefined && { content: [text(truncateHead(diff, DEFAULT_LIMIT).text)] }),
+  });
+}
+
+/** The unified diff from what was seen to what is there; `undefined` where that cannot be told. */
+async function difference(last: SeenFile, info: FileInfo, path: string, backend: Backend): Promise<string | undefined> {
+  if (last.content === undefined) return undefined;
+  const now = await firstBytes(backend, path, 4 * last.content.length + SAMPLE_BYTES);
+  if (now.length === info.size && Buffer.compare(now, last.content) === 0) return "";
+  const encoding = await detectEncoding(now, now.length === info.size);
+  if (encoding === undefined || now.length < info.size) return undefined;
+  const name = displayPath(info.path, backend);
+  return unifiedDiff(name, name, decodeText(last.content, encoding), decodeText(now, encoding));
+}
+
+/** A text file stays in its encoding: the programs that read it expect it. What is no text is replaced by UTF-8. */
+async function encodingOf(backend: Backend, path: string): Promise<Encoding> {
+  const sample = await firstBytes(backend, path, SAMPLE_BYTES);
+  const encoding = (await detectEncoding(sample, sample.length < SAMPLE_BYTES)) ?? UTF_8;
+  // A wrong guess would write the new text in an encoding that nobody meant.
+  return sample.length < SAMPLE_BYTES && (await decodeExactly(sample, encoding)) === undefined ? UTF_8 : encoding;
+}
+
+async function firstBytes(backend: Backend, path: string, length: number): Promise<Uint8Array> {
+  const file = await backend.files.open(path);
+  try {
+    return await file.read(0, Math.min(length, file.info.size));
+  } finally {
+    await file.close();
+  }
+}
+
+async function encoded(content: string, encoding: Encoding, path: string): Promise<Uint8Array> {
+  const mark = encoding.mark > 0 && !content.startsWith("\ufeff") ? "\ufeff" : "";
+  const bytes = await encodeText(mark + content, encoding);
+  if (bytes !== undefined) return bytes;
+  throw new ToolFailure(`content has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have; it was not replaced`, {
+    hint: "Use characters it has, or remove the file first: a new one is written as UTF-8.",
+  });
+}

@@ -14,7 +14,10 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Resolves after the time, or at once when the signal fires. Never rejects. Does not keep the process alive. */
+/**
+ * Resolves after the time, or at once when the signal fires. Never rejects. Keeps the process alive: who waits has something
+ * left to do, such as ending processes that would otherwise outlive us.
+ */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -24,7 +27,6 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
-    timer.unref();
     signal?.addEventListener("abort", done, { once: true });
   });
 }

@@ -41,7 +41,7 @@ function couldGoOn(beginning: string): boolean {
     return true;
   } catch (error) {
     const message = messageOf(error);
-    if (/^(Unexpected end|Unterminated)/.test(message)) return true;
+    if (/^(Unexpected end|Unterminated string)/.test(message)) return true;
     const position = /at position (\d+)/.exec(message)?.[1];
     return position !== undefined && Number(position) >= beginning.length;
   }

@@ -4,11 +4,10 @@
  */
 export function renameKeys(raw: unknown, names: { readonly [spelling: string]: string }): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return raw;
-  const renamed: { [key: string]: unknown } = {};
-  for (const [key, value] of Object.entries(raw)) {
+  const renamed = Object.entries(raw).flatMap(([key, value]): [string, unknown][] => {
     const name = Object.hasOwn(names, key) ? names[key] : undefined;
-    if (name === undefined) renamed[key] = value;
-    else if (!Object.hasOwn(raw, name)) renamed[name] = value;
-  }
-  return renamed;
+    if (name === undefined) return [[key, value]];
+    return Object.hasOwn(raw, name) ? [] : [[name, value]];
+  });
+  return Object.fromEntries(renamed); // makes "__proto__" a key like any other
 }

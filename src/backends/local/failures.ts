@@ -12,6 +12,7 @@ export function fileFailure(error: unknown, path: string): ToolFailure {
 const MESSAGES: { readonly [code: string]: string | undefined } = {
   ENOENT: "File not found",
   ENOTDIR: "Not a folder on the way to",
+  EEXIST: "Not a folder on the way to", // where a folder was to be made
   EISDIR: "This is a folder, not a file",
   EACCES: "Permission denied",
   EPERM: "Not permitted",

@@ -28,7 +28,8 @@ export function localFiles(base: Base): Files {
     realPath: resolve,
     async stat(path) {
       try {
-        return infoOf(await stat(await resolve(path), { bigint: true }));
+        const real = await resolve(path);
+        return infoOf(real, await stat(real, { bigint: true }));
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw fileFailure(error, path);
@@ -46,8 +47,11 @@ export function localFiles(base: Base): Files {
     },
     write: async (path, bytes) => replaceFile(await resolve(path), path, bytes),
     async remove(path) {
+      const absolute = absolutePath(path, base);
+      if (absolute === "/") throw new ToolFailure("The root folder cannot be removed");
       try {
-        await rm(posix.join(await resolve(posix.dirname(absolutePath(path, base))), posix.basename(path)), { recursive: true });
+        // A link is removed itself, so only the folder it lies in is followed.
+        await rm(posix.join(await resolve(posix.dirname(absolute)), posix.basename(absolute)), { recursive: true });
       } catch (error) {
         throw fileFailure(error, path);
       }
@@ -62,24 +66,24 @@ async function realPathOf(path: string, links: number): Promise<string> {
     if (!isMissing(error)) throw fileFailure(error, path);
   }
   // The nearest folder that exists, with every link followed; behind it the names as they are. A link to nothing is followed
-  // too: writing through it would create what it points to.
+  // too: writing through it would create what it points to. Its target is not normalised: `a/..` is not here where `a` is a link.
   const parent = posix.dirname(path);
   if (parent === path) return path;
   const here = posix.join(await realPathOf(parent, links), posix.basename(path));
   const target = await readlink(here).catch(() => undefined);
   if (target === undefined) return here;
   if (links >= MAX_LINKS) throw new ToolFailure(`Links lead in a circle: ${path}`);
-  return realPathOf(posix.resolve(posix.dirname(here), target), links + 1);
+  return realPathOf(target.startsWith("/") ? target : `${posix.dirname(here)}/${target}`, links + 1);
 }
 
 async function openRegular(real: string, written: string): Promise<OpenFile> {
   let file: FileHandle | undefined;
   try {
     // Looked at before it is opened: opening a device can already do something.
-    requireRegular(infoOf(await stat(real, { bigint: true })), written);
+    requireRegular(infoOf(real, await stat(real, { bigint: true })), written);
     file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     await requireSame(file, real, written);
-    const info = infoOf(await file.stat({ bigint: true }));
+    const info = infoOf(real, await file.stat({ bigint: true }));
     requireRegular(info, written);
     return openFile(file, info, written);
   } catch (error) {
@@ -132,7 +136,7 @@ async function replaceFile(real: string, written: string, bytes: Uint8Array): Pr
           await file.chown(before.uid, before.gid);
         }
         await rename(temporary, at(posix.basename(real)));
-        return infoOf(await file.stat({ bigint: true }));
+        return infoOf(real, await file.stat({ bigint: true }));
       } catch (error) {
         await rm(temporary, { force: true });
         throw error;
@@ -204,8 +208,9 @@ async function entryOf(folder: string, name: string): Promise<FileEntry | undefi
   return { ...entry, kind: "link", ...(target !== undefined && { target }) };
 }
 
-function infoOf(stats: BigIntStats): FileInfo {
+function infoOf(path: string, stats: BigIntStats): FileInfo {
   return {
+    path,
     kind: kindOf(stats),
     size: Number(stats.size),
     modifiedMs: Number(stats.mtimeMs),

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -10,14 +11,19 @@ import type { Pipe } from "./pipes.ts";
 
 /** After the process has ended its last output may still be in the pipe: it is read until nothing comes for this long … */
 const QUIET_MS = 15;
-/** … and no longer than this, since a background child that still writes must not hold the call. */
+/** … and no longer than this, since a background child that still writes must not hold the call … */
 const DRAIN_MS = 500;
+/** … nor for more bytes than a pipe can hold (fs.pipe-max-size in pipe(7), 1 MiB): what comes behind them is a child's. */
+const MOST_IN_PIPE = 1_048_576;
+
+/** Timers take no more; they would fire at once. Nearly 25 days. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface SpawnOptions {
   readonly cwd: string;
   readonly env: Env;
-  /** Names the process and everything it starts. Unique. */
-  readonly mark: Mark;
+  /** Names the process and everything it starts. Unique. Left out for a program that starts no others. */
+  readonly mark?: Mark;
   /** Where output that is too big for memory goes. */
   readonly outputFolder: string;
   makePipe(): Promise<Pipe>;
@@ -48,7 +54,10 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
   const timer =
     command.timeoutMs === undefined
       ? undefined
-      : setTimeout(() => void stop({ how: "timed-out", afterMs: Date.now() - started }), command.timeoutMs);
+      : setTimeout(
+          () => void stop({ how: "timed-out", afterMs: Date.now() - started }),
+          Math.min(command.timeoutMs, LONGEST_TIMEOUT_MS),
+        );
   const onAbort = () => void stop({ how: "aborted" });
   command.signal?.addEventListener("abort", onAbort, { once: true });
   if (command.signal?.aborted) onAbort();
@@ -84,16 +93,17 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
 }
 
 async function start(
-  { argv: [program, ...args] }: Command,
+  { argv: [program, ...args], signal }: Command,
   { cwd, env, mark }: SpawnOptions,
   stdin: "pipe" | "ignore",
   out: Pipe,
   errors: Pipe | undefined,
 ): Promise<ChildProcess> {
   try {
+    if (signal?.aborted) throw new ToolFailure(`${program} was stopped before it was started`);
     const child = spawn(program, args, {
       cwd,
-      env: { ...env, [PROCESS_MARK]: markValue(mark) },
+      env: mark === undefined ? env : { ...env, [PROCESS_MARK]: markValue(mark) },
       detached: true, // a session of its own: no terminal to ask on, one group to signal
       stdio: [stdin, out.writeFd, (errors ?? out).writeFd],
     });
@@ -111,6 +121,7 @@ async function start(
 }
 
 function startFailure(error: unknown, program: string, cwd: string): ToolFailure {
+  if (error instanceof ToolFailure) return error;
   const code = codeOf(error);
   // ENOENT is told for the program and for the folder alike.
   if (code === "ENOENT") return new ToolFailure(`cannot start ${program}: no such program on the PATH, or no folder ${cwd}`, { cause: error });
@@ -138,13 +149,16 @@ interface Capture {
 async function capture({ makePipe, outputFolder }: SpawnOptions): Promise<Capture> {
   const pipe = await makePipe();
   const log = createOutputLog({ folder: outputFolder });
-  let lastChunk = 0;
+  const reading = { bytes: 0, lastChunk: 0, heldUp: false };
   const closed = (async () => {
     try {
       for await (const chunk of pipe.reader) {
-        lastChunk = performance.now();
         log.write(chunk as Buffer);
+        reading.heldUp = true;
         await log.drained(); // a command that writes faster than the disk waits, as it would for any reader
+        reading.heldUp = false;
+        reading.bytes += (chunk as Buffer).length;
+        reading.lastChunk = performance.now();
       }
     } catch {
       // destroyed below, with whatever a background child still writes
@@ -154,18 +168,22 @@ async function capture({ makePipe, outputFolder }: SpawnOptions): Promise<Captur
     pipe,
     log,
     async finish() {
-      await Promise.race([closed, quiet(() => lastChunk)]);
+      await Promise.race([closed, quiet(reading)]);
       pipe.reader.destroy();
       await log.end();
     },
   };
 }
 
-async function quiet(lastChunk: () => number): Promise<void> {
+/** Resolves when what was in the pipe has been read. While the disk holds up the reading, silence says nothing. */
+async function quiet(reading: { readonly bytes: number; readonly lastChunk: number; readonly heldUp: boolean }): Promise<void> {
   const ended = performance.now();
-  let now = ended;
-  do {
+  const enough = reading.bytes + MOST_IN_PIPE;
+  while (reading.bytes < enough) {
     await pause(QUIET_MS);
-    now = performance.now();
-  } while (now - Math.max(ended, lastChunk()) < QUIET_MS && now - ended < DRAIN_MS);
+    await nextTurn(); // timers come before input: when we were busy for long, there may be some unread
+    const now = performance.now();
+    if (reading.heldUp) continue;
+    if (now - Math.max(ended, reading.lastChunk) >= QUIET_MS || now - ended >= DRAIN_MS) return;
+  }
 }

@@ -9,9 +9,8 @@ export async function mcp(options: GlobalOptions): Promise<void> {
   const { outputOwner: _, ...own } = toolkitOptions(options); // outputs of one session are not another's
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
   const stopped = untilStopped();
-  const server = serveStdio(toolkit, { version: __VERSION__ });
+  const server = serveStdio(toolkit, { closeToolkit: true, askClient: !options.yes });
   stopped.signal.addEventListener("abort", () => void server.close(), { once: true });
   await server.closed;
-  await toolkit.close();
   stopped.release();
 }

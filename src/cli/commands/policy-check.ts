@@ -3,6 +3,7 @@ import type { Decision } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { messageOf } from "../../util/errors.ts";
+import { parseJson } from "../../util/json.ts";
 import { type GlobalOptions, toolkitOptions } from "../options.ts";
 import { EXIT } from "../exit.ts";
 
@@ -43,34 +44,49 @@ function questions({ command, path, op, url, batch: lines }: PolicyCheckOptions)
 
 async function batch(toolkit: Toolkit): Promise<void> {
   let number = 0;
+  let read = true;
+  process.stdout.once("error", () => (read = false));
   for await (const line of inputLines()) {
     number++;
     if (line.trim() === "") continue;
     process.stdout.write(`${JSON.stringify(await judgeLine(toolkit, line, number))}\n`);
+    if (!read) return; // the answers go nowhere any more
   }
 }
 
-async function judgeLine(toolkit: Toolkit, line: string, number: number): Promise<object> {
+/** What a line says: anything, until it is checked. */
+interface Line {
+  readonly id?: unknown;
+  readonly area?: unknown;
+  readonly input?: unknown;
+  readonly op?: unknown;
+}
+
+async function judgeLine(toolkit: Toolkit, text: string, number: number): Promise<object> {
+  let line: Line = {};
   try {
-    const { id, area, input, op = "read" } = readLine(line);
-    return { id, ...answer(await toolkit.judge(effectsOf(area, input, op))) };
+    line = readLine(text);
+    return { id: line.id ?? null, ...answer(await toolkit.judge(effectsIn(line))) };
   } catch (error) {
     process.exitCode = EXIT.usage;
-    return { id: null, verdict: "deny", risk: "high", rule: "input", reason: `line ${number}: ${messageOf(error)}` };
+    return { id: line.id ?? null, verdict: "deny", risk: "high", rule: "input", reason: `line ${number}: ${messageOf(error)}` };
   }
+}
+
+function readLine(text: string): Line {
+  const parsed = parseJson(text);
+  if (!parsed.ok) throw new Error(parsed.message);
+  if (typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value)) return parsed.value;
+  throw new Error('expected an object {"id","area","input","op"?}');
 }
 
 type Area = "shell" | "path" | "url";
 
-function readLine(line: string): { id: unknown; area: Area; input: string; op?: Operation } {
-  const value: unknown = JSON.parse(line);
-  if (typeof value !== "object" || value === null) throw new Error('expected an object {"id","area","input","op"?}');
-  const { id = null, area, input, op } = value as { [key: string]: unknown };
+function effectsIn({ area, input, op = "read" }: Line): readonly Effect[] {
   if (area !== "shell" && area !== "path" && area !== "url") throw new Error('"area": expected "shell", "path" or "url"');
   if (typeof input !== "string") throw new Error('"input": expected a string');
-  if (op === undefined) return { id, area, input };
   if (op !== "read" && op !== "write" && op !== "cwd") throw new Error('"op": expected "read", "write" or "cwd"');
-  return { id, area, input, op };
+  return effectsOf(area, input, op);
 }
 
 function effectsOf(area: Area, input: string, op: Operation): readonly Effect[] {

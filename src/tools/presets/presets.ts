@@ -1,10 +1,14 @@
 import type { Tool } from "../../contract/tool.ts";
 import { all } from "./all.ts";
 import { coding } from "./coding.ts";
+import { readonly } from "./readonly.ts";
+import { workspace } from "./workspace.ts";
 
 /** The toolsets that have a name, each made fresh: `PRESETS.coding()`. */
 export const PRESETS = {
   coding,
+  readonly,
+  workspace,
   all,
   none: (): readonly Tool[] => [],
 } satisfies { readonly [name: string]: () => readonly Tool[] };

@@ -1,0 +1,104 @@
+/**
+ * Measures the built package against ceilings (the fastest that the machine can do) and, where there is one, a peer: `npm run bench`.
+ *
+ * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments (default: all).
+ * Out: a table of medians and ratios beside the targets; `--json` prints it as JSON. Never fails on a miss: it reports.
+ *      Its data (a tree of 50,000 files, a file of 1 GB) is made once in the system's temporary folder and removed at the end
+ *      unless `--keep` is given.
+ *
+ * What is compared runs in turn, A B A B …, so that a machine whose speed drifts does not favour one; times are of whole operations,
+ * result included.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildIfStale } from "../scripts/build.mjs";
+import { WORKLOADS } from "./workloads.mjs";
+
+const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const unknown = names.filter((name) => !WORKLOADS.some((workload) => workload.name === name));
+if (unknown.length > 0) {
+  process.stderr.write(`bench: no workload ${unknown.join(", ")}; there are ${WORKLOADS.map(({ name }) => name).join(", ")}\n`);
+  process.exit(2);
+}
+
+await buildIfStale();
+const folder = join(tmpdir(), "handrail-bench");
+mkdirSync(folder, { recursive: true });
+const rows = [];
+try {
+  for (const workload of WORKLOADS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+    if (!flags.has("--json")) process.stderr.write(`${workload.name} …\n`);
+    rows.push(await measure(workload));
+  }
+} finally {
+  if (!flags.has("--keep")) rmSync(folder, { recursive: true, force: true });
+}
+process.stdout.write(flags.has("--json") ? `${JSON.stringify(rows, null, 2)}\n` : table(rows));
+
+/**
+ * @param {import("./workloads.mjs").Workload} workload
+ */
+async function measure({ name, what, rounds = 7, prepare, target, unit = "ms", scale = 1 }) {
+  const { ours, ceiling, peer, cleanUp } = await prepare(folder);
+  /** @type {{ ours: number[], ceiling: number[], peer: number[] }} */
+  const times = { ours: [], ceiling: [], peer: [] };
+  try {
+    for (let round = -1; round < rounds; round++) {
+      for (const [key, run] of Object.entries({ ours, ceiling, peer })) {
+        if (run === undefined) continue;
+        const started = performance.now();
+        await run();
+        // The first round warms caches and compiles.
+        if (round >= 0) times[/** @type {"ours"} */ (key)].push(((performance.now() - started) * scale));
+      }
+    }
+  } finally {
+    await cleanUp?.();
+  }
+  const ratios = times.ours.map((time, index) => time / (times.ceiling[index] ?? Number.NaN));
+  return {
+    name,
+    what,
+    unit,
+    ours: median(times.ours),
+    ceiling: times.ceiling.length > 0 ? median(times.ceiling) : null,
+    peer: times.peer.length > 0 ? median(times.peer) : null,
+    ratio: times.ceiling.length > 0 ? median(ratios) : null,
+    target: target.text,
+    met: target.met({ ours: median(times.ours), ratio: median(ratios) }),
+  };
+}
+
+/** @param {number[]} values */
+function median(values) {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** @param {Awaited<ReturnType<typeof measure>>[]} results */
+function table(results) {
+  const cells = [
+    ["workload", "ours", "ceiling", "peer", "ratio", "target", ""],
+    ...results.map(({ name, what, unit, ours, ceiling, peer, ratio, target, met }) => [
+      `${name}: ${what}`,
+      time(ours, unit),
+      time(ceiling, unit),
+      time(peer, unit),
+      ratio === null ? "" : `${ratio.toFixed(2)}x`,
+      target,
+      met ? "met" : "MISSED",
+    ]),
+  ];
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  return `${cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n")}\n`;
+}
+
+/**
+ * @param {number | null} value
+ * @param {string} unit
+ */
+function time(value, unit) {
+  return value === null ? "" : `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}`;
+}

@@ -1,0 +1,49 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Command, HelperProgram } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+
+let ripgrep: string | undefined;
+
+/**
+ * How a helper is started on this machine. ripgrep is the one in the package that ships it, else one on the PATH.
+ *
+ * @throws ToolFailure when it is not there.
+ */
+export async function helperCommand(program: HelperProgram, args: readonly string[], paths: readonly string[]): Promise<Command["argv"]> {
+  if (program === "find") return ["find", ...paths, ...args];
+  return [await ripgrepPath(), ...args, ...(paths.length === 0 ? [] : ["--", ...paths])];
+}
+
+async function ripgrepPath(): Promise<string> {
+  ripgrep ??= (await packaged()) ?? onPath("rg");
+  if (ripgrep !== undefined) return ripgrep;
+  throw new ToolFailure("ripgrep is missing: its package has no binary for this system, and there is none on the PATH", {
+    hint: "Install the package @vscode/ripgrep with its optional dependencies, or ripgrep itself (apt install ripgrep, brew install ripgrep).",
+  });
+}
+
+/** The package throws when it is imported where its binary is not installed. */
+async function packaged(): Promise<string | undefined> {
+  try {
+    const { rgPath } = await import("@vscode/ripgrep");
+    accessSync(rgPath, constants.X_OK);
+    return rgPath;
+  } catch {
+    return undefined;
+  }
+}
+
+function onPath(program: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
+  return folders.map((folder) => join(folder, program)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+import { ToolFailure } from "../contract/failure.ts";
+import { plural } from "../util/text.ts";
+import { nearestPlace } from "./nearest.ts";
+
+/** One change a model asks for: an exact text, and what stands there instead. */
+export interface Edit {
+  readonly old_text: string;
+  readonly new_text: string;
+}
+
+/** A stretch of the original, in UTF-16 units, and its replacement with the file's own line breaks. */
+export interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/**
+ * Where each edit stands in the original, all of them matched against the original, in the order of their places. A line break in
+ * `old_text` matches any line break ("\n", "\r\n"), and those of `new_text` become the ones used there, so that a model that only
+ * ever writes "\n" neither fails on a file from Windows nor mixes its endings.
+ *
+ * @throws ToolFailure when one does not stand there exactly once, changes nothing, or overlaps another: then nothing is to be done.
+ */
+export function locateEdits(original: string, edits: readonly Edit[], path: string): readonly Replacement[] {
+  const located = edits.map((edit, index) => locate(original, edit, path, edits.length > 1 ? `edit ${index + 1}: ` : ""));
+  const ordered = located.toSorted((one, other) => one.start - other.start || one.end - other.end);
+  for (const [index, next] of ordered.entries()) {
+    const before = ordered[index - 1];
+    if (before !== undefined && next.start < before.end) {
+      const [first, second] = [located.indexOf(before) + 1, located.indexOf(next) + 1].sort((a, b) => a - b);
+      throw new ToolFailure(`edits ${first} and ${second} overlap in ${path}, near line ${lineAt(original, next.start)}; nothing was changed`, {
+        hint: "Make one edit of the two.",
+      });
+    }
+  }
+  return ordered;
+}
+
+function locate(original: string, { old_text, new_text }: Edit, path: string, which: string): Replacement {
+  if (old_text === "") throw new ToolFailure(`${which}old_text is empty; give the text to replace`);
+  const places = findAll(original, old_text);
+  const [place] = places;
+  if (place === undefined) {
+    throw new ToolFailure(`${which}old_text does not stand in ${path}`, { hint: nearestPlace(original, old_text) });
+  }
+  if (places.length > 1) {
+    const lines = places.slice(0, 10).map(({ start }) => lineAt(original, start));
+    const more = places.length > 10 ? ", …" : "";
+    throw new ToolFailure(`${which}old_text stands ${plural(places.length, "time")} in ${path}: on lines ${lines.join(", ")}${more}`, {
+      hint: "Add lines before or after it until it is the only one.",
+    });
+  }
+  const text = withLineBreak(new_text, lineBreakAt(original, place));
+  if (text === original.slice(place.start, place.end)) {
+    throw new ToolFailure(`${which}old_text and new_text are the same: there is nothing to change in ${path}`);
+  }
+  return { ...place, text };
+}
+
+/** Every place, overlapping ones too: two overlapping places are as ambiguous as two apart. */
+function findAll(text: string, wanted: string): readonly { start: number; end: number }[] {
+  const places: { start: number; end: number }[] = [];
+  const [first = "", ...rest] = wanted.split(/\r?\n/);
+  if (rest.length === 0) {
+    for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) places.push({ start: at, end: at + wanted.length });
+    return places;
+  }
+  // Every line behind the first must follow at once, with whichever break the file has there.
+  for (let at = nextAtLineEnd(text, first, 0); at !== -1; at = nextAtLineEnd(text, first, at + 1)) {
+    const end = endOfLines(text, at + first.length, rest);
+    if (end !== undefined) places.push({ start: at, end });
+  }
+  return places;
+}
+
+/** The next place where the line stands just before a line break; an empty one stands there at the break itself, all of it. */
+function nextAtLineEnd(text: string, line: string, from: number): number {
+  if (line !== "") return text.indexOf(line, from);
+  for (let at = text.indexOf("\n", from); at !== -1; at = text.indexOf("\n", at + 1)) {
+    const start = text[at - 1] === "\r" ? at - 1 : at;
+    if (start >= from) return start;
+  }
+  return -1;
+}
+
+function endOfLines(text: string, from: number, lines: readonly string[]): number | undefined {
+  let at = from;
+  for (const line of lines) {
+    if (text[at] === "\r" && text[at + 1] === "\n") at += 2;
+    else if (text[at] === "\n") at += 1;
+    else return undefined;
+    if (!text.startsWith(line, at)) return undefined;
+    at += line.length;
+  }
+  return at;
+}
+
+/** The line break used at a place: the first inside it, else that of its line, else the one before it, else "\n". */
+function lineBreakAt(text: string, { start, end }: { readonly start: number; readonly end: number }): "\n" | "\r\n" {
+  let at = text.indexOf("\n", start);
+  if (at === -1 || (at >= end && at > endOfLine(text, end))) at = text.lastIndexOf("\n", start);
+  if (at === -1) return "\n";
+  return text[at - 1] === "\r" ? "\r\n" : "\n";
+}
+
+function endOfLine(text: string, from: number): number {
+  const at = text.indexOf("\n", from);
+  return at === -1 ? text.length : at;
+}
+
+/** A break that the model wrote out as "\r\n" stays. */
+function withLineBreak(text: string, lineBreak: "\n" | "\r\n"): string {
+  return lineBreak === "\n" ? text : text.replaceAll(/(?<!\r)\n/g, "\r\n");
+}
+
+/** The line (from 1) that a place is on. */
+export function lineAt(text: string, at: number): number {
+  let line = 1;
+  for (let next = text.indexOf("\n"); next !== -1 && next < at; next = text.indexOf("\n", next + 1)) line++;
+  return line;
+}

@@ -1,0 +1,76 @@
+import { ToolFailure } from "../contract/failure.ts";
+import { messageOf } from "../util/errors.ts";
+
+/** The kinds of image that models take. */
+export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+
+/** What models take without scaling it themselves: https://docs.anthropic.com/en/docs/build-with-claude/vision#evaluate-image-size */
+const MAX_EDGE = 2_000;
+const MAX_BYTES = 4.5 * 1024 * 1024;
+
+/** A picture of more pixels would take gigabytes to decode. */
+const MAX_PIXELS = 200_000_000;
+
+export interface FittedImage {
+  readonly bytes: Uint8Array;
+  readonly type: ImageType;
+  readonly width: number;
+  readonly height: number;
+  /** Its size in the file, when it is shown smaller. */
+  readonly original?: { readonly width: number; readonly height: number; readonly type: ImageType };
+}
+
+/** The type of an image, by its first bytes; `undefined` for what is no image that models take. */
+export function imageType(start: Uint8Array): ImageType | undefined {
+  const text = Buffer.from(start.subarray(0, 16)).toString("latin1");
+  if (text.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (text.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (text.startsWith("GIF87a") || text.startsWith("GIF89a")) return "image/gif";
+  if (text.startsWith("RIFF") && text.slice(8, 12) === "WEBP") return "image/webp";
+  return undefined;
+}
+
+/**
+ * The image so that a model takes it: as it is when it is at most 2000x2000 and 4.5 MB, else scaled.
+ *
+ * @throws ToolFailure when it is damaged, has too many pixels, or needs scaling where sharp is not installed.
+ */
+export async function fitImage(bytes: Uint8Array, type: ImageType, path: string): Promise<FittedImage> {
+  const { width, height } = await sizeOf(bytes, path);
+  if (width <= MAX_EDGE && height <= MAX_EDGE && bytes.length <= MAX_BYTES) return { bytes, type, width, height };
+  const scaled = await scale(bytes, type, path);
+  return { ...scaled, original: { width, height, type } };
+}
+
+async function sizeOf(bytes: Uint8Array, path: string): Promise<{ width: number; height: number }> {
+  const { imageSize } = await import("image-size");
+  try {
+    const { width, height } = imageSize(bytes);
+    return { width, height };
+  } catch (error) {
+    throw new ToolFailure(`${path} looks like an image but cannot be read as one: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function scale(bytes: Uint8Array, type: ImageType, path: string): Promise<FittedImage> {
+  const { default: sharp } = await import("sharp").catch((error: unknown) => {
+    throw new ToolFailure(`${path} is larger than ${MAX_EDGE}x${MAX_EDGE} or ${MAX_BYTES / 1024 / 1024}MB, and scaling it needs the package "sharp"`, {
+      hint: "Install it with: npm install sharp",
+      cause: error,
+    });
+  });
+  try {
+    // A picture with transparency stays PNG while that is small enough.
+    for (const [edge, target] of ATTEMPTS) {
+      const as = target ?? (type === "image/jpeg" ? "image/jpeg" : "image/png");
+      const image = sharp(bytes, { limitInputPixels: MAX_PIXELS }).rotate().resize(edge, edge, { fit: "inside", withoutEnlargement: true });
+      const { data, info } = await (as === "image/png" ? image.png() : image.flatten({ background: "white" }).jpeg({ quality: 80 })).toBuffer({ resolveWithObject: true });
+      if (data.length <= MAX_BYTES) return { bytes: data, type: as, width: info.width, height: info.height };
+    }
+  } catch (error) {
+    throw new ToolFailure(`${path} cannot be scaled: ${messageOf(error)}`, { cause: error });
+  }
+  throw new ToolFailure(`${path} cannot be made small enough for a model`);
+}
+
+const ATTEMPTS: readonly (readonly [edge: number, type?: ImageType])[] = [[MAX_EDGE], [MAX_EDGE, "image/jpeg"], [1_000, "image/jpeg"]];

@@ -1,0 +1,86 @@
+import { distance } from "fastest-levenshtein";
+import { clip } from "../util/text.ts";
+
+/** A place is looked for in at most this many lines: an error must not take longer than an edit. */
+const MAX_LINES = 200_000;
+
+/** Lines shown of the nearest place. */
+const MAX_SHOWN = 12;
+
+/** Compared by letters, at most this many candidates and characters a line. */
+const MAX_CANDIDATES = 2_000;
+const MAX_COMPARED = 200;
+
+/**
+ * Where a text that does not stand in a file comes nearest to standing there: the lines with their numbers, and what differs. For
+ * the hint of a failed edit.
+ */
+export function nearestPlace(text: string, wanted: string): string {
+  const lines = text.split(/\r?\n/, MAX_LINES);
+  const wantedLines = trimBlank(wanted.split(/\r?\n/));
+  const start = wantedLines.length === 0 ? undefined : (byEqualLines(lines, wantedLines) ?? byLetters(lines, wantedLines));
+  if (start === undefined) return "Nothing like it stands there. Read the file again and copy the text from it.";
+  const found = lines.slice(start, start + wantedLines.length);
+  const shown = found.slice(0, MAX_SHOWN).map((line, index) => `${start + index + 1}: ${clip(line, 200)}`);
+  const rest = found.length > MAX_SHOWN ? [`… ${found.length - MAX_SHOWN} more`] : [];
+  const where = found.length === 1 ? `line ${start + 1}` : `lines ${start + 1}-${start + found.length}`;
+  return [`The nearest place is ${where}:`, ...shown, ...rest, difference(found, wantedLines)].join("\n");
+}
+
+/** What differs first, in a sentence. */
+function difference(found: readonly string[], wanted: readonly string[]): string {
+  const at = wanted.findIndex((line, index) => line !== found[index]);
+  if (at === -1) return "The lines are the same; what differs are blank lines or spaces around them.";
+  const [is = "", should = ""] = [found[at], wanted[at]];
+  const number = at + 1;
+  if (is.trim() === should.trim()) {
+    return `Line ${number} of old_text differs in its spaces: the file has ${JSON.stringify(clip(is, 100))}, old_text ${JSON.stringify(clip(should, 100))}.`;
+  }
+  if (is.replaceAll(/\s+/g, " ") === should.replaceAll(/\s+/g, " ")) return `Line ${number} of old_text differs in spaces between words.`;
+  return `Line ${number} of old_text differs: the file has ${JSON.stringify(clip(is, 100))}, old_text ${JSON.stringify(clip(should, 100))}.`;
+}
+
+/** The start at which the most lines are equal but for spaces around them; `undefined` when none is. */
+function byEqualLines(lines: readonly string[], wanted: readonly string[]): number | undefined {
+  const places = new Map<string, number[]>();
+  for (const [index, line] of wanted.entries()) {
+    const key = line.trim();
+    // A line like "}" says nothing about a place.
+    if (key.length > 2) places.set(key, [...(places.get(key) ?? []), index]);
+  }
+  const votes = new Map<number, number>();
+  for (const [index, line] of lines.entries()) {
+    for (const offset of places.get(line.trim()) ?? []) votes.set(index - offset, (votes.get(index - offset) ?? 0) + 1);
+  }
+  let best: number | undefined;
+  let most = 0;
+  for (const [start, count] of votes) {
+    if (start >= 0 && count > most) [best, most] = [start, count];
+  }
+  return best;
+}
+
+/** The line most like the longest line wanted, when at least half of its letters are the same. */
+function byLetters(lines: readonly string[], wanted: readonly string[]): number | undefined {
+  const longest = wanted.reduce((most, line, index) => (line.trim().length > (wanted[most] ?? "").trim().length ? index : most), 0);
+  const target = (wanted[longest] ?? "").trim().slice(0, MAX_COMPARED);
+  if (target.length < 3) return undefined;
+  const words = target.split(/\W+/).filter((word) => word.length > 2);
+  let candidates = 0;
+  let best: { start: number; away: number } | undefined;
+  for (const [index, line] of lines.entries()) {
+    const compared = line.trim().slice(0, MAX_COMPARED);
+    if (Math.abs(compared.length - target.length) > target.length / 2) continue;
+    if (words.length > 0 && !words.some((word) => compared.includes(word))) continue;
+    if (++candidates > MAX_CANDIDATES) break;
+    const away = distance(compared, target);
+    if (away <= target.length / 2 && (best === undefined || away < best.away)) best = { start: Math.max(0, index - longest), away };
+  }
+  return best?.start;
+}
+
+function trimBlank(lines: readonly string[]): readonly string[] {
+  const first = lines.findIndex((line) => line.trim() !== "");
+  const last = lines.findLastIndex((line) => line.trim() !== "");
+  return first === -1 ? [] : lines.slice(first, last + 1);
+}

@@ -1,0 +1,33 @@
+import type { SeenFile, SeenFiles } from "../contract/tool.ts";
+
+/** Content is remembered up to this size a file, to show what changed. */
+const MAX_CONTENT = 256 * 1024;
+
+/** How many files are remembered, and how much of their contents; the longest unseen go first. */
+const MAX_FILES = 1_000;
+const MAX_TOTAL = 16 * 1024 * 1024;
+
+/** What the tools of one toolkit last saw of each file. */
+export function createSeenFiles(): SeenFiles {
+  const seen = new Map<string, SeenFile>();
+  let total = 0;
+
+  const forget = (path: string) => {
+    total -= seen.get(path)?.content?.length ?? 0;
+    seen.delete(path);
+  };
+
+  return {
+    remember({ path, version }, content) {
+      forget(path);
+      const kept = content !== undefined && content.length <= MAX_CONTENT ? Buffer.from(content) : undefined;
+      total += kept?.length ?? 0;
+      seen.set(path, { version, ...(kept !== undefined && { content: kept }) });
+      for (const oldest of seen.keys()) {
+        if (seen.size <= MAX_FILES && total <= MAX_TOTAL) break;
+        forget(oldest);
+      }
+    },
+    recall: (path) => seen.get(path),
+  };
+}

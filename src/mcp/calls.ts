@@ -1,0 +1,231 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type CallToolRequestParams,
+  type CallToolResult,
+  type InputRequiredResult,
+  type RequestId,
+  type ServerContext,
+  inputRequired,
+} from "@modelcontextprotocol/server";
+import type { ThreadId } from "../contract/identity.ts";
+import type { Approver } from "../contract/policy.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { asContent } from "../engine/result.ts";
+import { randomName } from "../util/identifier.ts";
+import { type CallProgress, createProgress } from "./progress.ts";
+import { type ApprovalForm, approvalForm, approvalOf } from "./question.ts";
+import { type Questions, createQuestions } from "./questions.ts";
+
+const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
+
+/** The name of our question among a result's `inputRequests`. */
+const QUESTION = "approval";
+
+export interface CallsOptions {
+  /** The thread that the calls belong to. Default "main". */
+  readonly thread?: ThreadId;
+  /** False: no client is asked for approval; the toolkit's own approver is. Default true. */
+  readonly askClient?: boolean;
+  /** Milliseconds a person has for an answer. Default 10 minutes. */
+  readonly answerWithinMs?: number;
+}
+
+/** How the client of a request can be asked to approve the call. */
+export type Asking =
+  /** By a request of ours, while its own is open (up to 2025-11-25). Resolves to what the client answers, whatever it is. */
+  | {
+      readonly how: "request";
+      readonly revision: string;
+      send(form: ApprovalForm, options: { timeout: number; signal: AbortSignal }): Promise<unknown>;
+    }
+  /** By answering its request with the question; its answer comes with another request for the same call (2026-07-28). */
+  | { readonly how: "answer"; readonly revision: string };
+
+/** Calls of a toolkit's tools by MCP clients. */
+export interface Calls {
+  /**
+   * Answers one tools/call: makes the call, or goes on with one that waited for an approval. `asking` is how its client can be
+   * asked, `undefined` when it cannot. The call is stopped when the request is cancelled. Never rejects.
+   */
+  answer(
+    params: CallToolRequestParams,
+    context: ServerContext,
+    asking: Asking | undefined,
+  ): Promise<CallToolResult | InputRequiredResult>;
+  /** Stops the call that waits for an approval which was asked for in the answer to this request, if there is one. */
+  cancel(request: RequestId): void;
+  /** Stops every call. Resolves when all have ended. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** A call that has begun, over one request of the client or, where it waits for approvals, several. */
+interface RunningCall {
+  readonly name: string;
+  readonly input: object;
+  readonly result: Promise<ToolResult>;
+  readonly questions: Questions;
+  readonly progress: CallProgress;
+  stop(reason: string): void;
+}
+
+/** A call that waits for a request with the answer. */
+interface WaitingCall {
+  readonly call: RunningCall;
+  readonly request: RequestId;
+  readonly expiry: NodeJS.Timeout;
+}
+
+/** Makes the calls of one connection, or of all clients of a server whose requests come one by one. */
+export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls {
+  const { thread, askClient = true, answerWithinMs = ANSWER_WITHIN_MS } = options;
+  const running = new Set<RunningCall>();
+  const waiting = new Map<string, WaitingCall>();
+
+  const begin = (params: CallToolRequestParams, context: ServerContext, asking: Asking | undefined): RunningCall => {
+    const { name, arguments: input = {} } = params;
+    const controller = new AbortController();
+    const questions = createQuestions();
+    const progress = createProgress();
+    tellProgress(progress, context);
+    const result = toolkit.call(
+      { name, input, ...(thread !== undefined && { thread }) },
+      {
+        signal: controller.signal,
+        onEvent: progress.watch,
+        ...(askClient && asking !== undefined && { approver: approverOf(asking, questions, answerWithinMs) }),
+      },
+    );
+    const call: RunningCall = {
+      name,
+      input,
+      result,
+      questions,
+      progress,
+      stop: (reason) => controller.abort(new Error(reason)),
+    };
+    running.add(call);
+    void result.then(() => running.delete(call));
+    return call;
+  };
+
+  /** Follows a call until it has a result or a question for the client. */
+  const follow = async (call: RunningCall, context: ServerContext, asking: Asking | undefined) => {
+    const release = onAbort(context.mcpReq.signal, () => call.stop("the client cancelled the call"));
+    for (;;) {
+      const next = await Promise.race([call.result, call.questions.next()]);
+      if ("form" in next && asking === undefined) {
+        call.questions.answer({ answer: "refuse", reason: "The client can no longer ask anyone." });
+        continue;
+      }
+      await call.progress.finish();
+      release();
+      return "form" in next ? wait(call, next.form, context.mcpReq.id) : toCallResult(next);
+    }
+  };
+
+  const wait = (call: RunningCall, form: ApprovalForm, request: RequestId): InputRequiredResult => {
+    const state = randomName(32);
+    const expire = () => {
+      waiting.delete(state);
+      call.stop("nobody answered in time");
+    };
+    waiting.set(state, { call, request, expiry: setTimeout(expire, answerWithinMs).unref() });
+    const question = { method: "elicitation/create" as const, params: form };
+    return inputRequired({ inputRequests: { [QUESTION]: question }, requestState: state });
+  };
+
+  /** Each state is good for one request, whatever that comes to. */
+  const take = (state: string): RunningCall | undefined => {
+    const found = waiting.get(state);
+    if (found === undefined) return undefined;
+    clearTimeout(found.expiry);
+    waiting.delete(state);
+    return found.call;
+  };
+
+  return {
+    async answer(params, context, asking) {
+      const state = context.mcpReq.requestState<string>();
+      if (state === undefined) return follow(begin(params, context, asking), context, asking);
+      const call = take(state);
+      if (call === undefined) return toCallResult(UNKNOWN_STATE);
+      if (!isSameCall(call, params)) {
+        call.stop("its requestState came back with another call");
+        return toCallResult(MOVED_STATE);
+      }
+      tellProgress(call.progress, context);
+      const response = context.mcpReq.inputResponses?.[QUESTION];
+      // Without an answer the question is asked again, as the specification wants it.
+      if (response !== undefined) call.questions.answer(approvalOf(response));
+      return follow(call, context, asking);
+    },
+    cancel(request) {
+      for (const [state, { call, request: asked }] of waiting) {
+        if (asked !== request) continue;
+        take(state);
+        call.stop("the client cancelled the call");
+      }
+    },
+    async close() {
+      for (const state of [...waiting.keys()]) take(state);
+      for (const call of running) call.stop("the connection has ended");
+      await Promise.all([...running].map(({ result }) => result));
+    },
+  };
+}
+
+const UNKNOWN_STATE: ToolResult = {
+  status: "failed",
+  message: "no call waits with this requestState: it was used before, it has expired, or it is not of this server",
+  hint: "Nothing was run. To make the call, send it without requestState and inputResponses.",
+};
+
+const MOVED_STATE: ToolResult = {
+  status: "failed",
+  message: "this requestState belongs to a call with another name or other arguments; that call was stopped",
+  hint: "Nothing was run. To make this call, send it without requestState and inputResponses.",
+};
+
+function isSameCall({ name, input }: RunningCall, params: CallToolRequestParams): boolean {
+  return params.name === name && isDeepStrictEqual(params.arguments ?? {}, input);
+}
+
+function approverOf(asking: Asking, questions: Questions, answerWithinMs: number): Approver {
+  return async (call, decision, signal) => {
+    const form = approvalForm(call, decision, asking.revision);
+    if (asking.how === "answer") return questions.ask(form);
+    return approvalOf(await asking.send(form, { timeout: answerWithinMs, signal }));
+  };
+}
+
+function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return;
+  progress.tellWith((count, message) =>
+    mcpReq.notify({
+      method: "notifications/progress",
+      params: { progressToken, progress: count, ...(message !== undefined && { message }) },
+    }),
+  );
+}
+
+function toCallResult(result: ToolResult): CallToolResult {
+  const { content, isError } = asContent(result);
+  return {
+    content: content.map((part) => ({ ...part })),
+    isError,
+    ...(result.status === "ok" && isObject(result.data) && { structuredContent: result.data }),
+  };
+}
+
+function isObject(data: unknown): data is { [key: string]: unknown } {
+  return typeof data === "object" && data !== null && !Array.isArray(data);
+}
+
+/** Calls `stop` when the signal fires, at once if it has; the function returned takes that back. */
+function onAbort(signal: AbortSignal, stop: () => void): () => void {
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  return () => signal.removeEventListener("abort", stop);
+}

@@ -1,0 +1,50 @@
+import type { Backend, FileInfo } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../../files/encoding.ts";
+import { formatSize } from "../../output/size.ts";
+
+/** A larger file is no text that a person or a model edits by hand; JavaScript holds at most 512 MB in a string. */
+export const MAX_EDIT_BYTES = 128 * 1024 * 1024;
+
+/** A whole text file, as bytes and as the text they exactly are. */
+export interface TextFile {
+  readonly info: FileInfo;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly encoding: Encoding;
+}
+
+/**
+ * Reads a text file whole, in whichever encoding it is.
+ *
+ * @throws ToolFailure when it is too large, no text, or has bytes that would not come back as they are.
+ */
+export async function readTextFile(backend: Backend, path: string): Promise<TextFile> {
+  const file = await backend.files.open(path);
+  try {
+    const { info } = file;
+    if (info.size > MAX_EDIT_BYTES) {
+      throw new ToolFailure(`${path} is ${formatSize(info.size)}; this takes files up to ${formatSize(MAX_EDIT_BYTES)}`);
+    }
+    const bytes = await file.read(0, info.size);
+    const encoding = await detectEncoding(bytes, true);
+    if (encoding === undefined) throw await notText(path, bytes, info.size);
+    const text = await decodeExactly(bytes, encoding);
+    if (text === undefined) {
+      throw new ToolFailure(`${path} looks like ${encodingLabel(encoding)} but has bytes that are not; it was left as it is`, {
+        hint: "Convert or repair it with a command first.",
+      });
+    }
+    return { info, bytes, text, encoding };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The failure for a file that is no text: says what it is, by its content. */
+export async function notText(path: string, start: Uint8Array, size: number): Promise<ToolFailure> {
+  const { fileTypeFromBuffer } = await import("file-type");
+  const type = await fileTypeFromBuffer(start).catch(() => undefined);
+  const what = type === undefined ? "binary data" : `${type.ext.toUpperCase()} (${type.mime})`;
+  return new ToolFailure(`Not text: ${path} is ${what}, ${formatSize(size)}`, { hint: "Look at it with a command that knows its format." });
+}

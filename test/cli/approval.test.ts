@@ -1,0 +1,189 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { type CommandLine, type Terminal, commandLine } from "./program.ts";
+
+const QUESTION = "Run: echo ran [y/N] ";
+/** The result goes to a file, so that only the question is on the screen. */
+const CALL = `handrail call bash '{"command":"echo ran"}' > result.txt`;
+
+describe("a person at the terminal", () => {
+  test.for(["y", "yes", "Y", " YES "])("approves with %j", async (answer) => {
+    const line = await commandLine();
+    const terminal = await asked(line, CALL, QUESTION);
+    terminal.type(`${answer}\r`);
+    expect(await terminal.ended).toBe(0);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("ran\n");
+  });
+
+  test.for(["n", "no", "N", ""])("refuses with %j", async (answer) => {
+    const line = await commandLine();
+    const terminal = await asked(line, CALL, QUESTION);
+    terminal.type(`${answer}\r`);
+    expect(await terminal.ended).toBe(1);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Command execution denied by user.\n");
+  });
+
+  test("is asked again until the answer is one", async () => {
+    const line = await commandLine();
+    const terminal = await asked(line, CALL, QUESTION);
+    terminal.type("maybe\r");
+    await until("it is asked again", () => questionsOn(terminal, QUESTION) === 2);
+    terminal.type("yep\r");
+    await until("it is asked again", () => questionsOn(terminal, QUESTION) === 3);
+    terminal.type("y\r");
+    expect(await terminal.ended).toBe(0);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("ran\n");
+  });
+
+  test("is asked when the arguments come from stdin, and the result goes into a pipe", async () => {
+    const line = await commandLine();
+    const script = `echo '{"command":"echo ran"}' | handrail call bash - | cat > result.txt`;
+    const terminal = await asked(line, script, QUESTION);
+    terminal.type("y\r");
+    await terminal.ended;
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("ran\n");
+  });
+
+  test("sees the question and then the result", async () => {
+    const line = await commandLine();
+    const terminal = await asked(line, `handrail call bash '{"command":"echo ran"}' 2> /dev/null`, QUESTION);
+    terminal.type("y\r");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toMatch(/Run: echo ran \[y\/N\] y\n+ran\n$/);
+  });
+
+  test("refuses with Ctrl-D", async () => {
+    const line = await commandLine();
+    const terminal = await asked(line, CALL, QUESTION);
+    terminal.type("\x04");
+    expect(await terminal.ended).toBe(1);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Command execution denied by user.\n");
+  });
+
+  test("stops the call with Ctrl-C", async () => {
+    const line = await commandLine();
+    const terminal = await asked(line, CALL, QUESTION);
+    terminal.type("\x03");
+    expect(await terminal.ended).toBe(1);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("The call was stopped before it finished.\n");
+    expect(terminal.screen()).not.toMatch(/Warning|Error|\bat /);
+  });
+
+  test("gets a terminal back that works as before", async () => {
+    const line = await commandLine();
+    const terminal = line.terminal(`stty > before.txt; ${CALL}; stty > after.txt`);
+    await terminal.shows(QUESTION);
+    terminal.type("n\r");
+    await terminal.ended;
+    expect(await readFile(join(line.folder, "after.txt"), "utf8")).toBe(await readFile(join(line.folder, "before.txt"), "utf8"));
+  });
+
+  test("is not asked what --yes has answered, what is allowed, and what is denied", async () => {
+    const line = await commandLine();
+    for (const [words, code] of [
+      [`bash '{"command":"echo ran"}' --yes`, 0],
+      [`bash '{"command":"echo ran"}' --autonomy full`, 0],
+      [`read '{"path":"README.md"}'`, 0],
+      [`read '{"path":"/etc/passwd"}'`, 1],
+    ] as const) {
+      const terminal = line.terminal(`handrail call ${words}`);
+      expect(await terminal.ended).toBe(code);
+      expect(terminal.screen()).not.toContain("[y/N]");
+    }
+  });
+});
+
+describe("the question", () => {
+  test("shows control characters of the command as what they are, so that none can act on the terminal", async () => {
+    const line = await commandLine({
+      "call.json": JSON.stringify({ command: "echo \x1b[2K\x1b[1Aharmless \u202eecho\u202c \x07\r\x9b2J\u200b" }),
+    });
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt 2> /dev/null", " [y/N] ");
+    expect(terminal.screen()).toContain(
+      "Run: echo \\x1b[2K\\x1b[1Aharmless \\u202eecho\\u202c \\x07\\r\\x9b2J\\u200b [y/N] ",
+    );
+    expect(terminal.raw()).not.toMatch(/\x1b\[2K|\x1b\[1A|\x07|\u202e|\x9b/);
+    terminal.type("n\r");
+    await terminal.ended;
+  });
+
+  test("shows a script of a few lines as it is written", async () => {
+    const line = await commandLine({ "call.json": JSON.stringify({ command: "cd sub\nrm -rf build" }) });
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N] ");
+    expect(terminal.screen()).toContain("Run: cd sub\nrm -rf build [y/N] ");
+    terminal.type("n\r");
+    await terminal.ended;
+  });
+
+  test("shows a long script in one line with its middle cut, so that its beginning stays on the screen", async () => {
+    const line = await commandLine({
+      "long.json": JSON.stringify({ command: `rm -rf important${"\n".repeat(200)}echo harmless` }),
+      "wide.json": JSON.stringify({ command: `rm -rf important ${"x".repeat(10_000)}; echo harmless` }),
+    });
+    for (const file of ["long.json", "wide.json"]) {
+      const terminal = await asked(line, `stty cols 4000; handrail call bash - < ${file} > result.txt`, " [y/N] ");
+      const question = terminal.screen().trimStart();
+      expect(question).toMatch(/^Run: rm -rf important.*echo harmless \[y\/N\] $/);
+      expect(question.length).toBeLessThan(2_100);
+      terminal.type("n\r");
+      await terminal.ended;
+    }
+  });
+
+  test("gives the reason where it is not just that commands are asked about", async () => {
+    const line = await commandLine();
+    const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
+    const terminal = await asked(line, script, " [y/N] ");
+    expect(terminal.screen()).toMatch(/Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\] $/);
+    terminal.type("n\r");
+    expect(await terminal.ended).toBe(1);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Call of write denied by user.\n");
+    expect(await readdir(join(line.folder, ".git", "hooks"))).not.toContain("pre-commit");
+  });
+});
+
+describe("while a call runs", () => {
+  const working = `handrail call bash '{"command":"echo wor\\"\\"king; while [ ! -e go ]; do sleep 0.02; done; echo done"}' --yes > result.txt`;
+
+  test("the last line of its output is shown on the terminal, dim, and taken away at the end", async () => {
+    const { folder, terminal: open } = await commandLine();
+    const terminal = open(working);
+    await terminal.shows("working");
+    expect(terminal.raw()).toContain("\x1b[2mworking\x1b[22m");
+    await open(`touch ${join(folder, "go")}`).ended;
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.raw()).toMatch(/\r\x1b\[2K$/);
+    expect(await readFile(join(folder, "result.txt"), "utf8")).toBe("working\ndone\n");
+  });
+
+  test("it is shown without colours where NO_COLOR is set", async () => {
+    const { folder, terminal: open } = await commandLine();
+    const terminal = open(working, { NO_COLOR: "1" });
+    await terminal.shows("working");
+    await open(`touch ${join(folder, "go")}`).ended;
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.raw()).not.toMatch(/\x1b\[\d*m/);
+  });
+
+  test("what it wrote cannot act on the terminal; into a file it goes as it is", async () => {
+    const line = await commandLine({ "call.json": JSON.stringify({ command: "printf '\\033]0;title\\007\\033[31mred\\033[0m\\n'" }) });
+    const shown = line.terminal("handrail call bash - --yes < call.json 2> /dev/null");
+    expect(await shown.ended).toBe(0);
+    expect(shown.raw()).toContain("\\x1b]0;title\\x07\x1b[31mred\x1b[0m");
+    const kept = line.terminal("handrail call bash - --yes < call.json > result.txt");
+    expect(await kept.ended).toBe(0);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("\x1b]0;title\x07\x1b[31mred\x1b[0m\n");
+  });
+});
+
+async function asked(line: CommandLine, script: string, question: string): Promise<Terminal> {
+  const terminal = line.terminal(script);
+  await terminal.shows(question);
+  return terminal;
+}
+
+function questionsOn(terminal: Terminal, question: string): number {
+  return terminal.screen().split(question).length - 1;
+}

@@ -1,0 +1,230 @@
+import { execFileSync } from "node:child_process";
+import { lstat, readFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { isAlive } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type CommandLine, commandLine } from "./program.ts";
+
+describe("handrail call", () => {
+  test("prints what the tool said, with one line break at its end, and nothing else", async () => {
+    const { run } = await commandLine({ "a.txt": "one\ntwo" });
+    expect(await run(["call", "read", '{"path":"README.md"}'])).toEqual(ended("# Read me\n"));
+    expect(await run(["call", "read", '{"path":"a.txt"}'])).toEqual(ended("one\ntwo\n"));
+    expect(await run(["call", "ls", '{"path":"README.md"}', "--preset", "all"])).toMatchObject({ code: 1, stderr: "" });
+  });
+
+  test("takes the arguments as JSON, from stdin, or none at all", async () => {
+    const { run } = await commandLine();
+    expect(await run(["call", "read", "-"], '{"path":"README.md"}')).toEqual(ended("# Read me\n"));
+    expect(await run(["call", "read", "-"], "")).toEqual(ended('validation error: missing required parameter "path"\n', 1));
+    expect(await run(["call", "read"])).toEqual(ended('validation error: missing required parameter "path"\n', 1));
+    expect(await run(["call", "time", "--preset", "all"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d{10}\n$/) });
+    expect(await run(["call", "bash", "echo hi", "--yes"])).toEqual(ended("hi\n"));
+  });
+
+  test("reads stdin of any size, and only when it is told to", async () => {
+    const { folder, run } = await commandLine();
+    const content = "é\u2028x\n".repeat(100_000);
+    const { code, stdout } = await run(["call", "write", "-"], JSON.stringify({ path: "big.txt", content }));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "Created big.txt (683.6KB)\n" });
+    expect(await readFile(join(folder, "big.txt"), "utf8")).toBe(content);
+    expect(await run(["call", "read", '{"path":"README.md"}'], "not looked at")).toEqual(ended("# Read me\n"));
+  });
+
+  test("prints the whole result as one line of JSON with --json, however it ended", async () => {
+    const { run } = await commandLine();
+    const read = await run(["call", "read", '{"path":"README.md"}', "--json"]);
+    expect(read).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^\{.*\}\n$/) });
+    expect(JSON.parse(read.stdout)).toMatchObject({
+      status: "ok",
+      content: [{ type: "text", text: "# Read me\n" }],
+      data: { path: "README.md", total: 1 },
+    });
+    const unknown = await run(["call", "raed", "{}", "--json"]);
+    expect(unknown.code).toBe(1);
+    expect(JSON.parse(unknown.stdout)).toEqual({ status: "unknown-tool", name: "raed", closest: ["read"] });
+    const broken = await run(["call", "read", "{", "--json"]);
+    expect(broken.code).toBe(1);
+    expect(JSON.parse(broken.stdout)).toMatchObject({ status: "invalid-input" });
+    const denied = await run(["call", "read", '{"path":"/etc/passwd"}', "--json"]);
+    expect(denied.code).toBe(1);
+    expect(JSON.parse(denied.stdout)).toMatchObject({ status: "denied", by: "policy" });
+  });
+
+  test("works in the folder it is told, or where it stands", async () => {
+    const { folder, run, shell } = await commandLine({ "sub/a.txt": "in sub\n" });
+    expect(await run(["call", "read", '{"path":"a.txt"}', "--work-dir", "sub"])).toEqual(ended("in sub\n"));
+    expect(await run(["--work-dir", join(folder, "sub"), "call", "read", '{"path":"a.txt"}'])).toEqual(ended("in sub\n"));
+    expect(await shell(`cd sub && handrail call read '{"path":"a.txt"}'`)).toEqual(ended("in sub\n"));
+    expect(await run(["call", "read", '{"path":"../README.md"}', "--work-dir", "sub"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^Path (blocked|not allowed) by security policy: \.\.\/README\.md/),
+    });
+  });
+
+  test("changes files of a repository so that git sees just that", async () => {
+    const { folder, run } = await commandLine({ "src/a.ts": "export const a = 1;\r\nexport const b = 2;\r\n" });
+    const input = { path: "src/a.ts", old_text: "b = 2", new_text: "b = 3" };
+    const { code, stdout } = await run(["call", "edit", JSON.stringify(input)]);
+    expect(code).toBe(0);
+    const git = (...args: readonly string[]) => execFileSync("git", ["-C", folder, ...args], { encoding: "utf8" });
+    expect(git("diff", "--numstat")).toBe("1\t1\tsrc/a.ts\n");
+    const patch = stdout.slice(stdout.indexOf("--- a/"));
+    execFileSync("git", ["-C", folder, "apply", "--reverse", "--whitespace=nowarn"], { input: patch });
+    expect(git("status", "--porcelain")).toBe("");
+  });
+
+  test("exits with 0 when the call succeeded, though the command in it did not", async () => {
+    const { run } = await commandLine();
+    expect(await run(["call", "bash", '{"command":"echo a; exit 3"}', "--yes"])).toEqual(ended("a\n\nExit code: 3\n"));
+  });
+
+  test("exits with 1 when it did not: an unknown tool, broken JSON, a file that is not there", async () => {
+    const { folder, run } = await commandLine();
+    expect(await run(["call", "raed", "{}"])).toEqual(ended('unknown tool "raed". Closest: "read"\n', 1));
+    expect(await run(["call", "read", '{"path": }'])).toEqual(
+      ended(`validation error: the arguments are not valid JSON: Unexpected token '}' at line 1 column 10, at "}". Send one JSON object.\n`, 1),
+    );
+    expect(await run(["call", "read", '{"path":"none.txt"}'])).toEqual(ended(`Tool error: File not found: ${folder}/none.txt\n`, 1));
+  });
+});
+
+describe("without a terminal", () => {
+  test("what would be asked is denied, and the text says what can be done about it", async () => {
+    const { folder, run } = await commandLine();
+    expect(await run(["call", "bash", '{"command":"touch made.txt"}'])).toEqual(
+      ended(
+        "Command requires approval: supervised autonomy asks before every command, and there is nobody to ask. To allow it: run where a " +
+          "person can answer (a terminal, or an MCP client with elicitation), pass an approver, approve in advance with --yes, or set the " +
+          "autonomy to full.\n",
+        1,
+      ),
+    );
+    expect(await readdir(folder)).not.toContain("made.txt");
+  });
+
+  test("--yes approves what would be asked, and full autonomy asks nothing", async () => {
+    const { run } = await commandLine();
+    expect(await run(["call", "bash", '{"command":"echo ran"}', "--yes"])).toEqual(ended("ran\n"));
+    expect(await run(["call", "bash", '{"command":"echo ran"}', "--autonomy", "full"])).toEqual(ended("ran\n"));
+    expect(await run(["call", "write", '{"path":".git/hooks/pre-commit","content":"x"}', "--yes"])).toMatchObject({ code: 0 });
+  });
+
+  test("what the policy denies stays denied, with --yes too", async () => {
+    const { run } = await commandLine();
+    for (const more of [[], ["--yes"], ["--autonomy", "full"]]) {
+      expect(await run(["call", "read", '{"path":"/etc/passwd"}', ...more])).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/^Path blocked by security policy: \/etc\/passwd/),
+        stderr: "",
+      });
+    }
+    expect(await run(["call", "bash", '{"command":"true"}', "--autonomy", "readonly", "--yes"])).toEqual(
+      ended("Read-only mode: cannot perform 'run a command'\n", 1),
+    );
+  });
+});
+
+describe("what lasts", () => {
+  test("an output that one call saved is read by the next", async () => {
+    const { run } = await commandLine();
+    const { stdout } = await run(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
+    const path = /Full output saved to: (output:\/\/\w+)\]\n$/.exec(stdout)?.[1];
+    expect(await run(["call", "read", JSON.stringify({ path, offset: 1, limit: 1 })])).toEqual(
+      ended("1\n\n[Showing lines 1-1 of 5000. Use offset=2 to continue.]\n"),
+    );
+  });
+
+  test("is in a state folder that only this user can enter, in files that only this user can read", async () => {
+    const { stateHome, shell } = await commandLine();
+    expect(await shell(`umask 0; handrail call bash '{"command":"seq 5000"}' --yes > /dev/null`)).toMatchObject({ code: 0 });
+    const modes = await modesUnder(join(stateHome, "handrail"));
+    expect(modes.length).toBeGreaterThan(2);
+    for (const { path, folder, mode } of modes) expect({ path, mode }).toEqual({ path, mode: folder ? 0o700 : 0o600 });
+  });
+
+  test("cannot be reached by the tools themselves", async () => {
+    const { stateHome, run } = await commandLine();
+    await run(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
+    const input = JSON.stringify({ path: join(stateHome, "handrail", "outputs") });
+    expect(await run(["call", "ls", input, "--preset", "all", "--autonomy", "full"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^Path (blocked|not allowed) by security policy: /),
+    });
+  });
+
+  test("is nothing else: no process, no temporary folder", async () => {
+    const { folder, shell } = await commandLine();
+    const temporary = temporaryFolder();
+    await shell(`TMPDIR=${temporary} handrail call bash '{"command":"sleep 600 & echo $! > child.pid"}' --yes`);
+    expect(await isAlive(Number(await readFile(join(folder, "child.pid"), "utf8")))).toBe(false);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+});
+
+describe("when nobody reads any more", () => {
+  test("the program ends quietly", async () => {
+    const { shell } = await commandLine({ "big.txt": `${"x".repeat(99)}\n`.repeat(500) });
+    for (const script of [
+      `handrail call read '{"path":"big.txt"}' | head -1`,
+      `handrail call read '{"path":"big.txt"}' | true`,
+      "handrail tools --preset all --format mcp | true",
+      "handrail --help | true",
+      "handrail --version | true",
+      `yes '{"id":1,"area":"path","input":"a"}' | head -c 200000 | handrail policy check --batch | head -1`,
+    ]) {
+      expect(await shell(script)).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+
+  test("it stops reading questions that come without end", async () => {
+    const { shell } = await commandLine();
+    const { code, stdout, stderr } = await shell(
+      `yes '{"id":1,"area":"path","input":"README.md"}' | handrail policy check --batch | head -1`,
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, verdict: "allow" });
+  });
+
+  test("what the call started ends all the same", async () => {
+    const { folder, shell } = await commandLine();
+    const temporary = temporaryFolder();
+    const command = "sleep 600 & echo $! > child.pid; seq 3000";
+    await writeFile(join(folder, "call.json"), JSON.stringify({ command }));
+    const { stderr } = await shell(`TMPDIR=${temporary} handrail call bash - --yes < call.json | true`);
+    expect(stderr).toBe("");
+    expect(await isAlive(Number(await readFile(join(folder, "child.pid"), "utf8")))).toBe(false);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+
+  test("a full disk is told", async () => {
+    const { shell } = await commandLine();
+    for (const words of ["call read README.md", "tools", "--help", "--version", "policy check --path README.md"]) {
+      const { code, stderr } = await shell(`handrail ${words} > /dev/full`);
+      expect({ words, code }).toEqual({ words, code: 1 });
+      expect(stderr).toMatch(/^handrail: cannot write to stdout: ENOSPC.*\n$/);
+    }
+  });
+
+  test("a closed stderr, or stdin, or stdout hinders nothing", async () => {
+    const { shell } = await commandLine();
+    const call = `handrail call read '{"path":"README.md"}'`;
+    expect(await shell(`${call} 2>&-`)).toEqual(ended("# Read me\n"));
+    expect(await shell(`${call} <&-`)).toEqual(ended("# Read me\n"));
+    expect(await shell(`${call} >&-`)).toMatchObject({ stdout: "", stderr: expect.not.stringContaining("at ") });
+    expect(await shell("handrail tools --colour 2>&1 >/dev/null | true")).toMatchObject({ stderr: "" });
+  });
+});
+
+function ended(stdout: string, code = 0): Awaited<ReturnType<CommandLine["run"]>> {
+  return { code, signal: null, stdout, stderr: "" };
+}
+
+async function modesUnder(path: string): Promise<readonly { path: string; folder: boolean; mode: number }[]> {
+  const info = await lstat(path);
+  const here = { path, folder: info.isDirectory(), mode: info.mode & 0o7777 };
+  if (!here.folder) return [here];
+  const inside = await Promise.all((await readdir(path)).map((name) => modesUnder(join(path, name))));
+  return [here, ...inside.flat()];
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { afterAll } from "vitest";
+import { quoteWords } from "../../src/util/shell.ts";
+import { repository, temporaryFolder } from "../support/workspace.ts";
+import { until } from "../support/until.ts";
+
+/** The built program. */
+export const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+
+/** How a run of the program ended, and what it wrote. */
+export interface Run {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A run that goes on. */
+export interface Running {
+  readonly pid: number;
+  readonly ended: Promise<Run>;
+  stdout(): string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** A person's terminal. */
+export interface Terminal {
+  /** All that was shown so far, without colours and cursor movements. */
+  screen(): string;
+  /** The same with them. */
+  raw(): string;
+  type(text: string): void;
+  /** Waits until this is shown. */
+  shows(text: string): Promise<void>;
+  /** The exit code of what ran in it. */
+  readonly ended: Promise<number | null>;
+}
+
+/** The program in a repository of its own, with a state folder of its own. */
+export interface CommandLine {
+  readonly folder: string;
+  readonly stateHome: string;
+  /** Runs it without a terminal, to its end. */
+  run(args: readonly string[], input?: string | Buffer): Promise<Run>;
+  /** Starts it without a terminal. */
+  start(args: readonly string[]): Running;
+  /** Runs a shell script without a terminal, in which `handrail` is the program. */
+  shell(script: string): Promise<Run>;
+  /** Runs a shell script in a pseudo-terminal of 100 columns, in which `handrail` is the program. */
+  terminal(script: string, env?: NodeJS.ProcessEnv): Terminal;
+}
+
+const children = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+export async function commandLine(files: { readonly [path: string]: string | Uint8Array } = {}): Promise<CommandLine> {
+  const folder = await repository({ "README.md": "# Read me\n", ...files });
+  const stateHome = temporaryFolder();
+  const environment = { ...process.env, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: temporaryFolder() };
+  const handrail = `handrail() { ${quoteWords([process.execPath, PROGRAM])} "$@"; }`;
+
+  // A session of its own has no terminal, wherever the tests are run.
+  const begin = (argv: readonly [string, ...string[]], env: NodeJS.ProcessEnv) => {
+    const [program, ...args] = argv;
+    const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: "pipe" });
+    children.add(child);
+    child.once("close", () => children.delete(child));
+    child.stdin.on("error", () => undefined); // it need not read what it is given
+    return child;
+  };
+
+  const start = (argv: readonly [string, ...string[]], input: string | Buffer = "") => {
+    const child = begin(argv, environment);
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.stdin.end(input);
+    return {
+      pid: child.pid ?? 0,
+      stdout: () => stdout,
+      kill: (signal: NodeJS.Signals) => void child.kill(signal),
+      ended: new Promise<Run>((resolve) => {
+        child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+      }),
+    };
+  };
+
+  return {
+    folder,
+    stateHome,
+    run: (args, input) => start([process.execPath, PROGRAM, ...args], input).ended,
+    start: (args) => start([process.execPath, PROGRAM, ...args]),
+    shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,
+    terminal(script, env = {}) {
+      const inside = `stty cols 100; ${handrail}; ${script}`;
+      const child = begin(["script", "--quiet", "--flush", "--return", "--command", quoteWords(["bash", "-c", inside]), "/dev/null"], {
+        ...environment,
+        TERM: "xterm-256color",
+        NO_COLOR: "",
+        SHELL: "/bin/bash", // which runs the script in its own place, so that a signal ends no other shell
+        ...env,
+      });
+      let shown = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
+      const screen = () => stripVTControlCharacters(shown).replaceAll("\r", "");
+      return {
+        screen,
+        raw: () => shown,
+        type: (text) => void child.stdin.write(text),
+        shows: (text) =>
+          until(`the terminal shows ${JSON.stringify(text)}`, () => screen().includes(text)).catch((error: Error) => {
+            throw new Error(`${error.message}; it shows ${JSON.stringify(screen())}`);
+          }),
+        ended: new Promise((resolve) => {
+          child.once("close", (code) => {
+            child.stdin.destroy();
+            resolve(code);
+          });
+        }),
+      };
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isAlive, until } from "../support/until.ts";
+import { commandLine } from "./program.ts";
+
+/** Starts children in every way, says that it is there, and waits. */
+const COMMAND = "sleep 600 & echo $! > child.pid; setsid sleep 600 & echo $! > session.pid; echo $$ > shell.pid; echo before; wait";
+const PIDS = ["child.pid", "session.pid", "shell.pid"];
+const STOPPED = /^The call was stopped before it finished\.\nbefore\n/;
+
+test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s ends the command and all it started, and what it wrote is printed", async (signal) => {
+  const { folder, start } = await commandLine();
+  const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes"]);
+  await until("the command runs", () => written(join(folder, "shell.pid")));
+  running.kill(signal);
+  const { code, stdout, stderr } = await running.ended;
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+  expect(stdout).toMatch(STOPPED);
+  for (const file of PIDS) expect(await isAlive(await pidIn(join(folder, file)))).toBe(false);
+});
+
+test("Ctrl-C on the terminal does the same", async () => {
+  const { folder, terminal: open } = await commandLine({ "call.json": JSON.stringify({ command: COMMAND }) });
+  const terminal = open("trap : INT; handrail call bash - --yes < call.json > result.txt; exit $?");
+  await terminal.shows("before");
+  terminal.type("\x03");
+  expect(await terminal.ended).toBe(1);
+  expect(await readFile(join(folder, "result.txt"), "utf8")).toMatch(STOPPED);
+  for (const file of PIDS) expect(await isAlive(await pidIn(join(folder, file)))).toBe(false);
+});
+
+test("with --json the stopped call is a result like any other", async () => {
+  const { folder, start } = await commandLine();
+  const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", "--json"]);
+  await until("the command runs", () => written(join(folder, "shell.pid")));
+  running.kill("SIGTERM");
+  const { code, stdout } = await running.ended;
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ status: "aborted", content: [{ type: "text", text: expect.stringMatching(/^before\n/) }] });
+});
+
+test("a command that ignores TERM is killed, and the program still ends with a result", async () => {
+  const { folder, start } = await commandLine();
+  const command = "trap '' TERM; echo $$ > shell.pid; echo before; while :; do sleep 0.02; done";
+  const running = start(["call", "bash", JSON.stringify({ command }), "--yes"]);
+  await until("the command runs", () => written(join(folder, "shell.pid")));
+  running.kill("SIGTERM");
+  const { code, stdout, stderr } = await running.ended;
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+  expect(stdout).toMatch(STOPPED);
+  expect(await isAlive(await pidIn(join(folder, "shell.pid")))).toBe(false);
+});
+
+test("a second signal ends the program at once", async () => {
+  const { folder, start } = await commandLine();
+  const command = "trap '' TERM; echo $$ > shell.pid; while :; do sleep 0.02; done";
+  const running = start(["call", "bash", JSON.stringify({ command }), "--yes"]);
+  await until("the command runs", () => written(join(folder, "shell.pid")));
+  running.kill("SIGTERM");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  running.kill("SIGTERM");
+  const { code } = await running.ended;
+  process.kill(await pidIn(join(folder, "shell.pid")), "SIGKILL");
+  expect(code).toBe(143);
+});
+
+async function pidIn(path: string): Promise<number> {
+  return Number(await readFile(path, "utf8"));
+}
+
+async function written(path: string): Promise<boolean> {
+  return (await readFile(path, "utf8").catch(() => "")).endsWith("\n");
+}

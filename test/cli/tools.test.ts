@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { definitions, toolset } from "../../src/engine/toolset.ts";
+import { PRESETS } from "../../src/tools/presets/presets.ts";
+import { commandLine } from "./program.ts";
+
+const { run } = await commandLine();
+
+describe("handrail tools", () => {
+  test("lists the tools of a coding agent for people: a name, its arguments, a sentence", async () => {
+    const { code, stdout, stderr } = await run(["tools"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["read", "bash", "edit", "write"]);
+    expect(lines[0]).toMatch(/^read {2,}path \(required\), offset, limit {2,}Read a text file.*\.$/);
+    for (const line of lines) expect(line).toMatch(/\.$/);
+  });
+
+  test.for(["json", "openai", "anthropic", "mcp"] as const)("prints the definitions for %s, and nothing else", async (format) => {
+    const { code, stdout, stderr } = await run(["tools", "--preset", "all", "--format", format]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual(definitions(toolset(PRESETS.all()), format));
+  });
+
+  test("has no tools of the preset none: words for people, an empty list for programs", async () => {
+    expect(await run(["tools", "--preset", "none"])).toMatchObject({ code: 0, stdout: "(no tools)\n" });
+    for (const format of ["json", "openai", "anthropic", "mcp"]) {
+      expect(await run(["tools", "--preset", "none", "--format", format])).toMatchObject({ code: 0, stdout: "[]\n" });
+    }
+  });
+});
+
+describe("help and version", () => {
+  test("--version prints the version alone, also behind other words", async () => {
+    const { version } = (await import("../../package.json", { with: { type: "json" } })).default;
+    for (const args of [["--version"], ["-V"], ["--preset", "all", "--version"]]) {
+      expect(await run(args)).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
+    }
+  });
+
+  test("--help says what there is, on stdout", async () => {
+    const { code, stdout, stderr } = await run(["--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const word of ["tools", "call", "mcp", "policy", "--preset", "--work-dir", "--autonomy", "--yes", "Examples:"]) {
+      expect(stdout).toContain(word);
+    }
+    expect((await run(["-h"])).stdout).toBe(stdout);
+    expect(await run(["call", "--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("--json"), stderr: "" });
+    expect(await run(["policy", "check", "--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("--batch"), stderr: "" });
+  });
+
+  test("no command at all shows the help as a mistake", async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("Usage: handrail");
+  });
+});
+
+describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on stdout", () => {
+  test.for([
+    ["an unknown option", ["tools", "--colour"], "handrail: unknown option '--colour'\n"],
+    ["a mistyped option", ["tools", "--fromat", "json"], "handrail: unknown option '--fromat'\n(Did you mean --format?)\n"],
+    ["a mistyped command", ["tool"], "handrail: unknown command 'tool'\n(Did you mean tools?)\n"],
+    [
+      "a format that there is not",
+      ["tools", "--format", "yaml"],
+      "handrail: option '--format <format>' argument 'yaml' is invalid. Allowed choices are table, json, openai, anthropic, mcp.\n",
+    ],
+    [
+      "an autonomy that there is not",
+      ["call", "read", "--autonomy", "total"],
+      "handrail: option '--autonomy <level>' argument 'total' is invalid. Allowed choices are readonly, supervised, full.\n",
+    ],
+    ["a preset that there is not", ["tools", "--preset", "toString"], /^handrail: option '--preset <name>' argument 'toString' is invalid\. Allowed choices are .*coding.*\.\n$/],
+    ["an option without its value", ["tools", "--work-dir"], "handrail: option '--work-dir <folder>' argument missing\n"],
+    ["no tool's name", ["call"], "handrail: missing required argument 'name'\n"],
+    ["too many words", ["call", "read", "{}", "more"], /^handrail: too many arguments for 'call'\. Expected 2 arguments but got 3/],
+    [
+      "a work directory that is not there",
+      ["call", "read", "{}", "--work-dir", "/no/such/folder"],
+      "handrail: The working directory does not exist: /no/such/folder\n",
+    ],
+    [
+      "a work directory that is a file",
+      ["call", "read", "{}", "--work-dir", "README.md"],
+      /^handrail: The working directory is not a folder: \/.*\/README\.md\n$/,
+    ],
+    ["a question to the policy without a subject", ["policy", "check"], "handrail: policy check: expected one of --command, --path, --url, --batch\n"],
+    [
+      "a question to the policy with two",
+      ["policy", "check", "--path", "a", "--command", "b"],
+      "handrail: policy check: expected one of --command, --path, --url, --batch\n",
+    ],
+    [
+      "a URL that is none",
+      ["policy", "check", "--url", "nowhere"],
+      "handrail: option '--url <url>' argument 'nowhere' is invalid. expected a URL such as https://example.org/\n",
+    ],
+  ] as const)("%s", async ([, args, message]) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    if (typeof message === "string") expect(stderr).toBe(message);
+    else expect(stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,171 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { Client, type ClientCapabilities, type ElicitResult } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+import type { ServeStdioOptions } from "../../src/mcp/serve.ts";
+import type { ToolkitOptions } from "../../src/toolkit.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+/** The two ways in which a client can open a connection. */
+export const ERAS = ["2025-11-25", "2026-07-28"] as const;
+export type Era = (typeof ERAS)[number];
+
+/** What the fixture program is told, as far as it survives JSON. */
+export interface ServerSettings {
+  readonly toolkit: Pick<ToolkitOptions, "preset" | "workDir" | "policy">;
+  readonly service?: ServeStdioOptions;
+}
+
+/** A question that the client was asked. */
+export type Question = { readonly message: string; readonly requestedSchema: object };
+
+/** Answers questions; what it rejects with is the client's failure. */
+export type Person = (question: Question, signal: AbortSignal) => Promise<ElicitResult>;
+
+export interface Connection {
+  readonly client: Client;
+  /** Process id of the server. */
+  readonly pid: number;
+  /** What the person was asked, in order. */
+  readonly asked: readonly Question[];
+  readonly stderr: () => string;
+}
+
+const open: { close(): Promise<void> }[] = [];
+
+afterAll(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+/** The SDK's own client on the fixture program. With a person it can ask, without it cannot. */
+export async function connect(era: Era, settings: ServerSettings, person?: Person): Promise<Connection> {
+  const asked: Question[] = [];
+  const capabilities: ClientCapabilities = person === undefined ? {} : { elicitation: { form: {} } };
+  const mode = era === "2026-07-28" ? { pin: era } : "legacy";
+  const client = new Client({ name: "test", version: "1" }, { capabilities, versionNegotiation: { mode } });
+  if (person !== undefined) {
+    client.setRequestHandler("elicitation/create", (request, { mcpReq }) => {
+      const question = request.params as Question;
+      asked.push(question);
+      return person(question, mcpReq.signal);
+    });
+  }
+  const transport = new StdioClientTransport({ ...programOf(settings), stderr: "pipe" });
+  let stderr = "";
+  transport.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  await client.connect(transport);
+  open.push(client);
+  return { client, pid: transport.pid ?? 0, asked, stderr: () => stderr };
+}
+
+/** What can be said to a server without any SDK. */
+export interface RawConnection {
+  /** Sends a message, or a line as it is. */
+  send(message: object | string): void;
+  /** The first message not yet taken that fits, as soon as it is there. */
+  take(what: string, fits: (message: Message) => boolean): Promise<Message>;
+  /** Sends a request and takes its answer. */
+  request(method: string, params?: object): Promise<Message>;
+  /** Every line so far. */
+  readonly lines: readonly string[];
+}
+
+export interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly [name: string]: unknown };
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of any form
+  readonly result?: any;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+/** The fixture program, spoken to line by line. */
+export function speak(settings: ServerSettings): RawConnection & {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<number | null>;
+  readonly stderr: () => string;
+} {
+  const { command, args } = programOf(settings);
+  const child = spawn(command, args);
+  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  let stderr = "";
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  open.push({
+    async close() {
+      child.stdin.end();
+      await ended;
+    },
+  });
+  return { ...converse(child.stdin, child.stdout), child, ended, stderr: () => stderr };
+}
+
+/** JSON lines over two streams. */
+export function converse(input: Writable, output: Readable): RawConnection {
+  const lines: string[] = [];
+  const untaken: Message[] = [];
+  const takers = new Set<() => void>();
+  let rest = "";
+  let over = false;
+  let nextId = 100;
+  output.setEncoding("utf8");
+  output.on("data", (chunk: string) => {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop() ?? "";
+    for (const line of parts) {
+      lines.push(line);
+      untaken.push(JSON.parse(line) as Message);
+    }
+    for (const look of takers) look();
+  });
+  output.on("end", () => {
+    over = true;
+    for (const look of takers) look();
+  });
+
+  const send = (message: object | string) => {
+    input.write(typeof message === "string" ? message : `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  };
+  const take = (what: string, fits: (message: Message) => boolean) =>
+    new Promise<Message>((resolve, reject) => {
+      const look = () => {
+        const at = untaken.findIndex(fits);
+        const [found] = at < 0 ? [] : untaken.splice(at, 1);
+        if (found === undefined && !over) return;
+        takers.delete(look);
+        if (found === undefined) reject(new Error(`the server went away before ${what}`));
+        else resolve(found);
+      };
+      takers.add(look);
+      look();
+    });
+  return {
+    send,
+    take,
+    request(method, params) {
+      const id = nextId++;
+      send({ id, method, ...(params !== undefined && { params }) });
+      return take(`the answer to ${method}`, (message) => message.id === id && message.method === undefined);
+    },
+    lines,
+  };
+}
+
+/** What every request of revision 2026-07-28 carries. */
+export function envelope(capabilities: object = {}): { readonly [key: string]: unknown } {
+  return {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": capabilities,
+  };
+}
+
+function programOf({ toolkit, service }: ServerSettings): { command: string; args: string[] } {
+  const settings = { toolkit: { stateDir: temporaryFolder(), ...toolkit }, service };
+  return {
+    command: process.execPath,
+    args: [join(projectRoot, "test", "fixtures", "mcp", "server.mjs"), JSON.stringify(settings)],
+  };
+}

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { CheckedCall } from "../../src/contract/call.ts";
+import { bash } from "../../src/tools/bash.ts";
+import { approvalForm, approvalOf } from "../../src/mcp/question.ts";
+
+const decision = { verdict: "ask", risk: "high", reason: "It deletes files" } as const;
+
+function running(command: string): CheckedCall {
+  const request = { id: "1", name: "bash", input: { command }, thread: "main" };
+  return { request, tool: bash(), input: { command }, effects: [{ kind: "exec", command }] };
+}
+
+describe("the question", () => {
+  test("says which tool, the risk and the reason first, and what would be done last", () => {
+    expect(approvalForm(running("rm -r build\nmake"), decision, "2025-11-25").message).toBe(
+      "Allow this call of bash? Risk: high.\nIt deletes files\n\nRun: rm -r build\nmake",
+    );
+  });
+
+  test("shows both ends of a long command and how much is left out", () => {
+    const { message } = approvalForm(running(`begin ${"x".repeat(9_000)} end`), decision, "2025-11-25");
+    expect(message).toMatch(/Run: begin x+\[…\d+ characters…\]x+ end$/);
+  });
+
+  test("has no room for blank lines that push something out of sight", () => {
+    const { message } = approvalForm(running(`ls${"\n".repeat(100)}rm -r ~`), decision, "2025-11-25");
+    expect(message.split("\n")).toHaveLength(4);
+    expect(message).toMatch(/Run: ls\\n.*rm -r ~$/);
+  });
+
+  test("is at most 2,000 characters, has our lines first and no control characters, whatever the command", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 4_000 }), fc.string({ unit: "binary" }), (command, reason) => {
+        const { message } = approvalForm(running(command), { ...decision, reason }, "2025-11-25");
+        expect(message.length).toBeLessThanOrEqual(4_000); // UTF-16 units
+        expect(Array.from(message).length).toBeLessThanOrEqual(2_000);
+        expect(message.split("\n")[0]).toBe("Allow this call of bash? Risk: high.");
+        expect(message.split("\n")[2]).toBe("");
+        expect(message).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+      }),
+    );
+  });
+});
+
+describe("the answer", () => {
+  test("allows once or for the session", () => {
+    expect(approvalOf({ action: "accept", content: { answer: "once" } })).toEqual({ answer: "once" });
+    expect(approvalOf({ action: "accept", content: { answer: "session", reason: "fine" } })).toEqual({
+      answer: "session",
+    });
+  });
+
+  test("allows nothing unless it is exactly that, and never throws", () => {
+    const action = fc.oneof(fc.constantFrom("accept", "decline", "cancel", "Accept"), fc.anything());
+    const answer = fc.oneof(fc.constantFrom("once", "session", "refuse", "always", "Once"), fc.anything());
+    const response = fc.oneof(
+      fc.record({ action, content: fc.record({ answer, reason: fc.anything() }) }),
+      fc.anything(),
+    );
+    fc.assert(
+      fc.property(response, (value) => {
+        const approval = approvalOf(value);
+        if (approval.answer === "refuse") return;
+        expect(value).toMatchObject({ action: "accept", content: { answer: approval.answer } });
+      }),
+    );
+  });
+
+  test("keeps a person's reason, within bounds", () => {
+    const answer = approvalOf({ action: "accept", content: { answer: "refuse", reason: "no ".repeat(9_000) } });
+    expect(answer).toEqual({ answer: "refuse", reason: expect.stringMatching(/^no no .*…$/) as string });
+    expect(JSON.stringify(answer).length).toBeLessThan(1_100);
+  });
+});

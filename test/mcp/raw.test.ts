@@ -1,0 +1,306 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { isAlive, until } from "../support/until.ts";
+import { workspace } from "../support/workspace.ts";
+import { type RawConnection, envelope, speak } from "./connection.ts";
+
+const FORMS = { elicitation: { form: {} } };
+
+async function initialize(server: RawConnection, protocolVersion: string, capabilities: object = {}): Promise<void> {
+  const params = { protocolVersion, capabilities, clientInfo: { name: "raw", version: "1" } };
+  expect((await server.request("initialize", params)).result).toMatchObject({ protocolVersion });
+  server.send({ method: "notifications/initialized" });
+}
+
+describe("without any SDK", () => {
+  test("a client of 2025 gets what it asks for, as JSON lines and nothing else", async () => {
+    const workDir = await workspace({ "a.txt": "alpha\n" });
+    const server = speak({ toolkit: { workDir } });
+    await initialize(server, "2025-11-25");
+    const { result: list } = await server.request("tools/list");
+    expect(list.tools[0]).toMatchObject({ name: "read", inputSchema: { type: "object", required: ["path"] } });
+    const { result } = await server.request("tools/call", { name: "read", arguments: { path: "a.txt" } });
+    expect(result).toMatchObject({ isError: false, content: [{ type: "text", text: "alpha\n" }] });
+    for (const line of server.lines) expect(JSON.parse(line)).toHaveProperty("jsonrpc", "2.0");
+    server.child.stdin.end();
+    expect(await server.ended).toBe(0);
+  });
+
+  test("a client of 2026 gets the same, without a handshake", async () => {
+    const workDir = await workspace({ "a.txt": "alpha\n" });
+    const server = speak({ toolkit: { workDir } });
+    const { result: found } = await server.request("server/discover", { _meta: envelope() });
+    expect(found).toMatchObject({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} } });
+    const { result: list } = await server.request("tools/list", { _meta: envelope() });
+    expect(list.resultType).toBe("complete");
+    expect(list.tools[0]).toMatchObject({ name: "read", inputSchema: { type: "object", required: ["path"] } });
+    const call = { name: "read", arguments: { path: "a.txt" }, _meta: envelope() };
+    const { result } = await server.request("tools/call", call);
+    expect(result).toMatchObject({ resultType: "complete", isError: false, content: [{ text: "alpha\n" }] });
+  });
+
+  test("schemas come over the wire exactly as the tools have them", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    await initialize(server, "2025-11-25");
+    const { result } = await server.request("tools/list");
+    const reporting = result.tools.find(({ name }: { name: string }) => name === "reporting");
+    expect(reporting).toEqual({
+      name: "reporting",
+      title: "Report",
+      description: expect.any(String) as string,
+      inputSchema: {
+        type: "object",
+        properties: { updates: { type: "array", items: { type: "object" } } },
+        required: ["updates"],
+        additionalProperties: false,
+      },
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    });
+  });
+
+  test("progress comes before the result, and none after it", async () => {
+    const server = speak({ toolkit: { workDir: await workspace(), policy: { autonomy: "full" } } });
+    await initialize(server, "2025-11-25");
+    const call = { name: "bash", arguments: { command: "echo working" }, _meta: { progressToken: "mine" } };
+    const { result } = await server.request("tools/call", call);
+    expect(result.isError).toBe(false);
+    server.child.stdin.end();
+    await server.ended;
+    const messages = server.lines.map((line) => JSON.parse(line) as { method?: string; params?: object });
+    expect(messages.map(({ method }) => method)).toEqual([undefined, "notifications/progress", undefined]);
+    expect(messages[1]?.params).toEqual({ progressToken: "mine", progress: 1, message: "working" });
+  });
+
+  test("a client of 2025-06-18 is asked in the form it knows", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    await initialize(server, "2025-06-18", { elicitation: {} });
+    const answer = server.request("tools/call", { name: "bash", arguments: { command: "echo asked" } });
+    const question = await server.take("the question", ({ method }) => method === "elicitation/create");
+    expect(question.params).toMatchObject({
+      requestedSchema: {
+        properties: {
+          answer: {
+            type: "string",
+            enum: ["once", "session", "refuse"],
+            enumNames: ["Allow once", "Allow for this session", "Refuse"],
+          },
+        },
+      },
+    });
+    server.send({ id: question.id, result: { action: "accept", content: { answer: "once" } } });
+    expect((await answer).result).toMatchObject({ isError: false, content: [{ text: "asked\n" }] });
+  });
+
+  test("a client that can only open links is not asked", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    await initialize(server, "2025-11-25", { elicitation: { url: {} } });
+    const { result } = await server.request("tools/call", { name: "bash", arguments: { command: "echo asked" } });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("nobody to ask") as string }],
+    });
+  });
+
+  test("lines that are no messages do no harm", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    const garbage = [
+      "",
+      "garbage",
+      "{",
+      "[]",
+      "null",
+      '"text"',
+      "{}",
+      '{"jsonrpc":"1.0","id":1}',
+      "\u0000\ufffd",
+      "\r",
+    ];
+    for (const line of garbage) server.send(`${line}\n`);
+    await initialize(server, "2025-11-25");
+    for (const line of garbage) server.send(`${line}\n`);
+    server.send({ id: 7, result: { answer: "to nothing" } });
+    server.send({ id: 8, method: "no/such/method" });
+    server.send({ method: "notifications/cancelled", params: { requestId: { of: "no kind" } } });
+    expect((await server.take("an error", ({ id }) => id === 8)).error).toMatchObject({ code: -32_601 });
+    expect((await server.request("tools/call", { name: 3 })).error).toMatchObject({ code: -32_602 });
+    expect((await server.request("tools/list")).result.tools).not.toEqual([]);
+  });
+
+  test("a message of many megabytes arrives whole", async () => {
+    const workDir = await workspace();
+    const server = speak({ toolkit: { workDir, policy: { autonomy: "full" } } });
+    await initialize(server, "2025-11-25");
+    const content = "x".repeat(12 * 1024 * 1024);
+    const { result } = await server.request("tools/call", { name: "write", arguments: { path: "big", content } });
+    expect(result.isError).toBe(false);
+    expect(readFileSync(join(workDir, "big"), "utf8") === content).toBe(true);
+  });
+
+  test.each([
+    ["a command", "echo $$ > pid; exec sleep 1000"],
+    ["a command that does not end when it is asked to", "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done"],
+    ["a child that left the command's session", "setsid bash -c 'echo $$ > pid; exec sleep 1000' & wait"],
+  ])("the end of stdin ends %s, and then the process", async (_, command) => {
+    const workDir = await workspace();
+    const server = speak({ toolkit: { workDir, policy: { autonomy: "full" } }, service: { closeToolkit: true } });
+    await initialize(server, "2025-11-25");
+    server.send({ id: 1, method: "tools/call", params: { name: "bash", arguments: { command } } });
+    const pidFile = join(workDir, "pid");
+    await until("the command has started", () => existsSync(pidFile) && readFileSync(pidFile, "utf8") !== "");
+    const running = Number(readFileSync(pidFile, "utf8"));
+    expect(await isAlive(running)).toBe(true);
+    server.child.stdin.end();
+    expect(await server.ended).toBe(0);
+    expect(await isAlive(running)).toBe(false);
+    expect(server.stderr()).toBe("closed\n");
+  });
+
+  test("a client that stops reading and goes leaves nothing running", async () => {
+    const workDir = await workspace();
+    const server = speak({ toolkit: { workDir, policy: { autonomy: "full" } } });
+    await initialize(server, "2025-11-25");
+    server.child.stdout.destroy();
+    server.send({ id: 1, method: "tools/list" });
+    expect(await server.ended).toBe(0);
+    expect(server.stderr()).toBe("closed\n");
+  });
+});
+
+describe("the state of a call that waits for an approval (2026-07-28)", () => {
+  const command = "echo run >> ran";
+  const call = { name: "bash", arguments: { command }, _meta: envelope(FORMS) };
+  const answered = (requestState: string, answer = "once") => ({
+    ...call,
+    requestState,
+    inputResponses: { approval: { action: "accept", content: { answer } } },
+  });
+
+  async function waiting(service = {}) {
+    const workDir = await workspace();
+    const server = speak({ toolkit: { workDir }, service });
+    const { result } = await server.request("tools/call", call);
+    expect(result).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { approval: { method: "elicitation/create", params: { message: expect.any(String) as string } } },
+      requestState: expect.stringMatching(/^[0-9a-z]{32}$/) as string,
+    });
+    const ran = () => (existsSync(join(workDir, "ran")) ? readFileSync(join(workDir, "ran"), "utf8") : "");
+    return { server, state: result.requestState as string, ran };
+  }
+
+  test("lets the call go on with an answer", async () => {
+    const { server, state, ran } = await waiting();
+    expect(ran()).toBe("");
+    const { result } = await server.request("tools/call", answered(state));
+    expect(result).toMatchObject({ resultType: "complete", isError: false });
+    expect(ran()).toBe("run\n");
+  });
+
+  test("is good for one request: the second runs nothing", async () => {
+    const { server, state, ran } = await waiting();
+    await server.request("tools/call", answered(state));
+    const { result } = await server.request("tools/call", answered(state));
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("was used before") as string }],
+    });
+    expect(ran()).toBe("run\n");
+  });
+
+  test("is good for one of two requests that come at once", async () => {
+    const { server, state, ran } = await waiting();
+    const both = await Promise.all(
+      [answered(state), answered(state)].map((params) => server.request("tools/call", params)),
+    );
+    expect(new Set(both.map(({ result }) => result.isError))).toEqual(new Set([true, false]));
+    expect(ran()).toBe("run\n");
+  });
+
+  test("cannot be made up", async () => {
+    const { server, ran } = await waiting();
+    for (const state of ["", "0".repeat(32), "__proto__"]) {
+      const { result } = await server.request("tools/call", answered(state));
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining("no call waits with this") as string }],
+      });
+    }
+    expect(ran()).toBe("");
+  });
+
+  test.each([
+    ["other arguments", { arguments: { command: "echo moved >> ran" } }],
+    ["more arguments", { arguments: { command, timeout: 5 } }],
+    ["no arguments", { arguments: undefined }],
+    ["another tool", { name: "write" }],
+    ["another name of the tool", { name: "run_command" }],
+  ])("cannot be moved to a call with %s, and is lost by trying", async (_, moved) => {
+    const { server, state, ran } = await waiting();
+    const { result } = await server.request("tools/call", { ...answered(state), ...moved });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("belongs to a call with another name") as string }],
+    });
+    const { result: late } = await server.request("tools/call", answered(state));
+    expect(late).toMatchObject({ isError: true });
+    expect(ran()).toBe("");
+  });
+
+  test("without an answer leads to the same question under a new state", async () => {
+    const { server, state, ran } = await waiting();
+    const { inputResponses: _, ...unanswered } = answered(state);
+    const { result } = await server.request("tools/call", unanswered);
+    expect(result).toMatchObject({ resultType: "input_required" });
+    expect(result.requestState).not.toBe(state);
+    expect(ran()).toBe("");
+    const { result: done } = await server.request("tools/call", answered(result.requestState));
+    expect(done).toMatchObject({ isError: false });
+    expect(ran()).toBe("run\n");
+  });
+
+  test.each([
+    ["no fields", {}],
+    ["an unknown action", { action: "approve", content: { answer: "once" } }],
+    ["a text as content", { action: "accept", content: "once" }],
+    ["a list as content", { action: "accept", content: ["once"] }],
+  ])("with an answer of %s leads to a refusal", async (_, response) => {
+    const { server, state, ran } = await waiting();
+    const { result } = await server.request("tools/call", {
+      ...answered(state),
+      inputResponses: { approval: response },
+    });
+    expect(result).toMatchObject({ isError: true, content: [{ text: "Command execution denied by user." }] });
+    expect(ran()).toBe("");
+  });
+
+  test("does not survive the ability to ask: a second question is refused", async () => {
+    const { server } = await waiting();
+    const twice = { name: "twice", _meta: envelope(FORMS) };
+    const { result } = await server.request("tools/call", twice);
+    const { result: last } = await server.request("tools/call", {
+      ...answered(result.requestState),
+      name: "twice",
+      arguments: {},
+      _meta: envelope(),
+    });
+    expect(last).toMatchObject({
+      isError: true,
+      content: [{ text: "Command execution denied by user. The client can no longer ask anyone." }],
+    });
+  });
+
+  test("no answers without a state approve anything", async () => {
+    const { server, state, ran } = await waiting();
+    const { requestState: _, ...stateless } = answered(state);
+    const { result } = await server.request("tools/call", stateless);
+    expect(result).toMatchObject({ resultType: "input_required" });
+    expect(ran()).toBe("");
+  });
+
+  test("ends with the connection", async () => {
+    const { server } = await waiting();
+    server.child.stdin.end();
+    expect(await server.ended).toBe(0);
+  });
+});

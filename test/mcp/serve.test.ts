@@ -1,0 +1,211 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { isAlive, until } from "../support/until.ts";
+import { repository, workspace } from "../support/workspace.ts";
+import { ERAS, connect } from "./connection.ts";
+
+const free = { autonomy: "full" } as const;
+
+describe.each(ERAS)("a client of revision %s", (era) => {
+  test("is told who serves it, where tools work and how to read what is too long", async () => {
+    const workDir = await workspace();
+    const { client } = await connect(era, { toolkit: { workDir }, service: { version: "9.8.7" } });
+    expect(client.getServerVersion()).toMatchObject({ name: "handrail", version: "9.8.7" });
+    expect(client.getInstructions()).toBe(
+      `Relative paths and commands start in ${workDir} (local). ` +
+        "A result that is too long names where all of it is, as output://ID: read that with the read tool.",
+    );
+    expect(client.getServerCapabilities()).toEqual({ tools: {} });
+  });
+
+  test("gets the tools with titles, annotations and their schemas as they are", async () => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).slice(0, 4)).toEqual(["read", "bash", "edit", "write"]);
+    const [read, bash] = tools;
+    expect(read).toMatchObject({ title: "Read file", annotations: { readOnlyHint: true, openWorldHint: false } });
+    expect(bash).toMatchObject({
+      title: "Run command",
+      annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+      inputSchema: {
+        type: "object",
+        required: ["command"],
+        properties: { timeout: { type: "number", exclusiveMinimum: 0, maximum: 86_400 } },
+        additionalProperties: false,
+      },
+    });
+  });
+
+  test("gets an empty list where there are no tools, and no word of reading", async () => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace(), preset: "none" } });
+    expect((await client.listTools()).tools).toEqual([]);
+    expect(client.getInstructions()).not.toContain("output://");
+    const { content } = await client.callTool({ name: "read", arguments: { path: "x" } });
+    expect(content).toEqual([{ type: "text", text: 'unknown tool "read". There are no tools.' }]);
+  });
+
+  test("reads, edits and runs commands in a git repository", async () => {
+    const workDir = await repository({ "greeting.txt": "hello\nworld\n" });
+    const { client } = await connect(era, { toolkit: { workDir, policy: free } });
+    const read = await client.callTool({ name: "read", arguments: { path: "greeting.txt" } });
+    expect(read).toMatchObject({ isError: false, content: [{ type: "text", text: "hello\nworld\n" }] });
+    expect(read.structuredContent).toMatchObject({ path: "greeting.txt", text: "hello\nworld\n", at_end: true });
+    const edit = await client.callTool({
+      name: "edit",
+      arguments: { path: "greeting.txt", old_text: "world", new_text: "rails" },
+    });
+    expect(edit.isError).toBe(false);
+    const diff = await client.callTool({
+      name: "bash",
+      arguments: { command: "git diff --stat && git diff | tail -3" },
+    });
+    expect(diff.content[0]).toMatchObject({ text: expect.stringContaining("1 insertion(+), 1 deletion(-)") as string });
+    expect(diff.content[0]).toMatchObject({ text: expect.stringContaining("-world\n+rails") as string });
+    expect(execFileSync("git", ["-C", workDir, "status", "--porcelain"], { encoding: "utf8" })).toBe(
+      " M greeting.txt\n",
+    );
+  });
+
+  test("gets images as images", async () => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const { content, structuredContent, isError } = await client.callTool({ name: "picture" });
+    expect(isError).toBe(false);
+    expect(content).toEqual([
+      { type: "text", text: "One pixel:" },
+      { type: "image", mimeType: "image/png", data: expect.stringMatching(/^iVBORw0KGgo/) as string },
+    ]);
+    expect(structuredContent).toEqual({ width: 1 });
+  });
+
+  test("gets no structured content where the data is no object", async () => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const result = await client.callTool({ name: "numbers" });
+    expect(result).toMatchObject({ isError: false, content: [{ type: "text", text: "[1,2,3]" }] });
+    expect(result).not.toHaveProperty("structuredContent");
+  });
+
+  test.each([
+    ["an unknown tool", { name: "raed" }, 'unknown tool "raed". Closest: "read"'],
+    [
+      "arguments that do not fit",
+      { name: "read", arguments: {} },
+      'validation error: missing required parameter "path"',
+    ],
+    ["a tool that fails", { name: "failing" }, "Tool error: the lamp is off\nSwitch it on."],
+    ["a tool that throws", { name: "throwing" }, "Tool error: index 7 of 3"],
+  ])("gets %s as a result that is an error, in the words of every way in", async (_, call, words) => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const { isError, content, structuredContent } = await client.callTool(call);
+    expect(isError).toBe(true);
+    expect(content[0]).toMatchObject({ type: "text", text: expect.stringContaining(words) as string });
+    expect(structuredContent).toBeUndefined();
+  });
+
+  test("hears of progress in order, counting up: what a tool says, else the last line of its output", async () => {
+    const workDir = await workspace();
+    const { client } = await connect(era, { toolkit: { workDir } });
+    const heard: [number, string | undefined][] = [];
+    const updates = [
+      { displayMessage: "stage \u001b[1mone\u001b[22m" },
+      { output: "fetching\n\u001b[32mgreen\u001b[0m line\n\n" },
+      { output: "half" },
+      { output: " and half\n" },
+      { output: "10%\r90%\r" },
+      { data: { done: 3 } },
+      { displayMessage: "x".repeat(500), output: "not this\n" },
+    ];
+    const result = await client.callTool(
+      { name: "reporting", arguments: { updates } },
+      {
+        onprogress({ progress, message }) {
+          heard.push([progress, message]);
+          writeFileSync(join(workDir, String(heard.length)), "go on");
+        },
+      },
+    );
+    expect(result.structuredContent).toEqual({ count: 7 });
+    expect(heard).toEqual([
+      [1, "stage one"],
+      [2, "green line"],
+      [3, "half"],
+      [4, "half and half"],
+      [5, "90%"],
+      [6, undefined],
+      [7, expect.stringMatching(/^x+\[…\d+ characters…\]x+$/)],
+    ]);
+    expect(heard[6]?.[1]).toHaveLength(200);
+  });
+
+  test("hears of the output of a command while it runs", async () => {
+    const workDir = await workspace();
+    const { client } = await connect(era, { toolkit: { workDir, policy: free } });
+    const heard: (string | undefined)[] = [];
+    const result = await client.callTool(
+      { name: "bash", arguments: { command: "echo waiting; until [ -e go ]; do sleep 0.01; done" } },
+      {
+        onprogress({ message }) {
+          heard.push(message);
+          writeFileSync(join(workDir, "go"), "");
+        },
+      },
+    );
+    expect(result.isError).toBe(false);
+    expect(heard).toEqual(["waiting"]);
+  });
+
+  test("that cancels a call ends its command and all that came of it", async () => {
+    const workDir = await workspace();
+    const { client } = await connect(era, { toolkit: { workDir, policy: free } });
+    const stop = new AbortController();
+    const command = "sleep 1000 & echo $! > child; echo $$ > parent; wait";
+    const call = client.callTool({ name: "bash", arguments: { command } }, { signal: stop.signal });
+    const cancelled = expect(call).rejects.toThrow("enough");
+    await until("the command has started", () => existsSync(join(workDir, "parent")) && read("parent") !== "");
+    const pids = [read("parent"), read("child")].map(Number);
+    for (const pid of pids) expect(await isAlive(pid)).toBe(true);
+    stop.abort(new Error("enough"));
+    await cancelled;
+    for (const pid of pids) await until(`process ${pid} has ended`, async () => !(await isAlive(pid)));
+    const next = await client.callTool({ name: "bash", arguments: { command: "echo still here" } });
+    expect(next.content).toEqual([{ type: "text", text: "still here\n" }]);
+
+    function read(name: string): string {
+      return readFileSync(join(workDir, name), "utf8").trim();
+    }
+  });
+
+  test("that goes away ends what runs, and the server with it", async () => {
+    const workDir = await workspace();
+    const { client, pid, stderr } = await connect(era, { toolkit: { workDir, policy: free } });
+    const call = client.callTool({ name: "bash", arguments: { command: "echo $$ > pid; exec sleep 1000" } });
+    const lost = expect(call).rejects.toThrow("closed");
+    await until("the command has started", () => existsSync(join(workDir, "pid")));
+    await until("its process id is there", async () => (await readFile(join(workDir, "pid"), "utf8")) !== "");
+    const running = Number(await readFile(join(workDir, "pid"), "utf8"));
+    await client.close();
+    await lost;
+    await until("the command has ended", async () => !(await isAlive(running)));
+    await until("the server has ended", async () => !(await isAlive(pid)));
+    expect(stderr()).toBe("closed\n");
+  });
+
+  test("is not disturbed by a tool that writes to stdout", async () => {
+    const { client, stderr } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const { content } = await client.callTool({ name: "noisy" });
+    expect(content).toEqual([{ type: "text", text: "said" }]);
+    await until("what the tool wrote is on stderr", () => stderr().includes("no message at all\n"));
+    expect(stderr()).toContain("not from the protocol");
+  });
+
+  test("makes several calls at once", async () => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace(), policy: free } });
+    const calls = Array.from({ length: 8 }, (_, index) =>
+      client.callTool({ name: "bash", arguments: { command: `echo ${index}` } }),
+    );
+    const texts = (await Promise.all(calls)).map(({ content }) => content[0]);
+    expect(texts).toEqual(Array.from({ length: 8 }, (_, index) => ({ type: "text", text: `${index}\n` })));
+  });
+});

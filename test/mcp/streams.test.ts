@@ -1,0 +1,135 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import type { StoredEvent } from "../../src/contract/activity.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import { type ServeStdioOptions, serveStdio } from "../../src/mcp/serve.ts";
+import { toolkitWith, workspace } from "../support/workspace.ts";
+import { type Message, converse, envelope } from "./connection.ts";
+
+const call = { name: "bash", arguments: { command: "echo run" }, _meta: envelope({ elicitation: {} }) };
+const answered = (requestState: string) => ({
+  ...call,
+  requestState,
+  inputResponses: { approval: { action: "accept", content: { answer: "once" } } },
+});
+
+async function serving(options: ServeStdioOptions = {}) {
+  const toolkit = await toolkitWith({ workDir: await workspace() });
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const service = serveStdio(toolkit, { ...options, stdin, stdout });
+  return { toolkit, stdin, service, client: converse(stdin, stdout) };
+}
+
+async function untilFinished(toolkit: Toolkit): Promise<StoredEvent> {
+  for await (const event of toolkit.store.events({ follow: true })) {
+    if (event.type === "call.finished") return event;
+  }
+  throw new Error("the store was closed before the call had finished");
+}
+
+test("streams can be given, and their end closes the service but not the toolkit", async () => {
+  const { toolkit, stdin, service, client } = await serving();
+  const { result } = await client.request("tools/list", { _meta: envelope() });
+  expect(result.tools).toHaveLength(4);
+  stdin.end();
+  await service.closed;
+  expect(await toolkit.call({ name: "no-such-tool", input: {} })).toMatchObject({ status: "unknown-tool" });
+});
+
+test("closing the service closes the toolkit where that was asked for, once", async () => {
+  const { toolkit, service } = await serving({ closeToolkit: true });
+  await Promise.all([service.close(), service.close()]);
+  await service.closed;
+  expect(await toolkit.call({ name: "read", input: {} })).toMatchObject({
+    status: "failed",
+    message: "the toolkit is closed",
+  });
+});
+
+test("a call that nobody approves in time is stopped, and its state is good for nothing", async () => {
+  const { toolkit, client, service } = await serving({ answerWithinMs: 20 });
+  const { result } = await client.request("tools/call", call);
+  expect(await untilFinished(toolkit)).toMatchObject({ status: "aborted" });
+  const { result: late } = await client.request("tools/call", answered(result.requestState));
+  expect(late).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining("it has expired") as string }],
+  });
+  await service.close();
+});
+
+test("a call that waits for an approval is stopped when the client cancels the request that was answered with the question", async () => {
+  const { toolkit, client, service } = await serving();
+  client.send({ id: 1, method: "tools/call", params: call });
+  const { result } = await client.take("the question", ({ id }) => id === 1);
+  client.send({ method: "notifications/cancelled", params: { requestId: 1 } });
+  expect(await untilFinished(toolkit)).toMatchObject({ status: "aborted" });
+  const { result: late } = await client.request("tools/call", answered(result.requestState));
+  expect(late).toMatchObject({ isError: true });
+  await service.close();
+});
+
+test("a call that waits for an approval is stopped when the connection ends", async () => {
+  const { toolkit, client, service } = await serving();
+  await client.request("tools/call", call);
+  await service.close();
+  expect(await untilFinished(toolkit)).toMatchObject({ status: "aborted" });
+});
+
+test("a call that is answered after the toolkit was closed ends as stopped", async () => {
+  const { toolkit, client, service } = await serving();
+  const { result } = await client.request("tools/call", call);
+  await toolkit.close();
+  const { result: late } = await client.request("tools/call", answered(result.requestState));
+  expect(late).toMatchObject({ isError: true, content: [{ text: "The call was stopped before it finished." }] });
+  await service.close();
+});
+
+test("a client that reads late gets the newest progress, then the result, and nothing after it", async () => {
+  const counting = defineTool({
+    name: "counting",
+    description: "Counts.",
+    touches: [],
+    input: {},
+    effects: () => [],
+    run: async (_, { report }) => {
+      for (let count = 1; count <= 1_000; count += 1) report({ displayMessage: String(count) });
+      return null;
+    },
+  });
+  const toolkit = await toolkitWith({ tools: [counting] });
+  const stdin = new PassThrough();
+  const stdout = new PassThrough({ highWaterMark: 1 });
+  const service = serveStdio(toolkit, { stdin, stdout });
+  const params = { name: "counting", arguments: {}, _meta: { ...envelope(), progressToken: 5 } };
+  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`);
+  await untilFinished(toolkit);
+  const client = converse(stdin, stdout);
+  await client.take("the result", ({ id }) => id === 1);
+  await client.request("tools/list", { _meta: envelope() });
+  expect(client.lines.map((line) => (JSON.parse(line) as Message).params?.["message"])).toEqual([
+    "1",
+    "1000",
+    undefined,
+    undefined,
+  ]);
+  await service.close();
+});
+
+test("calls belong to the thread that was given", async () => {
+  const { toolkit, client, service } = await serving({ thread: "editor" });
+  await client.request("tools/call", { ...call, name: "no-such-tool" });
+  expect(await untilFinished(toolkit)).toMatchObject({ thread: "editor" });
+  await service.close();
+});
+
+test("what is no message is told to whoever wants to know", async () => {
+  const errors: Error[] = [];
+  const { client, service } = await serving({ onError: (error) => errors.push(error) });
+  client.send('{"neither":"request","nor":"answer"}\n');
+  await client.request("tools/list", { _meta: envelope() });
+  expect(errors).toHaveLength(1);
+  await service.close();
+});

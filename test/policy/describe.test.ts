@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import type { CheckedCall } from "../../src/contract/call.ts";
+import type { Effect } from "../../src/contract/effect.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import { describeCall } from "../../src/policy/describe.ts";
+import { layout } from "../support/layout.ts";
+
+const tool = defineTool({ name: "doing", description: "Does it.", touches: [], input: {}, effects: () => [], run: async () => null });
+
+function described(...effects: readonly Effect[]): string {
+  const call: CheckedCall = { request: { id: "1", name: "doing", input: {}, thread: "main" }, tool, input: {}, effects };
+  return describeCall(call);
+}
+
+describe("describeCall", () => {
+  test.each<[Effect, string]>([
+    [{ kind: "read", path: "/srv/a", real: "/srv/a" }, "Read: /srv/a"],
+    [{ kind: "write", path: "a b" }, "Write: a b"],
+    [{ kind: "exec", command: "npm test" }, "Run: npm test"],
+    [{ kind: "exec", command: "npm test", cwd: "packages/a", env: { CI: "1", LD_PRELOAD: "x.so" } }, "Run: npm test (in packages/a) (with CI=1 LD_PRELOAD=x.so)"],
+    [{ kind: "terminal", types: "ls", keys: ["Enter"] }, "Type: ls Enter"],
+    [{ kind: "fetch", url: "https://example.org/", method: "POST" }, "POST: https://example.org/"],
+    [{ kind: "output", id: "abc" }, "Read: output://abc"],
+    [{ kind: "state", store: "memory", change: true }, "Change: memory"],
+    [{ kind: "state", store: "schedule", change: false }, "Read: schedule"],
+    [{ kind: "delegate", agent: "reviewer" }, "Delegate to: reviewer"],
+    [{ kind: "foreign", from: "weather" }, "Call a tool of: weather"],
+  ])("says %j in words", (effect, words) => {
+    expect(described(effect)).toBe(words);
+  });
+
+  test("one line an effect; what is read in order to be written is one thing", () => {
+    expect(described({ kind: "read", path: "a" }, { kind: "write", path: "a" }, { kind: "read", path: "b" })).toBe("Write: a\nRead: b");
+    expect(described()).toBe("Call: doing");
+  });
+
+  test("where a link leads is said, also when its target has the same name", async () => {
+    expect(described({ kind: "write", path: "passwd", real: "/etc/passwd" })).toBe("Write: passwd (/etc/passwd)");
+    const world = await layout();
+    await world.link("secret.txt", `${world.outside}/secret.txt`);
+    let question = "";
+    const toolkit = await world.toolkit({
+      policy: { workspaceOnly: false, forbiddenPaths: [] },
+      approver: async (call) => {
+        question = describeCall(call);
+        return { answer: "refuse" };
+      },
+    });
+    await toolkit.call({ name: "read", input: { path: "secret.txt" } });
+    expect(question).toBe(`Read: secret.txt (${world.outside}/secret.txt)`);
+  });
+});

@@ -1,0 +1,90 @@
+// The cases of area "path" in test/fixtures/security.json: what this project is judged by. They assume the workspace /srv/ws and the
+// home /home/dev, which are made elsewhere here and put in their places. expect: block = denied, approve = not without a person,
+// allow = not refused.
+import { readFileSync } from "node:fs";
+import { link } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Effect } from "../../src/contract/effect.ts";
+import { type Layout, layout } from "../support/layout.ts";
+
+interface Vector {
+  readonly id: string;
+  readonly area: string;
+  readonly input: string;
+  readonly op: "read" | "write" | "cwd";
+  readonly expect: "block" | "approve" | "allow";
+  readonly why: string;
+  readonly platform?: string;
+  readonly setup?: readonly string[];
+}
+
+const all = JSON.parse(readFileSync(new URL("../fixtures/security.json", import.meta.url), "utf8")) as readonly Vector[];
+const vectors = all.filter(({ area }) => area === "path");
+
+const VERDICTS = { block: ["deny"], approve: ["ask", "deny"], allow: ["allow"] } as const;
+
+describe("security vectors: path", () => {
+  test("all of them are here", () => {
+    expect(vectors.length).toBe(20);
+    expect(new Set(vectors.map(({ id }) => id)).size).toBe(vectors.length);
+  });
+
+  for (const vector of vectors) {
+    const title = `${vector.id}: ${vector.op} ${JSON.stringify(vector.input)} is ${VERDICTS[vector.expect].join(" or ")} (${vector.why})`;
+    const reason = notHere(vector);
+    if (reason !== undefined) {
+      test.skip(`NOT RUN, ${reason}: ${title}`, () => {});
+      continue;
+    }
+    test(title, async () => {
+      const world = await layout();
+      for (const step of vector.setup ?? []) await setUp(step, vector, world);
+      // Full autonomy, so that only the path is judged: a command would be asked about anyway.
+      const { forbiddenPaths } = world;
+      const toolkit = await world.toolkit({ policy: { autonomy: "full", forbiddenPaths } });
+      const path = placed(vector.input, world);
+      const effect: Effect = vector.op === "cwd" ? { kind: "exec", command: "true", cwd: path } : { kind: vector.op, path };
+      const { verdict } = await toolkit.judge([effect]);
+      expect(VERDICTS[vector.expect]).toContain(verdict);
+    });
+  }
+});
+
+function notHere({ platform, setup = [] }: Vector): string | undefined {
+  if (platform === "win32") return "it is about Windows paths, and Windows is used through WSL";
+  const unknown = setup.find((step) => !STEPS.some(({ pattern }) => pattern.test(step)));
+  return unknown === undefined ? undefined : `its set-up is not known here ("${unknown}")`;
+}
+
+const STEPS: readonly { pattern: RegExp; run(match: RegExpExecArray, vector: Vector, world: Layout): Promise<unknown> }[] = [
+  {
+    pattern: /^symlink ws\/(\S+) -> (\S+)$/,
+    run: ([, name = "", target = ""], _, world) => world.link(name, placed(target, world)),
+  },
+  {
+    pattern: /^hardlink ws\/(\S+) = (\S+)$/,
+    run: async ([, name = "", target = ""], _, world) => link(await world.file(placed(target, world)), join(world.workDir, name)),
+  },
+  {
+    pattern: /^symlink inside ws$/,
+    run: async (_, { input }, world) => {
+      await world.file("node_modules/target/program");
+      await world.link(input, join(world.workDir, "node_modules/target/program"));
+    },
+  },
+];
+
+async function setUp(step: string, vector: Vector, world: Layout): Promise<void> {
+  for (const { pattern, run } of STEPS) {
+    const match = pattern.exec(step);
+    if (match) await run(match, vector, world);
+  }
+}
+
+function placed(path: string, { root, home, outside }: Layout): string {
+  return path
+    .replace(/^\/srv(?=\/)/, join(root, "srv"))
+    .replace(/^\/home\/dev(?=\/|$)/, home)
+    .replace(/^\/tmp\/outside(?=\/|$)/, outside);
+}

@@ -1,0 +1,352 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { asText } from "../../src/engine/result.ts";
+import { bash } from "../../src/tools/bash.ts";
+import { read } from "../../src/tools/read.ts";
+import { local } from "../../src/backends/local/backend.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+import { type Tools, numberedLines, toolsOn } from "./tools.ts";
+
+const LIMIT_BYTES = 51_200;
+
+describe("a text file", () => {
+  test.for([
+    ["with a final newline", "one\ntwo\n"],
+    ["without a final newline", "one\ntwo"],
+    ["of one newline", "\n"],
+    ["of blank lines", "\n\n\n"],
+    ["with CRLF line endings", "one\r\ntwo\r\n"],
+    ["with mixed line endings", "one\r\ntwo\nthree\rfour\n"],
+    ["with a byte order mark", "\ufeffone\ntwo\n"],
+    ["of a byte order mark alone", "\ufeff"],
+    ["in many scripts", "naïve 文件 \u{1f9d1}\u200d\u{1f680} e\u0301 ع\n"],
+    ["with control characters", "\x1b[31mred\x1b[0m\x07\x08\x7f\u202e\n"],
+  ] as const)("%s is shown exactly as it is", async ([, content]) => {
+    const { text } = await toolsOn({ "a.txt": content });
+    expect(await text("read", { path: "a.txt" })).toBe(content);
+  });
+
+  test("that is empty says so", async () => {
+    const { text } = await toolsOn({ "a.txt": "" });
+    expect(await text("read", { path: "a.txt" })).toBe("(empty file)");
+  });
+
+  test("of exactly 2,000 lines is shown whole, without a notice", async () => {
+    const content = numberedLines(2_000);
+    const { text } = await toolsOn({ "a.txt": content });
+    expect(await text("read", { path: "a.txt" })).toBe(content);
+  });
+
+  test("of exactly 51,200 bytes is shown whole, without a notice", async () => {
+    const content = `${"x".repeat(99)}\n`.repeat(512);
+    const { text } = await toolsOn({ "a.txt": content });
+    expect(Buffer.byteLength(content)).toBe(LIMIT_BYTES);
+    expect(await text("read", { path: "a.txt" })).toBe(content);
+  });
+
+  test("is read by relative and absolute paths, and through a link inside the workspace", async () => {
+    const { folder, text } = await toolsOn({ "a/b.txt": "here\n" });
+    execFileSync("ln", ["-s", "a/b.txt", join(folder, "link.txt")]);
+    for (const path of ["a/b.txt", "./a/../a/b.txt", join(folder, "a/b.txt"), "link.txt"]) {
+      expect(await text("read", { path })).toBe("here\n");
+    }
+  });
+
+  test("is read with the argument spellings and tool names that other agents use", async () => {
+    const { text } = await toolsOn({ "a.txt": numberedLines(5) });
+    for (const spelling of ["file_path", "filePath", "filename", "file"]) {
+      expect(await text("read", { [spelling]: "a.txt" })).toBe(numberedLines(5));
+    }
+    const second = "line 2\n\n[Showing lines 2-2 of 5. Use offset=3 to continue.]";
+    expect(await text("read", { path: "a.txt", start_line: 2, max_lines: 1 })).toBe(second);
+    expect(await text("read", { path: "a.txt", offset: "2", limit: "1" })).toBe(second);
+    for (const name of ["cat", "view", "read_text_file", "Read"]) {
+      expect(await text(name, { path: "a.txt" })).toBe(numberedLines(5));
+    }
+  });
+});
+
+describe("a part of a file", () => {
+  test("is the lines asked for, with what there is and how to go on", async () => {
+    const { text } = await toolsOn({ "a.txt": "one\ntwo\nthree\nfour\nfive\n" });
+    expect(await text("read", { path: "a.txt", limit: 2 })).toBe(
+      "one\ntwo\n\n[Showing lines 1-2 of 5. Use offset=3 to continue.]",
+    );
+    expect(await text("read", { path: "a.txt", offset: 2, limit: 3 })).toBe(
+      "two\nthree\nfour\n\n[Showing lines 2-4 of 5. Use offset=5 to continue.]",
+    );
+    expect(await text("read", { path: "a.txt", offset: 4 })).toBe("four\nfive\n\n[Showing lines 4-5 of 5.]");
+    expect(await text("read", { path: "a.txt", offset: 5, limit: 1 })).toBe("five\n\n[Showing lines 5-5 of 5.]");
+    expect(await text("read", { path: "a.txt", limit: 5 })).toBe("one\ntwo\nthree\nfour\nfive\n");
+  });
+
+  test("shows by the place of its notice whether the file ends with a newline", async () => {
+    const { text } = await toolsOn({ "with.txt": "one\ntwo\n", "without.txt": "one\ntwo" });
+    expect(await text("read", { path: "with.txt", offset: 2 })).toBe("two\n\n[Showing lines 2-2 of 2.]");
+    expect(await text("read", { path: "without.txt", offset: 2 })).toBe("two\n[Showing lines 2-2 of 2.]");
+  });
+
+  test("may be a blank line", async () => {
+    const { text } = await toolsOn({ "a.txt": "one\n\nthree\n" });
+    expect(await text("read", { path: "a.txt", offset: 2, limit: 1 })).toBe(
+      "\n\n[Showing lines 2-2 of 3. Use offset=3 to continue.]",
+    );
+  });
+
+  test("past the end fails and names how many lines there are", async () => {
+    const { text } = await toolsOn({ "five.txt": numberedLines(5), "one.txt": "one", "empty.txt": "" });
+    expect(await text("read", { path: "five.txt", offset: 6 })).toBe(
+      "Tool error: offset 6 is past the end: five.txt has 5 lines",
+    );
+    expect(await text("read", { path: "one.txt", offset: 2, limit: 1 })).toBe(
+      "Tool error: offset 2 is past the end: one.txt has 1 line",
+    );
+    expect(await text("read", { path: "empty.txt", offset: 9 })).toBe(
+      "Tool error: offset 9 is past the end: empty.txt has 0 lines",
+    );
+  });
+
+  test("with an offset or a limit that is no line number is refused with what was expected", async () => {
+    const { text } = await toolsOn({ "a.txt": "one\n" });
+    expect(await text("read", { path: "a.txt", offset: 0 })).toBe(
+      'validation error: parameter "offset": must be >= 1, got number 0',
+    );
+    expect(await text("read", { path: "a.txt", limit: 1.5 })).toBe(
+      'validation error: parameter "limit": expected integer, got number 1.5',
+    );
+  });
+});
+
+describe("a file over the limits", () => {
+  test("of 5,120 lines shows 2,000 and says how to go on", async () => {
+    const { text } = await toolsOn({ "a.txt": numberedLines(5_120) });
+    const first = numberedLines(2_000);
+    expect(await text("read", { path: "a.txt" })).toBe(
+      `${first}\n[Showing lines 1-2000 of 5120. Use offset=2001 to continue.]`,
+    );
+    expect(await text("read", { path: "a.txt", limit: 4_000 })).toBe(
+      `${first}\n[Showing lines 1-2000 of 5120. Use offset=2001 to continue.]`,
+    );
+    expect(await text("read", { path: "a.txt", offset: 4_001 })).toBe(
+      `${numberedLines(5_120).slice(numberedLines(4_000).length)}\n[Showing lines 4001-5120 of 5120.]`,
+    );
+  });
+
+  test("of 3,000 lines shows the rest at the second page", async () => {
+    const { text } = await toolsOn({ "a.txt": numberedLines(3_000) });
+    const page = await text("read", { path: "a.txt", offset: 2_001 });
+    expect(page).toBe(
+      `${numberedLines(3_000).slice(numberedLines(2_000).length)}\n[Showing lines 2001-3000 of 3000.]`,
+    );
+  });
+
+  test("over 50 KB shows the whole lines that fit", async () => {
+    const line = `${"x".repeat(99)}\n`;
+    const { text } = await toolsOn({ "a.txt": line.repeat(1_000) });
+    expect(await text("read", { path: "a.txt" })).toBe(
+      `${line.repeat(512)}\n[Showing lines 1-512 of 1000. Use offset=513 to continue.]`,
+    );
+  });
+
+  test("counts the bytes of UTF-8, not characters", async () => {
+    const line = `${"é".repeat(50)}\n`;
+    const { text } = await toolsOn({ "a.txt": line.repeat(1_000) });
+    const fits = Math.floor(LIMIT_BYTES / Buffer.byteLength(line));
+    expect(await text("read", { path: "a.txt" })).toBe(
+      `${line.repeat(fits)}\n[Showing lines 1-${fits} of 1000. Use offset=${fits + 1} to continue.]`,
+    );
+  });
+
+  test("of more than 16 MB says its size where its lines are not counted, and its last page is the last", async () => {
+    const lines = 200_000;
+    const { text } = await toolsOn({ "a.txt": `${"x".repeat(99)}\n`.repeat(lines) });
+    expect(await text("read", { path: "a.txt", limit: 1 })).toBe(
+      `${"x".repeat(99)}\n\n[Showing lines 1-1 of a file of 19.1MB. Use offset=2 to continue.]`,
+    );
+    expect(await text("read", { path: "a.txt", offset: lines - 1, limit: 2 })).toMatch(
+      /\n\n\[Showing lines 199999-200000 of 200000\.\]$/,
+    );
+    expect(await text("read", { path: "a.txt", offset: lines + 1 })).toBe(
+      "Tool error: offset 200001 is past the end: a.txt has 200000 lines",
+    );
+  });
+
+  test("fits the limits that the tool was made with", async () => {
+    const tools = [read({ limit: { lines: 2, bytes: 10 } })];
+    const { text } = await toolsOn({ "short.txt": "a\nb\nc\n", "long.txt": "12345\n12345\n" }, { tools });
+    expect(await text("read", { path: "short.txt" })).toBe(
+      "a\nb\n\n[Showing lines 1-2 of 3. Use offset=3 to continue.]",
+    );
+    expect(await text("read", { path: "long.txt" })).toBe(
+      "12345\n\n[Showing lines 1-1 of 2. Use offset=2 to continue.]",
+    );
+  });
+});
+
+describe("a line over the limit", () => {
+  const start = "a".repeat(LIMIT_BYTES - 1);
+  // The two-byte character lies across the limit: it belongs to what is left out.
+  const long = `${start}é${"b".repeat(60_000)}`;
+
+  test("is cut at a whole character, with a command for more of it and the offset behind it", async () => {
+    const { text } = await toolsOn({ "a.txt": `${long}\nsecond\n` });
+    expect(await text("read", { path: "a.txt" })).toBe(
+      `${start}\n[Line 1 of 2 is cut at 50KB. Use offset=2 for the next line. For more of this one use bash: ` +
+        `sed -n '1{p;q;}' -- a.txt | tail -c +51200 | head -c 51200]`,
+    );
+    expect(await text("read", { path: "a.txt", offset: 2 })).toBe("second\n\n[Showing lines 2-2 of 2.]");
+  });
+
+  test("that is the last one has no next line", async () => {
+    const { text } = await toolsOn({ "a.txt": `first\n${long}` });
+    expect(await text("read", { path: "a.txt" })).toBe(
+      "first\n\n[Showing lines 1-1 of 2. Use offset=2 to continue.]",
+    );
+    expect(await text("read", { path: "a.txt", offset: 2 })).toMatch(
+      /a\n\[Line 2 of 2 is cut at 50KB\. For more of this one use bash: sed -n '2\{p;q;\}' -- a\.txt \| tail -c \+51200 \| head -c 51200\]$/,
+    );
+  });
+
+  test("goes on exactly where it was cut with the command in the notice", async () => {
+    const { folder, text } = await toolsOn();
+    for (const path of ["a.txt", "with space/it's.txt", "-n", join(folder, "absolute.txt")]) {
+      await mkdir(join(folder, "with space"), { recursive: true });
+      await writeFile(path.startsWith("/") ? path : join(folder, path), `first\n${long}\nlast\n`);
+      const command = /use bash: (.*)\]$/.exec(await text("read", { path, offset: 2 }))?.[1];
+      const more = await text("bash", { command });
+      expect(more.slice(0, 2)).toBe("éb");
+      expect(Buffer.byteLength(more)).toBe(LIMIT_BYTES);
+    }
+  });
+
+  test("in the home folder is found by the command too", async () => {
+    const folder = await workspace({ "a b.txt": long });
+    const backend = await local({ workDir: folder, home: folder, outputFolder: temporaryFolder() });
+    const { text } = await toolsOn({}, { tools: [read(), bash()], backend });
+    const command = /use bash: (.*)\]$/.exec(await text("read", { path: "~/a b.txt" }))?.[1];
+    expect(await text("bash", { command })).toMatch(/^éb/);
+  });
+
+  test("of a saved output is not promised to bash, which cannot open it", async () => {
+    const { text } = await toolsOn();
+    const shown = await text("bash", { command: `printf '%0200000d\\nend\\n' 0 | tr 0 x; seq 3000` });
+    const path = /Full output saved to: (output:\/\/\w+)\]/.exec(shown)?.[1];
+    expect(await text("read", { path })).toMatch(
+      /x\n\[Line 1 of 3002 is cut at 50KB\. Use offset=2 for the next line\. For more of this one run its command again and cut the output\]$/,
+    );
+  });
+});
+
+describe("what is no text", () => {
+  test.for([
+    ["a NUL byte", Buffer.from("text\0more\n"), "10B"],
+    ["latin-1", Buffer.from("caf\xe9\n", "latin1"), "5B"],
+    ["UTF-16", Buffer.from("\ufeffhello\n", "utf16le"), "14B"],
+    ["a surrogate", Buffer.from([0x61, 0xed, 0xa0, 0x80, 0x0a]), "5B"],
+    ["an overlong NUL", Buffer.from([0x61, 0xc0, 0x80, 0x0a]), "4B"],
+    ["an unfinished character", Buffer.from([0x61, 0xe2, 0x82]), "3B"],
+    ["a picture", Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB", "base64"), "24B"],
+  ] as const)("%s is refused and the size said", async ([, bytes, size]) => {
+    const { text } = await toolsOn({ "data.bin": bytes });
+    expect(await text("read", { path: "data.bin" })).toBe(
+      `Tool error: Not text: data.bin (${size}) has bytes that are not UTF-8\nLook at it with a command that knows its format.`,
+    );
+  });
+
+  test("behind the part that is read does not hinder it", async () => {
+    const { text } = await toolsOn({ "a.txt": Buffer.from("one\ntwo\ncaf\xe9\n", "latin1") });
+    expect(await text("read", { path: "a.txt", limit: 2 })).toBe(
+      "one\ntwo\n\n[Showing lines 1-2 of 3. Use offset=3 to continue.]",
+    );
+    expect(await text("read", { path: "a.txt", offset: 3 })).toMatch(/^Tool error: Not text: a\.txt/);
+  });
+});
+
+describe("what is no file", () => {
+  test("is said: a folder, nothing, a FIFO, a file on the way", async () => {
+    const { folder, text } = await toolsOn({ "folder/a.txt": "a" });
+    execFileSync("mkfifo", [join(folder, "fifo")]);
+    execFileSync("ln", ["-s", "nowhere", join(folder, "broken")]);
+    expect(await text("read", { path: "folder" })).toBe(`Tool error: This is a folder, not a file: ${folder}/folder`);
+    expect(await text("read", { path: "missing.txt" })).toBe(`Tool error: File not found: ${folder}/missing.txt`);
+    expect(await text("read", { path: "fifo" })).toBe(`Tool error: This is a FIFO (named pipe), not a file: ${folder}/fifo`);
+    expect(await text("read", { path: "broken" })).toBe(`Tool error: File not found: ${folder}/nowhere`);
+    expect(await text("read", { path: "folder/a.txt/b" })).toBe(`Tool error: Not a folder on the way to: ${folder}/folder/a.txt/b`);
+  });
+
+  test("or is not named is refused before anything is looked at", async () => {
+    const { text } = await toolsOn();
+    expect(await text("read", {})).toBe('validation error: missing required parameter "path"');
+    expect(await text("read", { path: "" })).toMatch(/^validation error: parameter "path": /);
+    expect(await text("read", { path: "a\0b" })).toMatch(/has a NUL byte in it$/);
+  });
+});
+
+describe("a saved output", () => {
+  test("is read page by page like a file", async () => {
+    const { text } = await toolsOn();
+    const shown = await text("bash", { command: "seq 5000" });
+    const path = /\[Output truncated at 2000 lines\. Full output saved to: (output:\/\/\w+)\]$/.exec(shown)?.[1];
+    expect(await text("read", { path, limit: 2 })).toBe("1\n2\n\n[Showing lines 1-2 of 5000. Use offset=3 to continue.]");
+    expect(await text("read", { path, offset: 4_999 })).toBe("4999\n5000\n\n[Showing lines 4999-5000 of 5000.]");
+  });
+
+  test("that has bytes which are no text is readable all the same: a command wrote them, and nothing else can open it", async () => {
+    const { text } = await toolsOn();
+    const shown = await text("bash", { command: `printf 'caf\\351 \\0!\\n'; seq 3000` });
+    const path = /Full output saved to: (output:\/\/\w+)\]$/.exec(shown)?.[1];
+    expect(await text("read", { path, limit: 2 })).toBe(
+      "caf\ufffd \ufffd!\n1\n\n[Showing lines 1-2 of 3001. Use offset=3 to continue.]",
+    );
+  });
+
+  test("that is unknown, badly named or another toolkit's is refused with the next step", async () => {
+    const { text } = await toolsOn();
+    const shown = await text("bash", { command: "seq 5000" });
+    const path = /(output:\/\/\w+)\]$/.exec(shown)?.[1];
+    const another = await toolkitWith({ preset: "coding" });
+    for (const unknown of ["output://0123456789abcdef", "output://", "output://../../etc/passwd"]) {
+      expect(await text("read", { path: unknown })).toBe(
+        `Tool error: no saved output ${JSON.stringify(unknown.slice("output://".length))}: it was removed after 7 days or belongs to another session\n` +
+          "Copy the id exactly as the notice wrote it, or call the tool again.",
+      );
+    }
+    expect(asText(await another.call({ name: "read", input: { path } }))).toMatch(/^Tool error: no saved output/);
+  });
+});
+
+test("reading any text file page by page, with the offsets that the notices give, yields exactly the file", async () => {
+  const tools = await toolsOn({}, { tools: [read({ limit: { lines: 4, bytes: 64 } }), bash()] });
+  const line = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 12 }),
+    fc.string({ unit: "grapheme", maxLength: 4 }),
+    fc.constantFrom("", "\r", "\ufeff", "[Showing lines"),
+  );
+  const file = fc.tuple(fc.array(line, { maxLength: 24 }), fc.boolean()).map(([lines, ended]) => {
+    const text = lines.join("\n").replaceAll("\0", "\u0001");
+    return ended && text !== "" ? `${text}\n` : text;
+  });
+  await fc.assert(
+    fc.asyncProperty(file, async (content) => {
+      await writeFile(join(tools.folder, "a.txt"), content);
+      expect(await pageByPage(tools, "a.txt")).toBe(content);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+async function pageByPage({ text }: Tools, path: string): Promise<string> {
+  let whole = "";
+  for (let offset: number | undefined = 1; offset !== undefined; ) {
+    const page = await text("read", { path, ...(offset > 1 && { offset }) });
+    if (page === "(empty file)") return "";
+    const notice = /\n\[Showing lines (\d+)-\d+ of \d+\.(?: Use offset=(\d+) to continue\.)?\]$/.exec(page);
+    if (notice !== null) expect(notice[1]).toBe(String(offset));
+    whole += notice === null ? page : page.slice(0, notice.index);
+    offset = notice?.[2] === undefined ? undefined : Number(notice[2]);
+  }
+  return whole;
+}

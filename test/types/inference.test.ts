@@ -1,0 +1,167 @@
+import { Type } from "typebox";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import {
+  type CheckedCall,
+  type Content,
+  type Json,
+  type Tool,
+  type ToolResult,
+  type Toolkit,
+  defineTool,
+  standardSchema,
+  text,
+} from "../../src/index.ts";
+
+// What stands here is checked by the compiler (`npm run check`); running it shows that the values are as their types say.
+
+const pure = { description: "For a test.", touches: [], effects: () => [] } as const;
+
+describe("the input of a tool has the type of its schema", () => {
+  test("of TypeBox", async () => {
+    const tool = defineTool({
+      ...pure,
+      name: "typebox",
+      input: Type.Object({
+        city: Type.String(),
+        days: Type.Optional(Type.Integer()),
+        units: Type.Union([Type.Literal("metric"), Type.Literal("imperial")]),
+      }),
+      run: async (input) => {
+        expectTypeOf(input.city).toBeString();
+        expectTypeOf(input.units).toEqualTypeOf<"metric" | "imperial">();
+        expectTypeOf(input.days).toEqualTypeOf<number | undefined>();
+        // @ts-expect-error the schema has no such property
+        expect(input.country).toBeUndefined();
+        // @ts-expect-error an optional number is no number
+        const days: number = input.days;
+        return { city: input.city, days: days ?? null };
+      },
+      render: (data, input) => {
+        expectTypeOf(data.city).toBeString();
+        expectTypeOf(input.city).toBeString();
+        // @ts-expect-error the data has no such property
+        expect(data.country).toBeUndefined();
+        return data.city;
+      },
+    });
+    expectTypeOf(tool).toExtend<Tool>();
+    expect(tool.name).toBe("typebox");
+  });
+
+  test("of a JSON Schema literal", () => {
+    const tool = defineTool({
+      ...pure,
+      name: "literal",
+      input: {
+        type: "object",
+        properties: { city: { type: "string" }, days: { type: "number" }, tags: { type: "array", items: { type: "string" } } },
+        required: ["city"],
+      },
+      run: async (input) => {
+        expectTypeOf(input.city).toBeString();
+        expectTypeOf(input.days).toEqualTypeOf<number | undefined>();
+        expectTypeOf(input.tags).toEqualTypeOf<string[] | undefined>();
+        // @ts-expect-error the schema has no such property
+        return [input.city, input.country ?? null];
+      },
+    });
+    expectTypeOf(tool).toExtend<Tool>();
+    expect(tool.input.json["required"]).toEqual(["city"]);
+  });
+
+  test("of zod: what comes out of it, with defaults and transformations", () => {
+    const tool = defineTool({
+      ...pure,
+      name: "zod",
+      input: z.object({ city: z.string(), days: z.number().default(3), when: z.string().transform((day) => new Date(day)) }),
+      run: async (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ city: string; days: number; when: Date }>();
+        // @ts-expect-error a date is no string any more
+        const when: string = input.when;
+        return when;
+      },
+    });
+    expectTypeOf(tool).toExtend<Tool>();
+    expect(tool.input.standard).toBeDefined();
+  });
+
+  test("of a Standard Schema with a JSON Schema beside it", () => {
+    const schema = standardSchema(z.object({ city: z.string() }), { type: "object" });
+    const tool = defineTool({
+      ...pure,
+      name: "standard",
+      input: schema,
+      run: async (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ city: string }>();
+        return input.city;
+      },
+    });
+    expect(tool.input).toBe(schema);
+  });
+
+  test("which effects, too, are made of", () => {
+    const tool = defineTool({
+      name: "effects",
+      description: "For a test.",
+      touches: ["read"],
+      input: Type.Object({ path: Type.String() }),
+      effects: (input) => {
+        expectTypeOf(input.path).toBeString();
+        // @ts-expect-error the schema has no such property
+        return [{ kind: "read", path: input.file ?? input.path }];
+      },
+      run: async () => null,
+    });
+    expect(tool.effects({ path: "a.txt" })).toEqual([{ kind: "read", path: "a.txt" }]);
+  });
+});
+
+describe("what is no tool does not compile", () => {
+  test("data that is not JSON", () => {
+    // @ts-expect-error a date is no JSON
+    defineTool({ ...pure, name: "date", input: {}, run: async () => ({ when: new Date() }) });
+    // @ts-expect-error a function is no JSON
+    defineTool({ ...pure, name: "function", input: {}, run: async () => ({ go: () => 1 }) });
+    expectTypeOf<{ readonly a: readonly (string | null)[] }>().toExtend<Json>();
+  });
+
+  test("an effect or a kind of effect that there is not", () => {
+    // @ts-expect-error there is no such kind
+    defineTool({ ...pure, name: "kind", touches: ["destroy"], input: {}, run: async () => null });
+    // @ts-expect-error a read names its path
+    defineTool({ ...pure, name: "path", input: {}, effects: () => [{ kind: "read" }], run: async () => null });
+    expectTypeOf<{ kind: "read" }>().not.toExtend<ReturnType<Tool["effects"]>[number]>();
+  });
+
+  test("a tool without a description, without effects, without its touches", () => {
+    // @ts-expect-error a model is told what a tool is for
+    defineTool({ name: "silent", touches: [], effects: () => [], input: {}, run: async () => null });
+    // @ts-expect-error the policy is told what a tool touches
+    defineTool({ name: "secret", description: "For a test.", touches: [], input: {}, run: async () => null });
+    // @ts-expect-error clients are told what to expect of it
+    defineTool({ name: "surprise", description: "For a test.", effects: () => [], input: {}, run: async () => null });
+    expectTypeOf<Tool["description"]>().toBeString();
+  });
+});
+
+test("a result says by its status what it holds", () => {
+  const held = (result: ToolResult): string | readonly Content[] | undefined => {
+    // @ts-expect-error not every result has a reason
+    if (result.reason === undefined && result.status === "ok") return result.content;
+    return result.status === "denied" ? result.reason : undefined;
+  };
+  expect(held({ status: "ok", content: [text("a")], data: null })).toEqual([text("a")]);
+  expect(held({ status: "denied", reason: "no", by: "person" })).toBe("no");
+});
+
+test("definitions have the type of their format", () => {
+  const typesOf = (toolkit: Toolkit) => {
+    expectTypeOf(toolkit.definitions("anthropic")?.[0]?.input_schema).toEqualTypeOf<{ readonly [keyword: string]: unknown } | undefined>();
+    expectTypeOf(toolkit.definitions("openai")?.[0]?.function.name).toEqualTypeOf<string | undefined>();
+    // @ts-expect-error there is no such format
+    expectTypeOf(toolkit.definitions("gemini")).toBeNever;
+  };
+  expectTypeOf(typesOf).toBeFunction();
+  expectTypeOf<CheckedCall>().not.toHaveProperty("decision");
+});

@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { pause, untilAborted } from "../../src/util/abort.ts";
+import { codeOf, messageOf } from "../../src/util/errors.ts";
+import { randomName } from "../../src/util/identifier.ts";
+import { renameKeys } from "../../src/util/rename-keys.ts";
+import { clip, plural } from "../../src/util/text.ts";
+
+describe("clip", () => {
+  test("the text has at most so many units, begins as it did, and never ends in half a character", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 20 }), (text, most) => {
+        const clipped = clip(text, most);
+        expect(clipped.length).toBeLessThanOrEqual(Math.max(most, 1));
+        if (text.length <= most) {
+          expect(clipped).toBe(text);
+          return;
+        }
+        expect(clipped.endsWith("…")).toBe(true);
+        expect(text.startsWith(clipped.slice(0, -1))).toBe(true);
+        expect(clipped).not.toMatch(/\p{Surrogate}/u);
+      }),
+    );
+  });
+
+  test("an emoji at the cut goes as a whole", () => {
+    expect(clip("ab😀cd", 4)).toBe("ab…");
+    expect(clip("ab😀cd", 5)).toBe("ab😀…");
+  });
+});
+
+test("plural counts", () => {
+  expect([0, 1, 2].map((count) => plural(count, "match", "matches"))).toEqual(["0 matches", "1 match", "2 matches"]);
+  expect(plural(2, "file")).toBe("2 files");
+});
+
+describe("renameKeys", () => {
+  const names = { file_path: "path", filePath: "path" };
+
+  test("other spellings are put right, in place; a key that is there already wins", () => {
+    expect(renameKeys({ file_path: "a", offset: 1 }, names)).toEqual({ path: "a", offset: 1 });
+    expect(renameKeys({ path: "right", file_path: "other" }, names)).toEqual({ path: "right" });
+  });
+
+  test("what is no object comes back as it is", () => {
+    for (const raw of ["text", 5, null, undefined, true, ["file_path"]]) expect(renameKeys(raw, names)).toBe(raw);
+  });
+
+  test("names that every object inherits are no spellings of anything", () => {
+    expect(renameKeys({ toString: 1, constructor: 2 }, names)).toEqual({ toString: 1, constructor: 2 });
+  });
+
+  test("a key __proto__ changes no prototype and is not lost to validation", () => {
+    const renamed = renameKeys(JSON.parse('{"__proto__":{"path":"evil"},"file_path":"a"}'), names) as { path?: unknown };
+    expect(Object.getPrototypeOf(renamed)).toBe(Object.prototype);
+    expect(Object.keys(renamed as object).sort()).toEqual(["__proto__", "path"]);
+    expect(renamed.path).toBe("a");
+  });
+});
+
+describe("untilAborted", () => {
+  test("work that ends before the signal settles as it does", async () => {
+    const { signal } = new AbortController();
+    await expect(untilAborted(Promise.resolve(7), signal)).resolves.toBe(7);
+    await expect(untilAborted(Promise.reject(new Error("no")), signal)).rejects.toThrow("no");
+  });
+
+  test("the signal ends the waiting with its reason, before and while it waits", async () => {
+    const reason = new Error("enough");
+    await expect(untilAborted(new Promise(() => {}), AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(untilAborted(Promise.reject(new Error("unread")), AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const waiting = untilAborted(new Promise(() => {}), controller.signal);
+    controller.abort("a word");
+    await expect(waiting).rejects.toThrow("a word");
+  });
+});
+
+describe("pause", () => {
+  test("it ends at once when the signal fires, and when it has fired before", async () => {
+    const controller = new AbortController();
+    const long = pause(3_600_000, controller.signal);
+    controller.abort();
+    await long;
+    await pause(3_600_000, AbortSignal.abort());
+  });
+});
+
+test("messageOf and codeOf take whatever was thrown", () => {
+  expect(messageOf(new Error("text"))).toBe("text");
+  expect(messageOf(new RangeError(""))).toBe("RangeError");
+  expect([undefined, null, 5, "x", {}].map(messageOf)).toEqual(["undefined", "null", "5", "x", "[object Object]"]);
+  expect(codeOf(Object.assign(new Error("x"), { code: "ENOENT" }))).toBe("ENOENT");
+  expect([undefined, null, 5, "x", {}, { code: 5 }].map(codeOf)).toEqual(Array.from({ length: 6 }, () => undefined));
+});
+
+test("randomName has the length, only letters that nobody mistakes, and never repeats", () => {
+  const names = Array.from({ length: 2_000 }, () => randomName(12));
+  for (const name of names) expect(name).toMatch(/^[0-9a-hjkmnp-tv-z]{12}$/);
+  expect(new Set(names).size).toBe(names.length);
+});
