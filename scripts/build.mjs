@@ -33,6 +33,9 @@ const SHEBANG = "#!/usr/bin/env node\n";
 /** What decides the JavaScript in dist; a change of anything else does not make it stale. */
 const JAVASCRIPT_SOURCES = ["src", "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
 
+/** Packages that bring binaries, so they are installed beside ours; each is imported when it is used, and may be missing. */
+const INSTALLED = ["@vscode/ripgrep", "sharp"];
+
 const dist = join(projectRoot, "dist");
 const stamp = join(cacheFolder, "built");
 
@@ -102,6 +105,7 @@ async function writeJavaScript(folder) {
     cwd: projectRoot,
     input: Object.fromEntries(entries.map(({ source, output }) => [output.replace(/\.js$/, ""), `./${source}`])),
     platform: "node",
+    external: INSTALLED,
     tsconfig: true,
     transform: { target: "node20.19", define: { __VERSION__: JSON.stringify(manifest.version) } },
     onLog: refuseWarnings,
@@ -147,7 +151,7 @@ function refuseWarnings(level, log) {
 }
 
 /**
- * dist may import itself and Node's own modules, nothing else: libraries are inside.
+ * dist may import itself and Node's own modules, and lazily what is installed beside it; all other libraries are inside.
  *
  * @param {import("rolldown").OutputChunk[]} chunks
  */
@@ -155,6 +159,7 @@ function requireSelfContained(chunks) {
   const inside = new Set(chunks.map((chunk) => chunk.fileName));
   for (const chunk of chunks) {
     for (const imported of [...chunk.imports, ...chunk.dynamicImports]) {
+      if (INSTALLED.includes(imported) && !chunk.imports.includes(imported)) continue;
       if (inside.has(imported) || imported.startsWith("node:") || builtinModules.includes(imported)) continue;
       throw new Error(
         `dist/${chunk.fileName} imports "${imported}", which is neither in dist nor in Node: it must be bundled`,

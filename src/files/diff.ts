@@ -44,7 +44,7 @@ export function unifiedDiff(from: string | undefined, to: string | undefined, be
 }
 
 /** The text with the replacements made. */
-export function replaced(text: string, from: number, to: number, replacements: readonly Replacement[]): string {
+function replaced(text: string, from: number, to: number, replacements: readonly Replacement[]): string {
   const parts: string[] = [];
   let at = from;
   for (const { start, end, text: fresh } of replacements) {

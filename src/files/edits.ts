@@ -115,7 +115,7 @@ function withLineBreak(text: string, lineBreak: "\n" | "\r\n"): string {
 }
 
 /** The line (from 1) that a place is on. */
-export function lineAt(text: string, at: number): number {
+function lineAt(text: string, at: number): number {
   let line = 1;
   for (let next = text.indexOf("\n"); next !== -1 && next < at; next = text.indexOf("\n", next + 1)) line++;
   return line;

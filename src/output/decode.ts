@@ -1,13 +1,3 @@
-/** Bytes as text when they are UTF-8 without a NUL byte; else `undefined`. A byte order mark stays in the text. */
-export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Bytes of a command's output as text: what is none (not UTF-8, or a NUL byte) shows as U+FFFD.
  *
