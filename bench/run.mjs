@@ -83,9 +83,9 @@ function table(results) {
     ["workload", "ours", "ceiling", "peer", "ratio", "target", ""],
     ...results.map(({ name, what, unit, ours, ceiling, peer, ratio, target, met }) => [
       `${name}: ${what}`,
-      time(ours, unit),
-      time(ceiling, unit),
-      time(peer, unit),
+      shown(ours, unit),
+      shown(ceiling, unit),
+      shown(peer, unit),
       ratio === null ? "" : `${ratio.toFixed(2)}x`,
       target,
       met ? "met" : "MISSED",
@@ -99,6 +99,6 @@ function table(results) {
  * @param {number | null} value
  * @param {string} unit
  */
-function time(value, unit) {
+function shown(value, unit) {
   return value === null ? "" : `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}`;
 }

@@ -127,12 +127,15 @@ afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
 });
 
-test.for(ENDINGS)("a call that ends as $ending reads the same in a program, on the command line and over MCP", async (ending) => {
-  const text = ending.text(line.folder);
-  expect(await inProgram(ending)).toEqual({ text, isError: true });
-  expect(await onCommandLine(ending)).toEqual({ text, isError: true });
-  expect(await overMcp(ending)).toEqual({ text, isError: ending.mcp !== "the fixture, whose tool makes the call" });
-});
+test.for(ENDINGS)(
+  "a call that ends as $ending reads the same in a program, on the command line and over MCP",
+  async (ending) => {
+    const text = ending.text(line.folder);
+    expect(await inProgram(ending)).toEqual({ text, isError: true });
+    expect(await onCommandLine(ending)).toEqual({ text, isError: true });
+    expect(await overMcp(ending)).toEqual({ text, isError: ending.mcp !== "the fixture, whose tool makes the call" });
+  },
+);
 
 test("the table has the eight ways a call can go wrong, each once", () => {
   expect(new Set(ENDINGS.map(({ ending }) => ending)).size).toBe(8);
@@ -190,15 +193,15 @@ async function overMcp({ name, input, mcp }: Ending): Promise<Answer> {
   switch (mcp) {
     case "handrail mcp":
     case "a client whose person declines":
-      return call(await connect([PROGRAM, "mcp"]), name, JSON.parse(input));
+      return callOver(await connect([PROGRAM, "mcp"]), name, JSON.parse(input));
     case "the fixture, which has the tool":
-      return call(await connect([FIXTURE, "mcp"]), name, JSON.parse(input));
+      return callOver(await connect([FIXTURE, "mcp"]), name, JSON.parse(input));
     case "the fixture, whose tool makes the call":
-      return call(await connect([FIXTURE, "mcp"]), "relay", { name, text: input });
+      return callOver(await connect([FIXTURE, "mcp"]), "relay", { name, text: input });
     case "the fixture, whose toolkit is closed": {
       const connection = await connect([FIXTURE, "mcp"], "accept");
       const [answer] = await Promise.all([
-        call(connection, name, JSON.parse(input)),
+        callOver(connection, name, JSON.parse(input)),
         whenItRuns(() => process.kill(connection.pid, "SIGUSR1")),
       ]);
       return answer;
@@ -229,7 +232,7 @@ async function connect(args: string[], answer: "accept" | "decline" = "decline")
   return { client, pid: transport.pid ?? 0 };
 }
 
-async function call({ client }: Connection, name: string, input: { [name: string]: unknown }): Promise<Answer> {
+async function callOver({ client }: Connection, name: string, input: { [name: string]: unknown }): Promise<Answer> {
   const { content, isError = false } = await client.callTool({ name, arguments: input });
   expect(content).toEqual([{ type: "text", text: expect.any(String) }]);
   const [part] = content as readonly { readonly text: string }[];

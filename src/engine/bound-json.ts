@@ -58,7 +58,7 @@ function cut(value: Json, budget: { left: number }, keep: "head" | "tail", depth
   if (depth > MAX_DEPTH) return "[left out: nested too deep]";
   if (Array.isArray(value)) {
     const kept: Json[] = [];
-    for (const entry of value as readonly Json[]) {
+    for (const entry of value) {
       if (budget.left <= 0) break;
       kept.push(cut(entry, budget, keep, depth + 1));
     }

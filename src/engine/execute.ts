@@ -4,6 +4,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import type { ToolContext } from "../contract/tool.ts";
+import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
 import type { Host } from "./host.ts";
@@ -11,7 +12,7 @@ import { parse } from "./parse.ts";
 import type { Recorder } from "./record.ts";
 
 /** How long a stopped tool may take to end by itself (a command gets two seconds of that between TERM and KILL). */
-const STOP_GRACE_MS = 3_000;
+const STOP_GRACE_MS = 5_000;
 
 /** What a tool gave back. */
 export interface Executed {
@@ -108,9 +109,9 @@ function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     const stop = () => {
       timer = setTimeout(() => reject(signal.reason as Error), STOP_GRACE_MS);
     };
-    signal.addEventListener("abort", stop, { once: true });
+    const release = onAbort(signal, stop);
     void work.then(resolve, reject).finally(() => {
-      signal.removeEventListener("abort", stop);
+      release();
       clearTimeout(timer);
     });
   });

@@ -78,17 +78,19 @@ export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, re
     },
     updated: (update) => append({ type: "call.updated", update }),
     finished(result) {
-      const error = errorOf(result);
-      append({
-        type: "call.finished",
-        status: result.status,
-        ...(error !== undefined && { error: clip(error, ERROR_IN_EVENT) }),
-        ...("data" in result && result.data !== undefined && { data: result.data }),
-      });
+      const event = { type: "call.finished", status: result.status } as const;
+      if (result.status === "ok") append({ ...event, data: result.data });
+      else append({ ...event, ...failureOf(result) });
       if (problem === undefined || result.status !== "ok") return result;
       return { ...result, content: [...result.content, text(`[This call was not recorded: ${problem}]`)] };
     },
   };
+}
+
+function failureOf(result: ToolResult): { readonly error?: string; readonly data?: Json } {
+  const error = errorOf(result);
+  const data = result.status === "failed" ? result.data : undefined;
+  return { ...(error !== undefined && { error: clip(error, ERROR_IN_EVENT) }), ...(data !== undefined && { data }) };
 }
 
 type Happening = ActivityEvent extends infer Event ? (Event extends ActivityEvent ? Omit<Event, "call" | "thread" | "at"> : never) : never;

@@ -210,17 +210,16 @@ function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
   );
 }
 
+/**
+ * No `structuredContent`: hosts hand the model that in place of the text, or both, and JSON with a file escaped inside it is worse to
+ * read and twice as long. It is meant for tools that declare an output schema.
+ */
 function toCallResult(result: ToolResult): CallToolResult {
   const { content, isError } = asContent(result);
   return {
     content: content.map((part) => ({ ...part })),
     isError,
-    ...(result.status === "ok" && isObject(result.data) && { structuredContent: result.data }),
   };
-}
-
-function isObject(data: unknown): data is { [key: string]: unknown } {
-  return typeof data === "object" && data !== null && !Array.isArray(data);
 }
 
 /** Calls `stop` when the signal fires, at once if it has; the function returned takes that back. */

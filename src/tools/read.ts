@@ -1,10 +1,11 @@
+import { isAscii, isUtf8 } from "node:buffer";
 import { Type } from "typebox";
 import type { OpenFile } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { type Encoding, SAMPLE_BYTES, UTF_8, decodePart, detectEncoding, encodingLabel, unitOf } from "../files/encoding.ts";
+import { type Encoding, SAMPLE_BYTES, UTF_8, decodePart, decodeText, detectEncoding, encodingLabel, unitOf } from "../files/encoding.ts";
 import { type ImageType, fitImage, imageType } from "../files/image.ts";
-import { type LineIndex, lineIndex, readLines } from "../files/line-index.ts";
+import { type LineIndex, type LineRange, lineIndex, readLines } from "../files/line-index.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, rangeNotice, truncateHead } from "../output/truncate.ts";
 import { quoteWord } from "../util/shell.ts";
@@ -48,11 +49,11 @@ export const read = (options: ToolOptions = {}) => {
         const sample = await file.read(0, SAMPLE_BYTES);
         const picture = saved ? undefined : imageType(sample);
         if (picture !== undefined) return await showImage(file, picture, path, context);
-        // A command may have written anything, and no other tool can open what was saved of it.
-        const encoding = (await detectEncoding(sample, sample.length < SAMPLE_BYTES)) ?? (saved ? UTF_8 : undefined);
+        // A command may have written anything, and no other tool can open what was saved of it: it is shown as bash shows it.
+        const encoding = saved ? UTF_8 : await detectEncoding(sample, sample.length < SAMPLE_BYTES);
         if (encoding === undefined) throw await notText(path, sample, file.info.size);
         const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
-        return await showText(file, { path, offset, limit: Math.min(limit, lines), bytes, encoding, index }, context);
+        return await showText(file, { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index }, context);
       } finally {
         await file.close();
       }
@@ -79,22 +80,27 @@ interface Wanted {
   readonly offset: number;
   readonly limit: number;
   readonly bytes: number;
+  /** As the file's beginning tells it. */
   readonly encoding: Encoding;
+  readonly sample: Uint8Array;
   readonly index: LineIndex;
 }
 
-async function showText(file: OpenFile, { path, offset, limit, bytes, encoding, index }: Wanted, { seen, signal }: ToolContext) {
-  const unit = unitOf(encoding);
-  const lineBreak = { bytes: Uint8Array.from(encoding.name === "utf-16be" ? [0, 10] : unit === 2 ? [10, 0] : [10]), unit };
+async function showText(file: OpenFile, wanted: Wanted, { seen, signal }: ToolContext) {
+  const { path, offset, limit, bytes, index } = wanted;
+  const unit = unitOf(wanted.encoding);
+  const lineBreak = { bytes: Uint8Array.from(wanted.encoding.name === "utf-16be" ? [0, 10] : unit === 2 ? [10, 0] : [10]), unit };
   const range = await readLines(file, { offset, maxLines: limit, maxBytes: bytes, lineBreak, index, signal });
   if (range.lines === 0 && offset > 1) {
     throw new ToolFailure(`offset ${offset} is past the end: ${path} has ${plural(range.total ?? 0, "line")}`);
   }
   const whole = range.atEnd && offset === 1;
   if (!path.startsWith(OUTPUT_SCHEME)) seen.remember(file.info, whole ? range.bytes : undefined);
-  const decoded = decodePart(range.bytes, encoding);
+  const encoding = await encodingOf(range, wanted);
+  const decoded = (await (range.cutInLine ? decodePart : decodeText)(range.bytes, encoding)).replaceAll("\0", "\ufffd");
+  const mark = offset === 1 && decoded.startsWith("\ufeff") ? 1 : 0;
   // In another encoding the same characters may have taken fewer bytes.
-  const shown = truncateHead(offset === 1 ? decoded.replace(/^\ufeff/, "") : decoded, { bytes });
+  const shown = truncateHead(decoded.slice(mark), { bytes });
   const lines = shown.truncated === false ? range.lines : shown.shownLines;
   return {
     kind: "text" as const,
@@ -108,6 +114,12 @@ async function showText(file: OpenFile, { path, offset, limit, bytes, encoding, 
     at_end: range.atEnd && shown.truncated === false,
     cut_in_line: range.cutInLine || shown.insideLine,
   };
+}
+
+/** A beginning that is all ASCII fits most encodings; then the part that is shown tells which it is. */
+async function encodingOf({ bytes, cutInLine }: LineRange, { path, encoding, sample }: Wanted): Promise<Encoding> {
+  if (path.startsWith(OUTPUT_SCHEME) || !isAscii(sample) || isUtf8(bytes)) return encoding;
+  return (await detectEncoding(bytes, !cutInLine)) ?? encoding;
 }
 
 async function showImage(file: OpenFile, type: ImageType, path: string, { attach, seen }: ToolContext) {
@@ -130,11 +142,13 @@ function imageNotice({ path, type, size, width, height, shown }: Awaited<ReturnT
 }
 
 /** What a model is told below a line of which only the beginning fits. */
-function cutNotice({ path, text, first, total }: Awaited<ReturnType<typeof showText>>, bytes: number): string {
+function cutNotice({ path, text, first, total, encoding }: Awaited<ReturnType<typeof showText>>, bytes: number): string {
   const where = `Line ${first}${total === null ? "" : ` of ${total}`} is cut at ${formatSize(bytes)}.`;
   const next = first === total ? "" : ` Use offset=${first + 1} for the next line.`;
   if (path.startsWith(OUTPUT_SCHEME)) return `[${where}${next} For more of this one run its command again and cut the output]`;
-  const from = Buffer.byteLength(text) + 1;
+  if (!encoding.startsWith("UTF-8")) return `[${where}${next}]`; // a command would count and show other bytes
+  const mark = first === 1 && encoding !== encodingLabel(UTF_8) ? 3 : 0;
+  const from = mark + Buffer.byteLength(text) + 1;
   const command = `sed -n '${first}{p;q;}' -- ${quotePath(path)} | tail -c +${from} | head -c ${bytes}`;
   return `[${where}${next} For more of this one use bash: ${command}]`;
 }

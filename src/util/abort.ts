@@ -1,16 +1,24 @@
+import { setMaxListeners } from "node:events";
+
+/**
+ * Calls the listener once, when the signal fires, or at once when it has fired. Returns what takes it away again. Any number may listen to one signal: calls
+ * that run side by side share one, and Node would warn of a leak from the eleventh on.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", listener, { once: true });
+  return () => signal.removeEventListener("abort", listener);
+}
+
 /**
  * Settles like `work`, or rejects with the signal's reason as soon as it fires, whichever comes first. The work itself goes on:
  * whoever started it has to end it.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    work.catch(() => undefined); // its own failure has no reader any more
-    return Promise.reject(reasonOf(signal));
-  }
   return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(reasonOf(signal));
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+    const release = onAbort(signal, () => reject(reasonOf(signal)));
+    work.then(resolve, reject).finally(release);
   });
 }
 

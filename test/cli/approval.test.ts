@@ -77,7 +77,9 @@ describe("a person at the terminal", () => {
     await terminal.shows(QUESTION);
     terminal.type("n\r");
     await terminal.ended;
-    expect(await readFile(join(line.folder, "after.txt"), "utf8")).toBe(await readFile(join(line.folder, "before.txt"), "utf8"));
+    expect(await readFile(join(line.folder, "after.txt"), "utf8")).toBe(
+      await readFile(join(line.folder, "before.txt"), "utf8"),
+    );
   });
 
   test("is not asked what --yes has answered, what is allowed, and what is denied", async () => {
@@ -136,7 +138,9 @@ describe("the question", () => {
     const line = await commandLine();
     const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
     const terminal = await asked(line, script, " [y/N] ");
-    expect(terminal.screen()).toMatch(/Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\] $/);
+    expect(terminal.screen()).toMatch(
+      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\] $/,
+    );
     terminal.type("n\r");
     expect(await terminal.ended).toBe(1);
     expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Call of write denied by user.\n");
@@ -168,7 +172,9 @@ describe("while a call runs", () => {
   });
 
   test("what it wrote cannot act on the terminal; into a file it goes as it is", async () => {
-    const line = await commandLine({ "call.json": JSON.stringify({ command: "printf '\\033]0;title\\007\\033[31mred\\033[0m\\n'" }) });
+    const line = await commandLine({
+      "call.json": JSON.stringify({ command: "printf '\\033]0;title\\007\\033[31mred\\033[0m\\n'" }),
+    });
     const shown = line.terminal("handrail call bash - --yes < call.json 2> /dev/null");
     expect(await shown.ended).toBe(0);
     expect(shown.raw()).toContain("\\x1b]0;title\\x07\x1b[31mred\x1b[0m");

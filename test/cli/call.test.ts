@@ -17,9 +17,14 @@ describe("handrail call", () => {
   test("takes the arguments as JSON, from stdin, or none at all", async () => {
     const { run } = await commandLine();
     expect(await run(["call", "read", "-"], '{"path":"README.md"}')).toEqual(ended("# Read me\n"));
-    expect(await run(["call", "read", "-"], "")).toEqual(ended('validation error: missing required parameter "path"\n', 1));
+    expect(await run(["call", "read", "-"], "")).toEqual(
+      ended('validation error: missing required parameter "path"\n', 1),
+    );
     expect(await run(["call", "read"])).toEqual(ended('validation error: missing required parameter "path"\n', 1));
-    expect(await run(["call", "time", "--preset", "all"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d{10}\n$/) });
+    expect(await run(["call", "time", "--preset", "all"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d{10}\n$/),
+    });
     expect(await run(["call", "bash", "echo hi", "--yes"])).toEqual(ended("hi\n"));
   });
 
@@ -55,7 +60,9 @@ describe("handrail call", () => {
   test("works in the folder it is told, or where it stands", async () => {
     const { folder, run, shell } = await commandLine({ "sub/a.txt": "in sub\n" });
     expect(await run(["call", "read", '{"path":"a.txt"}', "--work-dir", "sub"])).toEqual(ended("in sub\n"));
-    expect(await run(["--work-dir", join(folder, "sub"), "call", "read", '{"path":"a.txt"}'])).toEqual(ended("in sub\n"));
+    expect(await run(["--work-dir", join(folder, "sub"), "call", "read", '{"path":"a.txt"}'])).toEqual(
+      ended("in sub\n"),
+    );
     expect(await shell(`cd sub && handrail call read '{"path":"a.txt"}'`)).toEqual(ended("in sub\n"));
     expect(await run(["call", "read", '{"path":"../README.md"}', "--work-dir", "sub"])).toMatchObject({
       code: 1,
@@ -84,9 +91,14 @@ describe("handrail call", () => {
     const { folder, run } = await commandLine();
     expect(await run(["call", "raed", "{}"])).toEqual(ended('unknown tool "raed". Closest: "read"\n', 1));
     expect(await run(["call", "read", '{"path": }'])).toEqual(
-      ended(`validation error: the arguments are not valid JSON: Unexpected token '}' at line 1 column 10, at "}". Send one JSON object.\n`, 1),
+      ended(
+        `validation error: the arguments are not valid JSON: Unexpected token '}' at line 1 column 10, at "}". Send one JSON object.\n`,
+        1,
+      ),
     );
-    expect(await run(["call", "read", '{"path":"none.txt"}'])).toEqual(ended(`Tool error: File not found: ${folder}/none.txt\n`, 1));
+    expect(await run(["call", "read", '{"path":"none.txt"}'])).toEqual(
+      ended(`Tool error: File not found: ${folder}/none.txt\n`, 1),
+    );
   });
 });
 
@@ -108,7 +120,9 @@ describe("without a terminal", () => {
     const { run } = await commandLine();
     expect(await run(["call", "bash", '{"command":"echo ran"}', "--yes"])).toEqual(ended("ran\n"));
     expect(await run(["call", "bash", '{"command":"echo ran"}', "--autonomy", "full"])).toEqual(ended("ran\n"));
-    expect(await run(["call", "write", '{"path":".git/hooks/pre-commit","content":"x"}', "--yes"])).toMatchObject({ code: 0 });
+    expect(await run(["call", "write", '{"path":".git/hooks/pre-commit","content":"x"}', "--yes"])).toMatchObject({
+      code: 0,
+    });
   });
 
   test("what the policy denies stays denied, with --yes too", async () => {
@@ -138,7 +152,9 @@ describe("what lasts", () => {
 
   test("is in a state folder that only this user can enter, in files that only this user can read", async () => {
     const { stateHome, shell } = await commandLine();
-    expect(await shell(`umask 0; handrail call bash '{"command":"seq 5000"}' --yes > /dev/null`)).toMatchObject({ code: 0 });
+    expect(await shell(`umask 0; handrail call bash '{"command":"seq 5000"}' --yes > /dev/null`)).toMatchObject({
+      code: 0,
+    });
     const modes = await modesUnder(join(stateHome, "handrail"));
     expect(modes.length).toBeGreaterThan(2);
     for (const { path, folder, mode } of modes) expect({ path, mode }).toEqual({ path, mode: folder ? 0o700 : 0o600 });

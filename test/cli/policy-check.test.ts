@@ -114,19 +114,39 @@ describe("handrail policy check --batch", () => {
   });
 
   test("refuses a longer line with a sentence", async () => {
-    const { code, stderr } = await run(["policy", "check", "--batch"], `{"id":1,"area":"shell","input":"${"x".repeat(1_100_000)}"}`);
+    const { code, stderr } = await run(
+      ["policy", "check", "--batch"],
+      `{"id":1,"area":"shell","input":"${"x".repeat(1_100_000)}"}`,
+    );
     expect(code).toBe(2);
     expect(stderr).toBe("handrail: policy check --batch: a line is longer than 1048576 bytes\n");
   });
 
   test("has no answer to no lines", async () => {
     expect(await run(["policy", "check", "--batch"], "")).toEqual({ code: 0, signal: null, stdout: "", stderr: "" });
-    expect(await run(["policy", "check", "--batch"], "\n\n")).toEqual({ code: 0, signal: null, stdout: "", stderr: "" });
+    expect(await run(["policy", "check", "--batch"], "\n\n")).toEqual({
+      code: 0,
+      signal: null,
+      stdout: "",
+      stderr: "",
+    });
   });
 });
 
-async function batch(lines: string | readonly object[]): Promise<{ code: number | null; stderr: string; answers: readonly Answer[] }> {
+async function batch(
+  lines: string | readonly object[],
+): Promise<{ code: number | null; stderr: string; answers: readonly Answer[] }> {
   const input = typeof lines === "string" ? lines : lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   const { code, stdout, stderr } = await run(["policy", "check", "--batch"], input);
-  return { code, stderr, answers: stdout === "" ? [] : stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Answer) };
+  return {
+    code,
+    stderr,
+    answers:
+      stdout === ""
+        ? []
+        : stdout
+            .trimEnd()
+            .split("\n")
+            .map((line) => JSON.parse(line) as Answer),
+  };
 }

@@ -52,6 +52,9 @@ export interface CommandLine {
   terminal(script: string, env?: NodeJS.ProcessEnv): Terminal;
 }
 
+/** What no one is ever to see: "    at main (file:///…/cli.js:3:112)". */
+const STACK_TRACE = /^\s+at .*:\d+:\d+\)?$/m;
+
 const children = new Set<ChildProcess>();
 
 afterAll(() => {
@@ -85,8 +88,12 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
       pid: child.pid ?? 0,
       stdout: () => stdout,
       kill: (signal: NodeJS.Signals) => void child.kill(signal),
-      ended: new Promise<Run>((resolve) => {
-        child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+      ended: new Promise<Run>((resolve, reject) => {
+        child.once("close", (code, signal) => {
+          if (STACK_TRACE.test(stdout + stderr))
+            reject(new Error(`people were shown a stack trace:\n${stdout}${stderr}`));
+          else resolve({ code, signal, stdout, stderr });
+        });
       }),
     };
   };
@@ -99,13 +106,16 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
     shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,
     terminal(script, env = {}) {
       const inside = `stty cols 100; ${handrail}; ${script}`;
-      const child = begin(["script", "--quiet", "--flush", "--return", "--command", quoteWords(["bash", "-c", inside]), "/dev/null"], {
-        ...environment,
-        TERM: "xterm-256color",
-        NO_COLOR: "",
-        SHELL: "/bin/bash", // which runs the script in its own place, so that a signal ends no other shell
-        ...env,
-      });
+      const child = begin(
+        ["script", "--quiet", "--flush", "--return", "--command", quoteWords(["bash", "-c", inside]), "/dev/null"],
+        {
+          ...environment,
+          TERM: "xterm-256color",
+          NO_COLOR: "",
+          SHELL: "/bin/bash", // which runs the script in its own place, so that a signal ends no other shell
+          ...env,
+        },
+      );
       let shown = "";
       child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
       const screen = () => stripVTControlCharacters(shown).replaceAll("\r", "");

@@ -15,11 +15,14 @@ describe("handrail tools", () => {
     for (const line of lines) expect(line).toMatch(/\.$/);
   });
 
-  test.for(["json", "openai", "anthropic", "mcp"] as const)("prints the definitions for %s, and nothing else", async (format) => {
-    const { code, stdout, stderr } = await run(["tools", "--preset", "all", "--format", format]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(JSON.parse(stdout)).toEqual(definitions(toolset(PRESETS.all()), format));
-  });
+  test.for(["json", "openai", "anthropic", "mcp"] as const)(
+    "prints the definitions for %s, and nothing else",
+    async (format) => {
+      const { code, stdout, stderr } = await run(["tools", "--preset", "all", "--format", format]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(JSON.parse(stdout)).toEqual(definitions(toolset(PRESETS.all()), format));
+    },
+  );
 
   test("has no tools of the preset none: words for people, an empty list for programs", async () => {
     expect(await run(["tools", "--preset", "none"])).toMatchObject({ code: 0, stdout: "(no tools)\n" });
@@ -40,12 +43,30 @@ describe("help and version", () => {
   test("--help says what there is, on stdout", async () => {
     const { code, stdout, stderr } = await run(["--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const word of ["tools", "call", "mcp", "policy", "--preset", "--work-dir", "--autonomy", "--yes", "Examples:"]) {
+    for (const word of [
+      "tools",
+      "call",
+      "mcp",
+      "policy",
+      "--preset",
+      "--work-dir",
+      "--autonomy",
+      "--yes",
+      "Examples:",
+    ]) {
       expect(stdout).toContain(word);
     }
     expect((await run(["-h"])).stdout).toBe(stdout);
-    expect(await run(["call", "--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("--json"), stderr: "" });
-    expect(await run(["policy", "check", "--help"])).toMatchObject({ code: 0, stdout: expect.stringContaining("--batch"), stderr: "" });
+    expect(await run(["call", "--help"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("--json"),
+      stderr: "",
+    });
+    expect(await run(["policy", "check", "--help"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("--batch"),
+      stderr: "",
+    });
   });
 
   test("no command at all shows the help as a mistake", async () => {
@@ -58,7 +79,11 @@ describe("help and version", () => {
 describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on stdout", () => {
   test.for([
     ["an unknown option", ["tools", "--colour"], "handrail: unknown option '--colour'\n"],
-    ["a mistyped option", ["tools", "--fromat", "json"], "handrail: unknown option '--fromat'\n(Did you mean --format?)\n"],
+    [
+      "a mistyped option",
+      ["tools", "--fromat", "json"],
+      "handrail: unknown option '--fromat'\n(Did you mean --format?)\n",
+    ],
     ["a mistyped command", ["tool"], "handrail: unknown command 'tool'\n(Did you mean tools?)\n"],
     [
       "a format that there is not",
@@ -70,10 +95,22 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
       ["call", "read", "--autonomy", "total"],
       "handrail: option '--autonomy <level>' argument 'total' is invalid. Allowed choices are readonly, supervised, full.\n",
     ],
-    ["a preset that there is not", ["tools", "--preset", "toString"], /^handrail: option '--preset <name>' argument 'toString' is invalid\. Allowed choices are .*coding.*\.\n$/],
-    ["an option without its value", ["tools", "--work-dir"], "handrail: option '--work-dir <folder>' argument missing\n"],
+    [
+      "a preset that there is not",
+      ["tools", "--preset", "toString"],
+      /^handrail: option '--preset <name>' argument 'toString' is invalid\. Allowed choices are .*coding.*\.\n$/,
+    ],
+    [
+      "an option without its value",
+      ["tools", "--work-dir"],
+      "handrail: option '--work-dir <folder>' argument missing\n",
+    ],
     ["no tool's name", ["call"], "handrail: missing required argument 'name'\n"],
-    ["too many words", ["call", "read", "{}", "more"], /^handrail: too many arguments for 'call'\. Expected 2 arguments but got 3/],
+    [
+      "too many words",
+      ["call", "read", "{}", "more"],
+      /^handrail: too many arguments for 'call'\. Expected 2 arguments but got 3/,
+    ],
     [
       "a work directory that is not there",
       ["call", "read", "{}", "--work-dir", "/no/such/folder"],
@@ -84,7 +121,11 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
       ["call", "read", "{}", "--work-dir", "README.md"],
       /^handrail: The working directory is not a folder: \/.*\/README\.md\n$/,
     ],
-    ["a question to the policy without a subject", ["policy", "check"], "handrail: policy check: expected one of --command, --path, --url, --batch\n"],
+    [
+      "a question to the policy without a subject",
+      ["policy", "check"],
+      "handrail: policy check: expected one of --command, --path, --url, --batch\n",
+    ],
     [
       "a question to the policy with two",
       ["policy", "check", "--path", "a", "--command", "b"],

@@ -57,13 +57,15 @@ describe("the definitions of every tool", () => {
     for (const schema of schemas.json ?? []) expectObjectSchema(schema);
   });
 
-  test("are tools to an MCP client", async () => {
+  test("are tools to an MCP client", () => {
     const { validate } = specTypeSchemas.Tool["~standard"];
-    for (const made of definitions(everyTool, "mcp") ?? []) expect(await validate(made)).toEqual({ value: made });
+    for (const made of definitions(everyTool, "mcp") ?? []) expect(validate(made)).toEqual({ value: made });
   });
 
   test("say to an MCP client which tools only look and which reach out", () => {
-    const hints = Object.fromEntries((definitions(toolset(PRESETS.all()), "mcp") ?? []).map((made) => [made.name, made.annotations]));
+    const hints = Object.fromEntries(
+      (definitions(toolset(PRESETS.all()), "mcp") ?? []).map((made) => [made.name, made.annotations]),
+    );
     expect(hints).toMatchObject({
       read: { readOnlyHint: true, openWorldHint: false },
       ls: { readOnlyHint: true, openWorldHint: false },
@@ -101,7 +103,9 @@ test("one definition in each format, in full", () => {
   expect(definitions(weather, "json")).toEqual([
     { name, title: "Weather", description, params_hint: "city (required)", parameters: schema },
   ]);
-  expect(definitions(weather, "openai")).toEqual([{ type: "function", function: { name, description, parameters: schema } }]);
+  expect(definitions(weather, "openai")).toEqual([
+    { type: "function", function: { name, description, parameters: schema } },
+  ]);
   expect(definitions(weather, "anthropic")).toEqual([{ name, description, input_schema: schema }]);
   expect(definitions(weather, "mcp")).toEqual([
     {
@@ -140,6 +144,6 @@ test("two tools of one name are refused", () => {
 function expectObjectSchema(schema: JsonSchema): void {
   expect(schema["type"]).toBe("object");
   Compile(schema);
-  const properties = Object.keys((schema["properties"] ?? {}) as object);
+  const properties = Object.keys(schema["properties"] ?? {});
   for (const name of (schema["required"] ?? []) as readonly string[]) expect(properties).toContain(name);
 }

@@ -80,13 +80,29 @@ describe("a text that stands in the file once", () => {
     expect(await readFile(join(folder, "a.txt"))).toEqual(Buffer.from(before.replace("two", "2")));
   });
 
-  test("may be given with the line breaks that the file has, and only with those", async () => {
-    const { folder, text } = await toolsOn({ "a.txt": "one\r\ntwo\r\n" });
-    expect(await text("edit", { path: "a.txt", old_text: "one\ntwo", new_text: "1\n2" })).toMatch(
-      /^Tool error: old_text does not stand in a\.txt\n/,
-    );
-    await text("edit", { path: "a.txt", old_text: "one\r\ntwo", new_text: "1\r\n2" });
-    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("1\r\n2\r\n");
+  test("may be given with line feeds where the file has CRLF, which it keeps", async () => {
+    const { folder, call } = await toolsOn({ "a.txt": "one\r\ntwo\r\nthree\r\n" });
+    for (const [old_text, new_text] of [
+      ["one\ntwo", "1\n2"],
+      ["2\r\n", "zwei\r\n"],
+      ["three", "drei\nvier"],
+    ]) {
+      expect(await call("edit", { path: "a.txt", old_text, new_text })).toMatchObject({ status: "ok" });
+    }
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("1\r\nzwei\r\ndrei\r\nvier\r\n");
+  });
+
+  test.for([
+    [
+      "latin-1",
+      Buffer.from("caf\xe9 one \xe0\n\xfc\n", "latin1"),
+      Buffer.from("caf\xe9 zw\xf6lf \xe0\n\xfc\n", "latin1"),
+    ],
+    ["UTF-16", Buffer.from("\ufeffcafé one à\n", "utf16le"), Buffer.from("\ufeffcafé zwölf à\n", "utf16le")],
+  ] as const)("stays in the encoding of the file: %s", async ([, before, after]) => {
+    const { folder, call } = await toolsOn({ "a.txt": before });
+    expect(await call("edit", { path: "a.txt", old_text: "one", new_text: "zwölf" })).toMatchObject({ status: "ok" });
+    expect(await readFile(join(folder, "a.txt"))).toEqual(after);
   });
 
   test("keeps the file's permissions", async () => {
@@ -100,7 +116,9 @@ describe("a text that stands in the file once", () => {
     const { folder, text } = await toolsOn({ "a.txt": numberedLines(300_000) });
     const shown = await text("edit", { path: "a.txt", old_text: "line 299999\n", new_text: "changed\n" });
     expect(shown.split("\n")).toHaveLength(12);
-    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe(numberedLines(300_000).replace("line 299999\n", "changed\n"));
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe(
+      numberedLines(300_000).replace("line 299999\n", "changed\n"),
+    );
   });
 
   test("is found by the names and spellings that other agents use", async () => {
@@ -119,8 +137,12 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("a text that is not there", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\n  two\n" });
     expect(await text("edit", { path: "a.txt", old_text: "\ttwo", new_text: "x" })).toBe(
-      "Tool error: old_text does not stand in a.txt\n" +
-        "It must match exactly, whitespace and line breaks included. Read the file again and copy the text from it.",
+      [
+        "Tool error: old_text does not stand in a.txt",
+        "The nearest place is line 2:",
+        "2:   two",
+        'Line 1 of old_text differs in its spaces: the file has "  two", old_text "\\ttwo".',
+      ].join("\n"),
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one\n  two\n");
   });
@@ -142,7 +164,9 @@ describe("what cannot be edited is refused, with the file as it was", () => {
 
   test("a text that overlaps itself, which is at two places", async () => {
     const { text } = await toolsOn({ "a.txt": "aXaXa\n", "lines.txt": "}\n}\n}\n" });
-    expect(await text("edit", { path: "a.txt", old_text: "aXa", new_text: "b" })).toMatch(/stands 2 times in a\.txt: on lines 1, 1\n/);
+    expect(await text("edit", { path: "a.txt", old_text: "aXa", new_text: "b" })).toMatch(
+      /stands 2 times in a\.txt: on lines 1, 1\n/,
+    );
     expect(await text("edit", { path: "lines.txt", old_text: "}\n}", new_text: "" })).toMatch(
       /stands 2 times in lines\.txt: on lines 1, 2\n/,
     );
@@ -151,17 +175,20 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("no change", async () => {
     const { text } = await toolsOn({ "a.txt": "one\n" });
     expect(await text("edit", { path: "a.txt", old_text: "one", new_text: "one" })).toBe(
-      "Tool error: old_text and new_text are the same: there is nothing to change",
+      "Tool error: old_text and new_text are the same: there is nothing to change in a.txt",
     );
   });
 
   test("an empty old_text, and missing arguments", async () => {
     const { text } = await toolsOn({ "a.txt": "one\n" });
-    expect(await text("edit", { path: "a.txt", old_text: "", new_text: "x" })).toMatch(
-      /^validation error: parameter "old_text": /,
+    expect(await text("edit", { path: "a.txt", old_text: "", new_text: "x" })).toBe(
+      "Tool error: old_text is empty; give the text to replace",
     );
     expect(await text("edit", { path: "a.txt" })).toBe(
-      'validation error: missing required parameter "old_text"\nvalidation error: missing required parameter "new_text"',
+      "Tool error: old_text is missing\nGive old_text and new_text, or edits.",
+    );
+    expect(await text("edit", { old_text: "one", new_text: "x" })).toBe(
+      'validation error: missing required parameter "path"',
     );
   });
 
@@ -169,17 +196,16 @@ describe("what cannot be edited is refused, with the file as it was", () => {
     const { folder, text } = await toolsOn({ "sub/a.txt": "" });
     const change = { old_text: "a", new_text: "b" };
     expect(await text("edit", { path: "b.txt", ...change })).toBe(`Tool error: File not found: ${folder}/b.txt`);
-    expect(await text("edit", { path: "sub", ...change })).toBe(`Tool error: This is a folder, not a file: ${folder}/sub`);
+    expect(await text("edit", { path: "sub", ...change })).toBe(
+      `Tool error: This is a folder, not a file: ${folder}/sub`,
+    );
   });
 
-  test.for([
-    ["latin-1", Buffer.from("caf\xe9 one\n", "latin1")],
-    ["UTF-16", Buffer.from("\ufeffone\n", "utf16le")],
-    ["a NUL byte", Buffer.from("one\0\n")],
-  ] as const)("a file that is no UTF-8 text: %s", async ([, bytes]) => {
+  test("a file that is no text", async () => {
+    const bytes = Buffer.from("one\0\n");
     const { folder, text } = await toolsOn({ "a.txt": bytes });
     expect(await text("edit", { path: "a.txt", old_text: "o", new_text: "x" })).toBe(
-      `Tool error: Not text: a.txt (${bytes.length}B) has bytes that are not UTF-8; it was left as it is`,
+      "Tool error: Not text: a.txt is binary data, 5B\nLook at it with a command that knows its format.",
     );
     expect(await readFile(join(folder, "a.txt"))).toEqual(bytes);
   });
@@ -199,8 +225,12 @@ describe("what cannot be edited is refused, with the file as it was", () => {
     const { text } = await toolsOn({ "a.txt": "x" });
     const readonly = await toolsOn({ "a.txt": "x" }, { preset: "all", policy: { autonomy: "readonly" } });
     const change = { old_text: "x", new_text: "y" };
-    expect(await text("edit", { path: "/etc/passwd", ...change })).toMatch(/^Path blocked by security policy: \/etc\/passwd/);
-    expect(await readonly.text("edit", { path: "a.txt", ...change })).toBe("Read-only mode: cannot perform 'write files'");
+    expect(await text("edit", { path: "/etc/passwd", ...change })).toMatch(
+      /^Path blocked by security policy: \/etc\/passwd/,
+    );
+    expect(await readonly.text("edit", { path: "a.txt", ...change })).toBe(
+      "Read-only mode: cannot perform 'write files'",
+    );
     expect(await readFile(join(readonly.folder, "a.txt"), "utf8")).toBe("x");
   });
 });
@@ -244,50 +274,136 @@ describe("the diff", () => {
     const tools = await toolsOn({}, { preset: "all", approver: approveOnce });
     const names = fc.constantFrom("plain.txt", "with space.txt", "文件.md", 'q"uo\\te');
     await fc.assert(
-      fc.asyncProperty(names, anEdit, async (path, { before, start, end, new_text }) => {
+      fc.asyncProperty(names, anEdit, async (path, { before, start, end, new_text, written }) => {
         const old_text = before.slice(start, end);
         await writeFile(join(tools.folder, path), before);
         const result = await tools.call("edit", { path, old_text, new_text });
         const bytes = await readFile(join(tools.folder, path));
-        if (old_text === new_text || before.indexOf(old_text) !== before.lastIndexOf(old_text)) {
+        if (old_text === written || before.indexOf(old_text) !== before.lastIndexOf(old_text)) {
           expect(result.status).toBe("failed");
           expect(bytes).toEqual(Buffer.from(before));
           return;
         }
-        expect(bytes).toEqual(Buffer.concat([before.slice(0, start), new_text, before.slice(end)].map((part) => Buffer.from(part))));
+        expect(bytes).toEqual(
+          Buffer.concat([before.slice(0, start), written, before.slice(end)].map((part) => Buffer.from(part))),
+        );
         if (result.status !== "ok") throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
         expect(await applied(path, before, (result.data as { diff: string }).diff)).toEqual(bytes);
       }),
-      { numRuns: 120 },
+      { numRuns: 80 },
+    );
+  });
+});
+
+describe("several edits in one call", () => {
+  test("are all matched against the file as it was, and made together", async () => {
+    const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
+    const edits = [
+      { old_text: "three", new_text: "one" },
+      { oldText: "one", newText: "1" },
+    ];
+    expect(await text("edit", { path: "a.txt", edits })).toBe(
+      "Edited a.txt (2 edits)\n\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-one\n+1\n two\n-three\n+one\n",
+    );
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("1\ntwo\none\n");
+  });
+
+  test("are all left out when one cannot be made", async () => {
+    const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
+    const good = { old_text: "one", new_text: "1" };
+    for (const [bad, reason] of [
+      [{ old_text: "four", new_text: "4" }, /^Tool error: edit 2: old_text does not stand in a\.txt/],
+      [{ old_text: "o", new_text: "0" }, /^Tool error: edit 2: old_text stands 2 times in a\.txt: on lines 1, 2/],
+      [{ old_text: "two", new_text: "two" }, /^Tool error: edit 2: old_text and new_text are the same/],
+      [
+        { old_text: "ne\nt", new_text: "x" },
+        /^Tool error: edits 1 and 2 overlap in a\.txt, near line 1; nothing was changed/,
+      ],
+    ] as const) {
+      expect(await text("edit", { path: "a.txt", edits: [good, bad] })).toMatch(reason);
+      expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one\ntwo\nthree\n");
+    }
+  });
+
+  test("give one diff, which git applies to the old file to get the new one", async () => {
+    const tools = await toolsOn();
+    // Every line is another, so that each edit stands at one place; those behind each other share a hunk, others do not.
+    const lines = fc.array(fc.constantFrom("", "a", "long line"), { minLength: 2, maxLength: 60 });
+    const chosen = fc.array(
+      fc.record({ line: fc.nat(59), new_text: fc.constantFrom("", "x", "x\ny", "x\n", "\n\n\n") }),
+      { minLength: 1, maxLength: 6 },
+    );
+    await fc.assert(
+      fc.asyncProperty(lines, chosen, fc.boolean(), fc.boolean(), async (texts, wanted, whole, ended) => {
+        const numbered = texts.map((text, line) => `<${line}>${text}`);
+        const before = numbered.join("\n") + (ended ? "\n" : "");
+        const changes = new Map(wanted.map(({ line, new_text }) => [line % numbered.length, new_text]));
+        const edits = [...changes].map(([line, new_text]) => ({
+          old_text: whole ? `${numbered[line]}` : `<${line}>`,
+          new_text,
+        }));
+        let after = before;
+        for (const { old_text, new_text } of edits) after = after.replace(old_text, () => new_text);
+        await writeFile(join(tools.folder, "a.txt"), before);
+        const result = await tools.call("edit", { path: "a.txt", edits });
+        if (result.status !== "ok") throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
+        expect(await readFile(join(tools.folder, "a.txt"), "utf8")).toBe(after);
+        expect((await applied("a.txt", before, (result.data as { diff: string }).diff)).toString()).toBe(after);
+      }),
+      { numRuns: 40 },
     );
   });
 });
 
 const approveOnce: Approver = async () => ({ answer: "once" });
 
-/** A text file, and a stretch of whole characters in it with what is to stand there. */
+/** A text file with one kind of line break, and a stretch of whole characters in it with what is to stand there. */
 const anEdit = fc
   .record({
     lines: fc.array(
       fc.oneof(
-        fc.constantFrom("", " ", "}", "\t", "a", "b", "--- a/x", "+++ b/x", "@@ -1,1 +1,1 @@", "\\ No newline at end of file"),
-        fc.string({ unit: "binary", maxLength: 8 }),
+        fc.constantFrom(
+          "",
+          " ",
+          "}",
+          "\t",
+          "a",
+          "b",
+          "--- a/x",
+          "+++ b/x",
+          "@@ -1,1 +1,1 @@",
+          "\\ No newline at end of file",
+        ),
+        fc.string({ unit: "binary", maxLength: 8 }).map(asText),
       ),
       { minLength: 1, maxLength: 20 },
     ),
-    newline: fc.constantFrom("\n", "\n", "\r\n", "\r"),
+    newline: fc.constantFrom("\n", "\r\n"),
     ended: fc.boolean(),
     from: fc.nat(),
     length: fc.nat(60),
-    new_text: fc.oneof(fc.constantFrom("", "\n", "x\n", "\r\n", "x"), fc.string({ unit: "binary", maxLength: 12 })),
+    new_text: fc.oneof(fc.constantFrom("", "\n", "x\n", "x"), fc.string({ unit: "binary", maxLength: 12 }).map(asText)),
   })
   .map(({ lines, newline, ended, from, length, new_text }) => {
-    const characters = Array.from((lines.join(newline) + (ended ? newline : "")).replaceAll("\0", "0") || "x");
+    const before = lines.join(newline) + (ended ? newline : "") || "x";
+    const characters = before.match(/\r\n|[^]/gu) ?? [];
     const first = from % characters.length;
     const start = characters.slice(0, first).join("").length;
     const end = start + characters.slice(first, first + 1 + length).join("").length;
-    return { before: characters.join(""), start, end, new_text: new_text.replaceAll("\0", "0") };
+    // A model writes line feeds; the file keeps its own line breaks.
+    return {
+      before,
+      start,
+      end,
+      new_text,
+      written: before.includes("\r\n") ? new_text.replaceAll("\n", "\r\n") : new_text,
+    };
   });
+
+/** Without what no text file has, and without line breaks of another kind. */
+function asText(wild: string): string {
+  return wild.replaceAll(/[\x00-\x06\x0e-\x1a\x1c-\x1f\r]/g, "x").replace(/^\ufeff/, "");
+}
 
 async function diffOf({ call }: Tools, input: { path: string; old_text: string; new_text: string }): Promise<string> {
   const result = await call("edit", input);
@@ -301,7 +417,7 @@ async function wholeDiffOf(tools: Tools, before: string, old_text: string, new_t
   const shown = await tools.text("edit", { path: "a.txt", old_text, new_text });
   const path = /Full output saved to: (output:\/\/\w+)\]$/.exec(shown)?.[1];
   let whole = "";
-  for (let offset: number | undefined = 1; offset !== undefined; ) {
+  for (let offset: number | undefined = 1; offset !== undefined;) {
     const page: string = await tools.text("read", { path, offset });
     const notice: RegExpExecArray | null = /\n\[Showing lines .*?(?:offset=(\d+) to continue\.)?\]$/.exec(page);
     whole += page.slice(0, notice?.index);
@@ -318,6 +434,9 @@ async function applied(path: string, before: string, diff: string): Promise<Buff
   const folder = await gitFolder;
   await mkdir(join(folder, path, ".."), { recursive: true });
   await writeFile(join(folder, path), before);
-  execFileSync("git", ["-C", folder, "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn"], { input: diff, stdio: "pipe" });
+  execFileSync("git", ["-C", folder, "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn"], {
+    input: diff,
+    stdio: "pipe",
+  });
   return readFile(join(folder, path));
 }

@@ -75,7 +75,10 @@ describe("createToolkit", () => {
     await mkdir(join(folder, "other"));
     const toolkit = await toolkitWith({ workDir: join(folder, "other", "..", "sub") });
     expect(toolkit.backend.workDir).toBe(join(folder, "sub"));
-    expect(await toolkit.call({ name: "read", input: { path: "a.txt" } })).toMatchObject({ status: "ok", data: { text: "here\n" } });
+    expect(await toolkit.call({ name: "read", input: { path: "a.txt" } })).toMatchObject({
+      status: "ok",
+      data: { text: "here\n" },
+    });
   });
 });
 
@@ -94,23 +97,41 @@ describe("what a program, a model and an MCP client are given of a result", () =
     [
       "unknown-tool",
       { status: "unknown-tool", name: "raed", closest: ["read", "write"] },
-      { text: 'unknown tool "raed". Closest: "read", "write"', output: "", error: 'unknown tool "raed". Closest: "read", "write"' },
+      {
+        text: 'unknown tool "raed". Closest: "read", "write"',
+        output: "",
+        error: 'unknown tool "raed". Closest: "read", "write"',
+      },
     ],
     [
       "unknown-tool without any",
       { status: "unknown-tool", name: "read", closest: [] },
-      { text: 'unknown tool "read". There are no tools.', output: "", error: 'unknown tool "read". There are no tools.' },
+      {
+        text: 'unknown tool "read". There are no tools.',
+        output: "",
+        error: 'unknown tool "read". There are no tools.',
+      },
     ],
     [
       "invalid-input",
-      { status: "invalid-input", issues: [{ path: "a", message: 'missing required parameter "a"' }, { path: "", message: "two" }] },
+      {
+        status: "invalid-input",
+        issues: [
+          { path: "a", message: 'missing required parameter "a"' },
+          { path: "", message: "two" },
+        ],
+      },
       {
         text: 'validation error: missing required parameter "a"\nvalidation error: two',
         output: "",
         error: 'validation error: missing required parameter "a"\nvalidation error: two',
       },
     ],
-    ["denied", { status: "denied", reason: "Not here.", by: "policy" }, { text: "Not here.", output: "", error: "Not here." }],
+    [
+      "denied",
+      { status: "denied", reason: "Not here.", by: "policy" },
+      { text: "Not here.", output: "", error: "Not here." },
+    ],
     ["failed", { status: "failed", message: "no" }, { text: "Tool error: no", output: "", error: "no" }],
     [
       "failed with all there is",
@@ -120,7 +141,11 @@ describe("what a program, a model and an MCP client are given of a result", () =
     [
       "aborted",
       { status: "aborted" },
-      { text: "The call was stopped before it finished.", output: "", error: "The call was stopped before it finished." },
+      {
+        text: "The call was stopped before it finished.",
+        output: "",
+        error: "The call was stopped before it finished.",
+      },
     ],
     [
       "aborted with partial output",

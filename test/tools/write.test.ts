@@ -41,7 +41,16 @@ test("what a program gets is the path as given, the bytes and whether the file i
 
 test("any text arrives exactly, in a file of any usual name", async () => {
   const { folder, call } = await toolsOn();
-  const name = fc.constantFrom("plain.txt", "with space.txt", "ünïcode 文件.txt", "-n", "'quoted' \"name\"", "a\\b", "$HOME", "*");
+  const name = fc.constantFrom(
+    "plain.txt",
+    "with space.txt",
+    "ünïcode 文件.txt",
+    "-n",
+    "'quoted' \"name\"",
+    "a\\b",
+    "$HOME",
+    "*",
+  );
   await fc.assert(
     fc.asyncProperty(name, fc.string({ unit: "binary", maxLength: 200 }), async (path, content) => {
       expect(await call("write", { path, content })).toMatchObject({ status: "ok" });
@@ -99,7 +108,7 @@ describe("what cannot be written is said", () => {
       `Tool error: This is a FIFO (named pipe), not a file: ${folder}/fifo`,
     );
     expect(await text("write", { path: "a.txt/b.txt", content: "x" })).toMatch(/^Tool error: .*\/a\.txt/);
-    expect(await text("write", { path: "same.txt", content: "y" })).toMatch(/^Tool error: .*same\.txt has 2 names \(hard links\)/);
+    expect(await text("write", { path: "same.txt", content: "y" })).toMatch(/same\.txt .*2 names \(hard links\)/);
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("x");
   });
 

@@ -55,7 +55,11 @@ describe("the input of a tool has the type of its schema", () => {
       name: "literal",
       input: {
         type: "object",
-        properties: { city: { type: "string" }, days: { type: "number" }, tags: { type: "array", items: { type: "string" } } },
+        properties: {
+          city: { type: "string" },
+          days: { type: "number" },
+          tags: { type: "array", items: { type: "string" } },
+        },
         required: ["city"],
       },
       run: async (input) => {
@@ -74,7 +78,11 @@ describe("the input of a tool has the type of its schema", () => {
     const tool = defineTool({
       ...pure,
       name: "zod",
-      input: z.object({ city: z.string(), days: z.number().default(3), when: z.string().transform((day) => new Date(day)) }),
+      input: z.object({
+        city: z.string(),
+        days: z.number().default(3),
+        when: z.string().transform((day) => new Date(day)),
+      }),
       run: async (input) => {
         expectTypeOf(input).toEqualTypeOf<{ city: string; days: number; when: Date }>();
         // @ts-expect-error a date is no string any more
@@ -157,10 +165,12 @@ test("a result says by its status what it holds", () => {
 
 test("definitions have the type of their format", () => {
   const typesOf = (toolkit: Toolkit) => {
-    expectTypeOf(toolkit.definitions("anthropic")?.[0]?.input_schema).toEqualTypeOf<{ readonly [keyword: string]: unknown } | undefined>();
+    expectTypeOf(toolkit.definitions("anthropic")?.[0]?.input_schema).toEqualTypeOf<
+      { readonly [keyword: string]: unknown } | undefined
+    >();
     expectTypeOf(toolkit.definitions("openai")?.[0]?.function.name).toEqualTypeOf<string | undefined>();
     // @ts-expect-error there is no such format
-    expectTypeOf(toolkit.definitions("gemini")).toBeNever;
+    toolkit.definitions("gemini");
   };
   expectTypeOf(typesOf).toBeFunction();
   expectTypeOf<CheckedCall>().not.toHaveProperty("decision");
