@@ -1,9 +1,12 @@
+import type { Backend } from "../contract/backend.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Content } from "../contract/content.ts";
+import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
-import type { ToolContext } from "../contract/tool.ts";
+import type { Outputs, SeenFiles, ToolContext } from "../contract/tool.ts";
 import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
@@ -37,7 +40,7 @@ export async function execute(
   await record.approved(call);
   signal.throwIfAborted();
   const running: Running = { call, host, record, signal, nested, attached: [], confined: undefined, over: false };
-  const run = async () => call.tool.run(call.input, contextOf(running));
+  const run = async () => call.tool.run(call.input, new CallContext(running));
   try {
     return { data: await withGrace(run(), signal), attached: running.attached };
   } finally {
@@ -66,40 +69,57 @@ function confinement(running: Running): Confined {
   return running.confined;
 }
 
-function contextOf(running: Running): ToolContext {
-  const { call, host, record, signal, nested, attached } = running;
-  const { id, thread } = call.request;
-  return {
-    callId: id,
-    thread,
-    signal,
-    seen: host.seen,
-    get backend() {
-      return confinement(running).backend;
-    },
-    get outputs() {
-      return confinement(running).outputs;
-    },
-    async permit(effect) {
-      if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; nothing more is permitted`);
-      if (!call.tool.touches.includes(effect.kind)) {
-        throw new ToolFailure(`tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`);
-      }
-      const more = await approve({ ...call, effects: [effect] }, host, record, signal);
-      await record.approved(more);
-      for (const approved of more.effects) confinement(running).allow(approved);
-    },
-    async call(name, input) {
-      if (running.over) return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
-      return nested(parse({ name, input, thread }, id));
-    },
-    report(update) {
-      if (!running.over) record.updated(update);
-    },
-    attach(part) {
-      if (!running.over) attached.push(part);
-    },
-  };
+/**
+ * What a tool is given. A class, against the custom of the house: getters on a literal are made anew for every call, which costs more
+ * than the rest of the call. Methods are fields, so that a tool can take them apart.
+ */
+class CallContext implements ToolContext {
+  readonly callId: CallId;
+  readonly thread: ThreadId;
+  readonly signal: AbortSignal;
+  readonly seen: SeenFiles;
+  readonly permit: ToolContext["permit"];
+  readonly call: ToolContext["call"];
+  readonly report: ToolContext["report"];
+  readonly attach: ToolContext["attach"];
+  readonly #running: Running;
+
+  constructor(running: Running) {
+    const { call, host, signal, nested } = running;
+    const { id, thread } = call.request;
+    this.#running = running;
+    this.callId = id;
+    this.thread = thread;
+    this.signal = signal;
+    this.seen = host.seen;
+    this.permit = (effect) => permit(running, effect);
+    this.call = (name, input) => nested(parse({ name, input, thread }, id));
+    this.report = (update) => {
+      if (!running.over) running.record.updated(update);
+    };
+    this.attach = (part) => {
+      if (!running.over) running.attached.push(part);
+    };
+  }
+
+  get backend(): Backend {
+    return confinement(this.#running).backend;
+  }
+
+  get outputs(): Outputs {
+    return confinement(this.#running).outputs;
+  }
+}
+
+/** An effect that is known only now goes the way of the others: policy, perhaps a person, its row if it is an act. */
+async function permit(running: Running, effect: Effect): Promise<void> {
+  const { call, host, record, signal } = running;
+  if (!call.tool.touches.includes(effect.kind)) {
+    throw new ToolFailure(`tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`);
+  }
+  const more = await approve({ ...call, effects: [effect] }, host, record, signal);
+  await record.approved(more);
+  for (const approved of more.effects) confinement(running).allow(approved);
 }
 
 /** The work's own ending; after the signal has fired only until the grace is over. */
