@@ -32,7 +32,10 @@ function isPlainJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === "boolean" || typeof value === "string") return true;
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || depth > MAX_DEPTH) return false;
-  if (Array.isArray(value)) return value.every((entry) => isPlainJson(entry, depth + 1));
+  if (Array.isArray(value)) {
+    for (const entry of value) if (!isPlainJson(entry, depth + 1)) return false; // unlike `every`, it sees holes
+    return true;
+  }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
   return Object.values(value).every((entry) => isPlainJson(entry, depth + 1));
@@ -45,7 +48,7 @@ function measure(value: Json, depth: number): number {
   if (depth > MAX_DEPTH) return Infinity;
   let total = 1;
   for (const [key, entry] of Object.entries(value)) {
-    total += measure(entry as Json, depth + 1) + (Array.isArray(value) ? 0 : Buffer.byteLength(key));
+    total += measure(entry, depth + 1) + (Array.isArray(value) ? 0 : Buffer.byteLength(key));
     if (total > DEFAULT_MAX_BYTES) return total;
   }
   return total;

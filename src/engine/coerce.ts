@@ -21,7 +21,7 @@ export function coerce(value: unknown, errors: readonly TLocalizedValidationErro
     const place = locate(root, pointer);
     if (place === undefined) continue;
     const read = readAs(types, place.holder[place.key]);
-    if (read === undefined) continue;
+    if (read === undefined || (read.value === undefined && Array.isArray(place.holder))) continue; // a list would get a hole
     if (read.value === undefined) delete place.holder[place.key];
     else place.holder[place.key] = read.value;
     changed = true;

@@ -93,7 +93,10 @@ class CallContext implements ToolContext {
     this.signal = signal;
     this.seen = host.seen;
     this.permit = (effect) => permit(running, effect);
-    this.call = (name, input) => nested(parse({ name, input, thread }, id));
+    this.call = async (name, input) => {
+      if (running.over) return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
+      return nested(parse({ name, input, thread }, id));
+    };
     this.report = (update) => {
       if (!running.over) running.record.updated(update);
     };
@@ -114,6 +117,7 @@ class CallContext implements ToolContext {
 /** An effect that is known only now goes the way of the others: policy, perhaps a person, its row if it is an act. */
 async function permit(running: Running, effect: Effect): Promise<void> {
   const { call, host, record, signal } = running;
+  if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; nothing more is permitted`);
   if (!call.tool.touches.includes(effect.kind)) {
     throw new ToolFailure(`tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`);
   }

@@ -30,7 +30,7 @@ export function replacementsDiff(path: string, before: string, replacements: rea
     counted = from;
     const oldText = before.slice(from, to);
     const newText = replaced(before, from, to, inside);
-    for (const hunk of hunksOf(oldText, newText)) {
+    for (const hunk of hunksOf(oldText, newText).map((found) => withContext(found, before, from, to))) {
       hunks.push({ ...hunk, oldStart: hunk.oldStart + line, newStart: hunk.newStart + line + added });
     }
     added += countNewlines(newText, 0, newText.length) - countNewlines(oldText, 0, oldText.length);
@@ -43,8 +43,8 @@ export function unifiedDiff(from: string | undefined, to: string | undefined, be
   return formatted(from, to, hunksOf(before, after));
 }
 
-/** The text with the replacements made. */
-function replaced(text: string, from: number, to: number, replacements: readonly Replacement[]): string {
+/** A stretch of the text with the replacements made that lie in it. */
+export function replaced(text: string, from: number, to: number, replacements: readonly Replacement[]): string {
   const parts: string[] = [];
   let at = from;
   for (const { start, end, text: fresh } of replacements) {
@@ -61,14 +61,14 @@ interface Window {
   readonly inside: Replacement[];
 }
 
-/** Stretches of whole lines with their context; those that touch are one. */
+/** Stretches of whole lines; those whose contexts touch are one. */
 function windows(text: string, replacements: readonly Replacement[]): readonly Window[] {
   const found: Window[] = [];
   for (const replacement of replacements) {
-    const from = startOfLines(text, replacement.start, CONTEXT_LINES);
-    const to = endOfLines(text, replacement.end, CONTEXT_LINES);
+    const from = startOfLines(text, replacement.start, 0);
+    const to = endOfChange(text, from, replacement);
     const last = found.at(-1);
-    if (last !== undefined && from <= last.to) {
+    if (last !== undefined && startOfLines(text, from, CONTEXT_LINES) <= endOfLines(text, last.to, CONTEXT_LINES)) {
       last.to = Math.max(last.to, to);
       last.inside.push(replacement);
     } else found.push({ from, to, inside: [replacement] });
@@ -80,6 +80,31 @@ function hunksOf(before: string, after: string): readonly Hunk[] {
   if (before === after) return [];
   const patch = structuredPatch("", "", before, after, "", "", { context: CONTEXT_LINES, maxEditLength: MAX_EDIT_LENGTH });
   return patch === undefined ? [wholeHunk(before, after)] : patch.hunks;
+}
+
+/** The end of the last line that changes: where the stretch ends before a line, that is joined to what comes to stand before it. */
+function endOfChange(text: string, from: number, { start, end, text: fresh }: Replacement): number {
+  const wholeLines = text[end - 1] === "\n" && (fresh === "" ? start === from : fresh.endsWith("\n"));
+  return wholeLines ? end : nextLine(text, end);
+}
+
+/**
+ * A hunk of the window with the lines around the window that it lacks. They are not compared, only added: in "a a b a a a" a new line
+ * "a" behind "b" is as well one at the end, where the hunk would end without context, and git then looks for it at the file's end.
+ */
+function withContext(hunk: Hunk, text: string, from: number, to: number): Hunk {
+  const { lines } = hunk;
+  const head = lines.findIndex((line) => !line.startsWith(" "));
+  const tail = lines.length - 1 - lines.findLastIndex((line) => !line.startsWith(" "));
+  const before = linesOf(text.slice(startOfLines(text, from, Math.max(0, CONTEXT_LINES - head)), from));
+  const after = linesOf(text.slice(to, endOfLines(text, to, Math.max(0, CONTEXT_LINES - tail))));
+  return {
+    oldStart: hunk.oldStart - before.length,
+    oldLines: hunk.oldLines + before.length + after.length,
+    newStart: hunk.newStart - before.length,
+    newLines: hunk.newLines + before.length + after.length,
+    lines: [...before.flatMap((line) => signed(" ", line)), ...lines, ...after.flatMap((line) => signed(" ", line))],
+  };
 }
 
 function formatted(from: string | undefined, to: string | undefined, hunks: readonly Hunk[]): string {
@@ -148,8 +173,7 @@ function startOfLines(text: string, at: number, lines: number): number {
 }
 
 function endOfLines(text: string, at: number, lines: number): number {
-  // A stretch that ends with a line ends at the start of the next one, which then is context already.
-  let end = at > 0 && text[at - 1] === "\n" ? at : nextLine(text, at);
+  let end = at;
   for (let line = 0; line < lines && end < text.length; line++) end = nextLine(text, end);
   return end;
 }

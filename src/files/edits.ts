@@ -18,7 +18,8 @@ export interface Replacement {
 /**
  * Where each edit stands in the original, all of them matched against the original, in the order of their places. A line break in
  * `old_text` matches any line break ("\n", "\r\n"), and those of `new_text` become the ones used there, so that a model that only
- * ever writes "\n" neither fails on a file from Windows nor mixes its endings.
+ * ever writes "\n" neither fails on a file from Windows nor mixes its endings. Lines that are only given to show the place stay as
+ * they are, in a file of mixed endings too.
  *
  * @throws ToolFailure when one does not stand there exactly once, changes nothing, or overlaps another: then nothing is to be done.
  */
@@ -51,7 +52,7 @@ function locate(original: string, { old_text, new_text }: Edit, path: string, wh
       hint: "Add lines before or after it until it is the only one.",
     });
   }
-  const text = withLineBreak(new_text, lineBreakAt(original, place));
+  const text = freshText(original, place, old_text, new_text);
   if (text === original.slice(place.start, place.end)) {
     throw new ToolFailure(`${which}old_text and new_text are the same: there is nothing to change in ${path}`);
   }
@@ -96,17 +97,32 @@ function endOfLines(text: string, from: number, lines: readonly string[]): numbe
   return at;
 }
 
-/** The line break used at a place: the first inside it, else that of its line, else the one before it, else "\n". */
-function lineBreakAt(text: string, { start, end }: { readonly start: number; readonly end: number }): "\n" | "\r\n" {
-  let at = text.indexOf("\n", start);
-  if (at === -1 || (at >= end && at > endOfLine(text, end))) at = text.lastIndexOf("\n", start);
-  if (at === -1) return "\n";
-  return text[at - 1] === "\r" ? "\r\n" : "\n";
+/** What then stands at a place: lines that `new_text` begins or ends with as `old_text` does are the file's own, what is between is new. */
+function freshText(original: string, { start, end }: { readonly start: number; readonly end: number }, old_text: string, new_text: string): string {
+  const there = linesOf(original.slice(start, end)); // as many as `old_text` has
+  const old = linesOf(old_text);
+  const fresh = linesOf(new_text);
+  const most = Math.min(old.length, fresh.length);
+  let head = 0;
+  while (head < most && old[head] === fresh[head]) head++;
+  let tail = 0;
+  while (tail < most - head && old[old.length - 1 - tail] === fresh[fresh.length - 1 - tail]) tail++;
+  const before = there.slice(0, head).join("");
+  const changed = fresh.slice(head, fresh.length - tail).join("");
+  const place = there.length > head + tail ? start + before.length : start;
+  return before + withLineBreak(changed, lineBreakAt(original, place)) + there.slice(there.length - tail).join("");
 }
 
-function endOfLine(text: string, from: number): number {
-  const at = text.indexOf("\n", from);
-  return at === -1 ? text.length : at;
+/** Lines with their breaks; a last one may have none. */
+function linesOf(text: string): readonly string[] {
+  return text === "" ? [] : text.split(/(?<=\n)/);
+}
+
+/** The line break used at a place: the next one, else the one before it, else "\n". */
+function lineBreakAt(text: string, place: number): "\n" | "\r\n" {
+  const next = text.indexOf("\n", place);
+  const at = next === -1 ? text.lastIndexOf("\n", place) : next;
+  return text[at - 1] === "\r" ? "\r\n" : "\n";
 }
 
 /** A break that the model wrote out as "\r\n" stays. */

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 /** How a text file's bytes are read and written. */
 export interface Encoding {
-  /** A WHATWG label, which both `TextDecoder` and iconv-lite take. */
+  /** "utf-8", "utf-16le", "utf-16be", or what both iconv-lite and the iconv program call it. */
   readonly name: string;
   /** Bytes of its byte order mark; 0 where there is none. */
   readonly mark: number;
@@ -19,11 +19,12 @@ const MARKS: readonly { readonly bytes: readonly number[]; readonly name: string
   { bytes: [0xfe, 0xff], name: "utf-16be" },
 ];
 
-/** What text is in that is in nothing else: every byte stands for a character. */
+/** What text is in that is in nothing else. Where a byte has no character in the first, the second has one for every byte. */
 const LATIN = "windows-1252";
+const LATIN_OF_ALL_BYTES = "iso-8859-1";
 
-// What chardet says, and what is then used. Its guesses among the Latin encodings are a coin toss; windows-1252 is what such
-// files nearly always are, and as a decoder never loses a byte.
+// What chardet says, and what is then used. Its guesses among the Latin encodings are a coin toss; windows-1252 is what such files
+// nearly always are.
 const GUESSES: { readonly [guess: string]: string } = {
   Shift_JIS: "shift_jis",
   "EUC-JP": "euc-jp",
@@ -31,15 +32,15 @@ const GUESSES: { readonly [guess: string]: string } = {
   Big5: "big5",
   GB18030: "gb18030",
   "KOI8-R": "koi8-r",
-  "windows-1250": "windows-1252",
+  "windows-1250": LATIN,
   "windows-1251": "windows-1251",
-  "windows-1252": "windows-1252",
+  "windows-1252": LATIN,
   "windows-1253": "windows-1253",
   "windows-1254": "windows-1254",
   "windows-1255": "windows-1255",
   "windows-1256": "windows-1256",
-  "ISO-8859-1": "windows-1252",
-  "ISO-8859-2": "windows-1252",
+  "ISO-8859-1": LATIN,
+  "ISO-8859-2": LATIN,
   "ISO-8859-5": "iso-8859-5",
   "ISO-8859-6": "iso-8859-6",
   "ISO-8859-7": "iso-8859-7",
@@ -47,56 +48,110 @@ const GUESSES: { readonly [guess: string]: string } = {
   "ISO-8859-9": "windows-1254",
 };
 
-/** Of 100: below this a guess at a non-Latin encoding is no better than Latin. */
+/** Of 100: from here a guess that is not Latin is sure; below the second it is no better than Latin. */
+const SURE = 40;
 const CONFIDENT = 30;
+
+/** Bytes that are guessed from: from the first line on that is not ASCII. More makes no guess better, and every one slower. */
+const GUESSED_BYTES = 16 * 1024;
+
+/**
+ * Pairs of bytes (as Latin-1 characters) that common characters are written with: kana, punctuation, hangul, and of the ideographs
+ * those that each standard has in front because they are common. One that comes before another fits less by chance.
+ */
+const COMMON_PAIRS: readonly (readonly [name: string, pair: string])[] = [
+  ["shift_jis", "[\\x81-\\x83\\x88-\\x98][\\x40-\\x7e\\x80-\\xfc]"],
+  ["euc-kr", "[\\xa1\\xb0-\\xc8][\\xa1-\\xfe]"],
+  ["euc-jp", "[\\xa1\\xa4\\xa5\\xb0-\\xcf][\\xa1-\\xfe]|\\xa3[\\xb0-\\xb9\\xc1-\\xda\\xe1-\\xfa]"],
+  ["gb18030", "[\\xa1\\xa3\\xb0-\\xd7][\\xa1-\\xfe]"],
+  ["big5", "[\\xa1\\xa4-\\xc6][\\x40-\\x7e\\xa1-\\xfe]"],
+];
+
+const UTF_8_SEQUENCES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g;
 
 /**
  * The encoding of a text, from its beginning (`atEnd`: from all of it): byte order mark, else valid UTF-8, else UTF-16 by its zero
- * bytes, else the best guess. `undefined` for what is no text: NUL bytes or many control characters.
+ * bytes, else the best guess. `undefined` for what is no text: NUL characters or many control characters.
  */
 export async function detectEncoding(sample: Uint8Array, atEnd: boolean): Promise<Encoding | undefined> {
   const marked = MARKS.find(({ bytes }) => bytes.every((byte, index) => sample[index] === byte));
-  if (marked) return { name: marked.name, mark: marked.bytes.length };
-  const wide = wideEncoding(sample);
-  if (wide !== undefined) return { name: wide, mark: 0 };
+  const encoding = marked ? { name: marked.name, mark: marked.bytes.length } : { name: wideEncoding(sample) ?? "utf-8", mark: 0 };
+  const start = sample.subarray(0, SAMPLE_BYTES);
+  if (encoding.name !== "utf-8") return controls(await decodePart(start, encoding)) > 0.1 ? undefined : encoding;
   if (sample.includes(0)) return undefined;
-  if (isUtf8(atEnd ? sample : withoutCutCodePoint(sample))) return hasManyControls(sample) ? undefined : UTF_8;
-  if (hasManyControls(sample)) return undefined;
+  const valid = marked !== undefined || isUtf8(atEnd ? sample : withoutCutCodePoint(sample));
+  // Any byte is a character of some older encoding, so there it takes less to be no text: of compressed data 9 bytes of 100 are.
+  if (controls(latin1(start)) > (valid ? 0.1 : 0.02)) return undefined;
+  return valid ? encoding : { name: await guess(sample), mark: 0 };
+}
+
+async function guess(sample: Uint8Array): Promise<string> {
+  const first = sample.findIndex((byte) => byte >= 0x80);
+  const from = sample.lastIndexOf(0x0a, first) + 1;
+  const bytes = sample.subarray(from, from + GUESSED_BYTES);
+  const text = latin1(bytes);
+  if (share(text, UTF_8_SEQUENCES) > 0.9) return "utf-8"; // with some damage
   const { analyse } = await import("chardet");
-  const best = analyse(sample).find(({ name }) => name in GUESSES);
-  const confident = best !== undefined && best.confidence >= CONFIDENT;
-  return { name: (confident && GUESSES[best.name]) || LATIN, mark: 0 };
+  const best = analyse(bytes).find(({ name }) => name in GUESSES);
+  const guessed = (best !== undefined && best.confidence >= CONFIDENT && GUESSES[best.name]) || LATIN;
+  if (best !== undefined && best.confidence >= SURE && guessed !== LATIN) return guessed;
+  const name = bestPairs(text) ?? guessed;
+  return name === LATIN && /[\x81\x8d\x8f\x90\x9d]/.test(latin1(sample)) ? LATIN_OF_ALL_BYTES : name;
+}
+
+/** The encoding in pairs of bytes that nearly all of the text is common characters of, most of them side by side. */
+function bestPairs(text: string): string | undefined {
+  let best: { readonly name: string; readonly share: number } | undefined;
+  for (const [name, pair] of COMMON_PAIRS) {
+    const common = share(text, new RegExp(pair, "g"));
+    if (common < 0.95 || common <= (best?.share ?? 0)) continue;
+    // In Latin text such a pair is an accident, and stands alone.
+    if (share(text, new RegExp(`(?:${pair}){2,}`, "g")) >= 0.8) best = { name, share: common };
+  }
+  return best?.name;
+}
+
+/** Of the bytes above 127 those that the pattern takes in, 0 to 1; 0 when there are fewer than four. */
+function share(text: string, pattern: RegExp): number {
+  const all = countHigh(text);
+  return all < 4 ? 0 : 1 - countHigh(text.replaceAll(pattern, "")) / all;
+}
+
+function countHigh(text: string): number {
+  return text.match(/[\x80-\xff]/g)?.length ?? 0;
 }
 
 /** The text of bytes in this encoding, byte order mark included where it stands. What cannot be decoded shows as U+FFFD. */
-export function decodeText(bytes: Uint8Array, { name }: Encoding): string {
-  return new TextDecoder(name, { ignoreBOM: true }).decode(bytes);
+export async function decodeText(bytes: Uint8Array, { name }: Encoding): Promise<string> {
+  if (isUnicode(name)) return new TextDecoder(name, { ignoreBOM: true }).decode(bytes);
+  return (await legacy()).decode(asBuffer(bytes), name);
 }
 
 /** Like `decodeText`, for bytes that may end inside a character: that one is left out. */
-export function decodePart(bytes: Uint8Array, { name }: Encoding): string {
-  return new TextDecoder(name, { ignoreBOM: true }).decode(bytes, { stream: true });
+export async function decodePart(bytes: Uint8Array, { name }: Encoding): Promise<string> {
+  if (isUnicode(name)) return new TextDecoder(name, { ignoreBOM: true }).decode(bytes, { stream: true });
+  return (await legacy()).getDecoder(name).write(asBuffer(bytes));
 }
 
 /** The text of bytes that stand for exactly this text in this encoding and no other bytes do; else `undefined`. */
 export async function decodeExactly(bytes: Uint8Array, encoding: Encoding): Promise<string | undefined> {
   if (encoding.name === "utf-8") return isUtf8(bytes) ? decodeText(bytes, encoding) : undefined;
-  const text = decodeText(bytes, encoding);
+  const text = await decodeText(bytes, encoding);
   const back = await encodeText(text, encoding);
   return back !== undefined && Buffer.compare(back, bytes) === 0 ? text : undefined;
 }
 
 /** The bytes of a text in this encoding (no byte order mark is added); `undefined` when it has characters that are not in it. */
 export async function encodeText(text: string, { name }: Encoding): Promise<Uint8Array | undefined> {
-  if (name.startsWith("utf-")) {
+  if (isUnicode(name)) {
     if (LONE_SURROGATE.test(text)) return undefined;
     if (name === "utf-8") return Buffer.from(text);
     const bytes = Buffer.from(text, "utf16le");
     return name === "utf-16be" ? bytes.swap16() : bytes;
   }
-  const { default: iconv } = await import("iconv-lite");
+  const iconv = await legacy();
   const bytes = iconv.encode(text, name);
-  return decodeText(bytes, { name, mark: 0 }) === text ? bytes : undefined;
+  return iconv.decode(bytes, name) === text ? bytes : undefined;
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -112,9 +167,18 @@ export function encodingLabel({ name, mark }: Encoding): string {
   return mark > 0 && name === "utf-8" ? `${plain} with a byte order mark` : plain;
 }
 
+function isUnicode(name: string): boolean {
+  return name.startsWith("utf-");
+}
+
+/** Node's own decoders for the older encodings differ from version to version, and it has no encoders for them. */
+async function legacy() {
+  return (await import("iconv-lite")).default;
+}
+
 /** Text in UTF-16 without a mark: nearly every second byte is zero, as long as it is mostly ASCII. */
 function wideEncoding(sample: Uint8Array): "utf-16le" | "utf-16be" | undefined {
-  const pairs = Math.min(sample.length, 4_096) >> 1;
+  const pairs = Math.min(sample.length, SAMPLE_BYTES) >> 1;
   if (pairs < 2) return undefined;
   let even = 0;
   let odd = 0;
@@ -122,8 +186,9 @@ function wideEncoding(sample: Uint8Array): "utf-16le" | "utf-16be" | undefined {
     if (sample[2 * pair] === 0) even++;
     if (sample[2 * pair + 1] === 0) odd++;
   }
-  if (odd > 0.7 * pairs && even === 0) return "utf-16le";
-  if (even > 0.7 * pairs && odd === 0) return "utf-16be";
+  // The other byte is zero in characters like U+0100 or U+4E00, never in many.
+  if (odd > 0.7 * pairs && even < 0.05 * pairs) return "utf-16le";
+  if (even > 0.7 * pairs && odd < 0.05 * pairs) return "utf-16be";
   return undefined;
 }
 
@@ -133,9 +198,16 @@ function withoutCutCodePoint(sample: Uint8Array): Uint8Array {
   return (sample[end - 1] ?? 0) >= 0xc0 ? sample.subarray(0, end - 1) : sample;
 }
 
-/** More than one byte in ten is a control character that no text has. Escape (colours), form feed and backspace are let through. */
-function hasManyControls(sample: Uint8Array): boolean {
-  let controls = 0;
-  for (const byte of sample) if (byte < 32 && !(byte >= 7 && byte <= 13) && byte !== 27) controls++;
-  return controls > sample.length / 10;
+/** The share of control characters that no text has, 0 to 1; 1 with a NUL. Escape (colours), form feed and backspace are let through. */
+function controls(start: string): number {
+  if (start.includes("\0")) return 1;
+  return (start.match(/[\x01-\x06\x0e-\x19\x1c-\x1f]/g)?.length ?? 0) / Math.max(1, start.length);
+}
+
+function latin1(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("latin1");
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -33,13 +33,23 @@ export function imageType(start: Uint8Array): ImageType | undefined {
 /**
  * The image so that a model takes it: as it is when it is at most 2000x2000 and 4.5 MB, else scaled.
  *
- * @throws ToolFailure when it is damaged, has too many pixels, or needs scaling where sharp is not installed.
+ * @throws ToolFailure when it is cut off or damaged, has too many pixels, or needs scaling where sharp is not installed.
  */
 export async function fitImage(bytes: Uint8Array, type: ImageType, path: string): Promise<FittedImage> {
+  if (!isWhole(bytes, type)) throw new ToolFailure(`${path} is an image whose end is missing: it was cut off`);
   const { width, height } = await sizeOf(bytes, path);
   if (width <= MAX_EDGE && height <= MAX_EDGE && bytes.length <= MAX_BYTES) return { bytes, type, width, height };
   const scaled = await scale(bytes, type, path);
   return { ...scaled, original: { width, height, type } };
+}
+
+/** A provider refuses a conversation for one image that is cut off, at every turn from then on. */
+function isWhole(bytes: Uint8Array, type: ImageType): boolean {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (type === "image/png") return buffer.includes("IEND", 0, "latin1");
+  if (type === "image/jpeg") return buffer.includes("\xff\xd9", 0, "latin1");
+  if (type === "image/webp") return buffer.length >= 12 && buffer.readUInt32LE(4) + 8 <= buffer.length;
+  return true; // a GIF is shown as far as it goes
 }
 
 async function sizeOf(bytes: Uint8Array, path: string): Promise<{ width: number; height: number }> {

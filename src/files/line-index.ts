@@ -89,7 +89,6 @@ async function seekLine(file: OpenFile, line: number, { lineBreak, index, signal
   if (index.total !== undefined && line >= index.total) return undefined;
   let { line: current, offset } = placeBefore(index, line);
   let lineStart = offset;
-  let remembered = index.places.at(-1)?.offset ?? 0;
   while (current < line) {
     signal.throwIfAborted();
     const chunk = asBuffer(await file.read(offset, CHUNK));
@@ -105,12 +104,10 @@ async function seekLine(file: OpenFile, line: number, { lineBreak, index, signal
       position = next;
       current++;
       lineStart = offset + position;
-      if (lineStart - remembered >= STRIDE) {
-        index.places.push({ line: current, offset: lineStart });
-        remembered = lineStart;
-      }
+      // Compared with what is known by now: another read of the same file may go on beside this one.
+      if (lineStart - (index.places.at(-1)?.offset ?? 0) >= STRIDE) index.places.push({ line: current, offset: lineStart });
     }
-    if (current < line) offset += chunk.length - (chunk.length % lineBreak.unit || 0);
+    offset += chunk.length; // of an odd length, which halves a character, only at the end
     if (chunk.length < CHUNK && current < line) {
       index.total = current + (offset > lineStart ? 1 : 0);
       return undefined;

@@ -11,33 +11,61 @@ const MAX_SHOWN = 12;
 const MAX_CANDIDATES = 2_000;
 const MAX_COMPARED = 200;
 
+/** A line that the wanted text has more often than this says little about a place. */
+const MAX_REPEATS = 10;
+
+/** Characters shown of a line that differs, and of those how many before the difference. */
+const SHOWN_OF_LINE = 100;
+const SHOWN_BEFORE = 40;
+
 /**
  * Where a text that does not stand in a file comes nearest to standing there: the lines with their numbers, and what differs. For
  * the hint of a failed edit.
  */
 export function nearestPlace(text: string, wanted: string): string {
   const lines = text.split(/\r?\n/, MAX_LINES);
-  const wantedLines = trimBlank(wanted.split(/\r?\n/));
+  const allWanted = wanted.split(/\r?\n/);
+  const wantedLines = trimBlank(allWanted);
   const start = wantedLines.length === 0 ? undefined : (byEqualLines(lines, wantedLines) ?? byLetters(lines, wantedLines));
   if (start === undefined) return "Nothing like it stands there. Read the file again and copy the text from it.";
   const found = lines.slice(start, start + wantedLines.length);
   const shown = found.slice(0, MAX_SHOWN).map((line, index) => `${start + index + 1}: ${clip(line, 200)}`);
   const rest = found.length > MAX_SHOWN ? [`… ${found.length - MAX_SHOWN} more`] : [];
   const where = found.length === 1 ? `line ${start + 1}` : `lines ${start + 1}-${start + found.length}`;
-  return [`The nearest place is ${where}:`, ...shown, ...rest, difference(found, wantedLines)].join("\n");
+  const skipped = allWanted.findIndex((line) => line.trim() !== "");
+  return [`The nearest place is ${where}:`, ...shown, ...rest, difference(found, wantedLines, skipped)].join("\n");
 }
 
-/** What differs first, in a sentence. */
-function difference(found: readonly string[], wanted: readonly string[]): string {
+/** What differs first, in a sentence. `skipped` lines of old_text stand before those wanted. */
+function difference(found: readonly string[], wanted: readonly string[], skipped: number): string {
   const at = wanted.findIndex((line, index) => line !== found[index]);
   if (at === -1) return "The lines are the same; what differs are blank lines or spaces around them.";
   const [is = "", should = ""] = [found[at], wanted[at]];
-  const number = at + 1;
-  if (is.trim() === should.trim()) {
-    return `Line ${number} of old_text differs in its spaces: the file has ${JSON.stringify(clip(is, 100))}, old_text ${JSON.stringify(clip(should, 100))}.`;
-  }
-  if (is.replaceAll(/\s+/g, " ") === should.replaceAll(/\s+/g, " ")) return `Line ${number} of old_text differs in spaces between words.`;
-  return `Line ${number} of old_text differs: the file has ${JSON.stringify(clip(is, 100))}, old_text ${JSON.stringify(clip(should, 100))}.`;
+  let column = 0;
+  while (is[column] === should[column]) column++;
+  if (/[\uD800-\uDBFF]/.test(is.charAt(column - 1))) column--; // two characters that begin alike
+  const inSpaces = is.trim() === should.trim();
+  const betweenWords = is.replaceAll(/\s+/g, " ") === should.replaceAll(/\s+/g, " ");
+  const how = inSpaces ? " in its spaces" : betweenWords ? " in spaces between words" : "";
+  const line = `Line ${skipped + at + 1} of old_text differs${how}`;
+  return `${line}: the file has ${shownFrom(is, column)}, old_text ${shownFrom(should, column)}${lookAlikes(is, should, column)}.`;
+}
+
+/** A line with the place in it from which on it differs. */
+function shownFrom(line: string, column: number): string {
+  const from = column < SHOWN_OF_LINE ? 0 : column - SHOWN_BEFORE;
+  return JSON.stringify((from === 0 ? "" : "…") + clip(line.slice(from), SHOWN_OF_LINE));
+}
+
+/** The two characters by their code points, where one of them is not ASCII: they may look the same. */
+function lookAlikes(is: string, should: string, column: number): string {
+  const [one, other] = [is, should].map((line) => line.codePointAt(column));
+  if (one === undefined || other === undefined || (one < 128 && other < 128)) return "";
+  return ` (${codePoint(one)}, not ${codePoint(other)})`;
+}
+
+function codePoint(point: number): string {
+  return `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /** The start at which the most lines are equal but for spaces around them; `undefined` when none is. */
@@ -46,7 +74,8 @@ function byEqualLines(lines: readonly string[], wanted: readonly string[]): numb
   for (const [index, line] of wanted.entries()) {
     const key = line.trim();
     // A line like "}" says nothing about a place.
-    if (key.length > 2) places.set(key, [...(places.get(key) ?? []), index]);
+    const known = places.get(key) ?? [];
+    if (key.length > 2 && known.length < MAX_REPEATS) places.set(key, [...known, index]);
   }
   const votes = new Map<number, number>();
   for (const [index, line] of lines.entries()) {

@@ -19,8 +19,10 @@ export function createSeenFiles(): SeenFiles {
 
   return {
     remember({ path, version }, content) {
+      const before = seen.get(path);
       forget(path);
-      const kept = content !== undefined && content.length <= MAX_CONTENT ? Buffer.from(content) : undefined;
+      const small = content !== undefined && content.length <= MAX_CONTENT ? Buffer.from(content) : undefined;
+      const kept = small ?? (before?.version === version ? before.content : undefined); // a part of what was seen whole
       total += kept?.length ?? 0;
       seen.set(path, { version, ...(kept !== undefined && { content: kept }) });
       for (const oldest of seen.keys()) {

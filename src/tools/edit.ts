@@ -1,13 +1,15 @@
 import { Type } from "typebox";
+import type { Backend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { replacementsDiff } from "../files/diff.ts";
+import { replaced, replacementsDiff } from "../files/diff.ts";
 import { type Edit, locateEdits } from "../files/edits.ts";
-import { encodeText, encodingLabel } from "../files/encoding.ts";
+import { decodeText, encodeText, encodingLabel } from "../files/encoding.ts";
 import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
+import { inTurn } from "./shared/in-turn.ts";
 import { type TextFile, readTextFile } from "./shared/text-file.ts";
 
 /** Replaces exact stretches of text, each of which stands in the file once. Everything else stays, byte for byte. */
@@ -48,15 +50,18 @@ export const edit = (options: ToolOptions = {}) =>
       { kind: "read", path },
       { kind: "write", path },
     ],
-    async run({ path, old_text, new_text, edits }, { backend, seen }) {
+    async run({ path, old_text, new_text, edits }, { backend, seen, signal }) {
       const wanted = wantedEdits(old_text, new_text, edits);
-      const before = await readTextFile(backend, path);
-      const replacements = locateEdits(before.text, wanted, path);
-      const bytes = await withReplacements(before, replacements, path);
-      const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
-      const info = await backend.files.write(path, bytes);
-      seen.remember(info, bytes);
-      return { path, edits: wanted.length, diff };
+      return inTurn(backend, path, signal, async () => {
+        const before = await readTextFile(backend, path);
+        const replacements = locateEdits(before.text, wanted, path);
+        const bytes = await withReplacements(before, replacements, path);
+        const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
+        await requireUnchanged(before, path, backend);
+        const info = await backend.files.write(path, bytes);
+        seen.remember(info, bytes);
+        return { path, edits: wanted.length, diff };
+      });
     },
     render: ({ path, edits, diff }) => `Edited ${path}${edits === 1 ? "" : ` (${plural(edits, "edit")})`}\n\n${diff}`,
   });
@@ -74,6 +79,13 @@ function wantedEdits(old_text: string | undefined, new_text: string | undefined,
     requireWholeCharacters("new_text", to);
   }
   return all;
+}
+
+/** What another program wrote since the file was read here would be lost. */
+async function requireUnchanged({ info }: TextFile, path: string, backend: Backend): Promise<void> {
+  const now = await backend.files.stat(path);
+  if (now?.version === info.version) return;
+  throw new ToolFailure(`${path} was changed by another program while it was edited; nothing was done`, { hint: "Edit it again." });
 }
 
 /** The file's bytes with only the replaced stretches changed. */
@@ -94,7 +106,14 @@ async function withReplacements(file: TextFile, replacements: ReturnType<typeof 
     character = end;
   }
   parts.push(file.bytes.subarray(byte));
-  return Buffer.concat(parts);
+  const bytes = Buffer.concat(parts);
+  // In some encodings two characters together have bytes of their own, so that neither can be replaced alone.
+  if (!file.encoding.name.startsWith("utf-") && (await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)) {
+    throw new ToolFailure(`old_text ends inside what ${encodingLabel(file.encoding)} writes as one character in ${path}`, {
+      hint: "Take the character before or after it into old_text.",
+    });
+  }
+  return bytes;
 }
 
 /** How many bytes a stretch of the text takes in the file. The text was decoded exactly, so encoding it again says. */

@@ -1,20 +1,22 @@
-import { posix } from "node:path";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
-import { absolutePath, displayPath } from "../util/paths.ts";
+import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
-import { ignoreRules } from "./shared/ignore-rules.ts";
-import { RIPGREP_ARGUMENTS, complaints, records } from "./shared/ripgrep.ts";
+import { type FoldersAndLinks, foldersAndLinks } from "./shared/folders.ts";
+import { MAX_NAME_PATTERN, type NamePattern, namePattern } from "./shared/name-pattern.ts";
+import { pathOfKey, pathOrderKey } from "./shared/path-order.ts";
+import { HIDDEN_ARGUMENTS, RIPGREP_ARGUMENTS, blocks, complaints } from "./shared/ripgrep.ts";
+import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 200;
 const MAX_RESULTS = 10_000;
 
-/** Empty folders that are looked at; nobody asks for more. */
-const MAX_EMPTY = 1_000;
+/** So many paths are compared with the pattern at a time. */
+const BATCH = 20_000;
 
 /** Finds files and folders by name. */
 export const find = (options: ToolOptions = {}) =>
@@ -31,7 +33,7 @@ export const find = (options: ToolOptions = {}) =>
     input: Type.Object(
       {
         path: Type.Optional(Type.String({ minLength: 1, description: "Directory to search (default: the working directory)" })),
-        pattern: Type.Optional(Type.String({ maxLength: 1_000, description: "Glob, or part of a name (default: everything)" })),
+        pattern: Type.Optional(Type.String({ maxLength: MAX_NAME_PATTERN, description: "Glob, or part of a name (default: everything)" })),
         type: Type.Optional(
           Type.Union([Type.Literal("file"), Type.Literal("dir"), Type.Literal("")], { description: 'Only these (default: "", both)' }),
         ),
@@ -41,38 +43,33 @@ export const find = (options: ToolOptions = {}) =>
       },
       { additionalProperties: false },
     ),
-    mend: (raw) => renameKeys(raw, { ...FILE_SPELLINGS, name: "pattern", glob: "pattern", limit: "max_results" }),
+    mend: (raw) => renameKeys(raw, SPELLINGS),
     effects: ({ path = "." }) => [{ kind: "read", path }],
     async run({ path = ".", pattern = "", type = "", max_results = DEFAULT_MAX_RESULTS }, context) {
-      const { backend } = context;
-      const info = await backend.files.stat(path);
+      const info = await context.backend.files.stat(path);
       if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
       if (info.kind !== "folder") throw new ToolFailure(`This is not a folder: ${path}`);
-      const root = await backend.files.realPath(path);
-      const matches = await matcher(pattern);
-      const hidden = namesHidden(pattern);
-      const [files, empty] = await Promise.all([
-        listFiles(root, hidden, context),
-        type === "file" ? [] : emptyFolders(root, hidden, matches, context),
+      const root = info.path;
+      const meant = await namePattern(pattern.startsWith(`${root}/`) ? pattern.slice(root.length + 1) : pattern);
+      const [listed, other] = await Promise.all([
+        type === "dir" || meant.foldersOnly ? NO_FILES : listFiles(root, meant, context),
+        type === "file" ? NO_FOLDERS : foldersAndLinks(root, meant, context),
       ]);
-      const found = new Set<string>();
-      let secret = 0;
-      for (const file of files.paths) {
-        if (type !== "file") for (const folder of foldersOf(file)) if (!found.has(`${folder}/`) && matches(folder)) found.add(`${folder}/`);
-        if (type === "dir" || !matches(file)) continue;
-        // A name is no secret, but what is named by the pattern was meant.
-        if (sensitive(`/${file}`) !== undefined && pattern === "") secret++;
-        else found.add(file);
-      }
-      for (const folder of empty) found.add(`${folder}/`);
-      const sorted = [...found].sort(byCodeUnits);
-      const inside = displayPath(root, backend);
-      const base = absolutePath(path, backend) === backend.workDir || inside === "." ? "" : `${inside}/`;
+      // A name is no secret, but what is named by the pattern was meant.
+      const files = pattern === "" ? listed.files.filter((file) => sensitive(`/${file}`) === undefined) : listed.files;
+      const found = [
+        ...files,
+        ...other.folders.map((folder) => `${folder}/`),
+        // What a link leads to may be anything, or anywhere.
+        ...(type === "" && !meant.foldersOnly ? other.links : []),
+      ];
+      const sorted = found.map(pathOrderKey).sort();
+      const base = baseOf(displayPath(root, context.backend));
       return {
-        paths: sorted.slice(0, max_results).map((entry) => `${base}${entry}`),
-        total: sorted.length,
-        sensitive_files: secret,
-        complaints: files.complaints,
+        paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)),
+        total: found.length,
+        sensitive_files: listed.files.length - files.length,
+        complaints: listed.complaints || other.complaints,
       };
     },
     render({ paths, total, sensitive_files, complaints: problems }) {
@@ -81,79 +78,51 @@ export const find = (options: ToolOptions = {}) =>
         ...(sensitive_files === 0 ? [] : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
         ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
       ];
-      const body = paths.length === 0 ? "Nothing found." : paths.join("\n");
+      const body = paths.length === 0 ? "Nothing found." : paths.map(shownPath).join("\n");
       return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
     },
   });
 
-/** Says whether a path, relative to where the search began and without a slash at its end, is meant. */
-async function matcher(pattern: string): Promise<(path: string) => boolean> {
-  if (pattern === "") return () => true;
-  if (!/[*?[{]/.test(pattern)) {
-    const part = pattern.toLowerCase().replace(/\/$/, "");
-    if (part.includes("/")) return (path) => path.toLowerCase().includes(part);
-    return (path) => posix.basename(path).toLowerCase().includes(part);
-  }
-  const { default: picomatch } = await import("picomatch");
-  const glob = pattern.replace(/^\.\//, "").replace(/\/$/, "");
-  try {
-    // Braces are not expanded before matching, so that {a,b}{a,b}… cannot explode.
-    const matches = picomatch(glob, { dot: true, noextglob: true, maxLength: 1_000 });
-    // As with .gitignore, a pattern without a slash is about the name alone.
-    return glob.includes("/") ? (path) => matches(path) : (path) => matches(posix.basename(path));
-  } catch (error) {
-    throw new ToolFailure(`the pattern is no glob: ${pattern}`, { cause: error });
-  }
+interface Listed {
+  readonly files: readonly string[];
+  /** What could not be searched; "" for nothing. */
+  readonly complaints: string;
 }
 
-/** Every file under the folder that is not ignored, relative to it. */
-async function listFiles(root: string, hidden: boolean, { backend, signal }: ToolContext): Promise<{ paths: readonly string[]; complaints: string }> {
-  const args = [...RIPGREP_ARGUMENTS, "--files", ...(hidden ? ["--hidden", "--glob=!.git/"] : [])];
+const NO_FILES: Listed = { files: [], complaints: "" };
+const NO_FOLDERS: FoldersAndLinks = { folders: [], links: [], complaints: "" };
+
+/** The files under the folder that the pattern means and that are neither hidden nor ignored, relative to it. */
+async function listFiles(root: string, { pick, hidden, ripgrepTest }: NamePattern, { backend, signal }: ToolContext): Promise<Listed> {
+  const args = [...RIPGREP_ARGUMENTS, "--files", ...HIDDEN_ARGUMENTS[hidden], ...ripgrepTest];
   const process = await backend.helper("rg", args, { paths: [root], signal });
-  const paths: string[] = [];
   const from = root === "/" ? 1 : root.length + 1;
-  for await (const record of records(process, 0, signal)) paths.push(record.toString("utf8").slice(from));
-  await process.exit;
-  signal.throwIfAborted();
-  return { paths, complaints: await complaints(process) };
-}
-
-/** Folders with nothing in them, which ripgrep does not know of: those that match and are not ignored. */
-async function emptyFolders(
-  root: string,
-  hidden: boolean,
-  matches: (path: string) => boolean,
-  { backend, signal }: ToolContext,
-): Promise<readonly string[]> {
-  const process = await backend.helper("find", ["-mindepth", "1", "-name", ".git", "-prune", "-o", "-type", "d", "-empty", "-print0"], { paths: [root], signal });
-  const candidates: string[] = [];
-  const from = root === "/" ? 1 : root.length + 1;
-  for await (const record of records(process, 0, signal)) {
-    const path = record.toString("utf8").slice(from);
-    if ((hidden || !isHidden(path)) && matches(path)) candidates.push(path);
-    if (candidates.length >= MAX_EMPTY) break;
+  const files: string[] = [];
+  let waiting: string[] = [];
+  const judge = () => {
+    for (const path of pick(waiting)) files.push(path);
+    waiting = [];
+  };
+  for await (const block of blocks(process, 0, signal)) {
+    for (const path of block.toString("utf8").split("\0")) waiting.push(path.slice(from));
+    if (waiting.length >= BATCH) judge();
   }
-  if (candidates.length === 0) return [];
-  const ignored = await ignoreRules(root, backend.files);
-  const kept = await Promise.all(candidates.map(async (path) => ((await ignored(path)) ? undefined : path)));
-  return kept.filter((path) => path !== undefined);
+  judge();
+  signal.throwIfAborted();
+  return { files, complaints: await complaints(process, root, backend) };
 }
 
-function foldersOf(path: string): readonly string[] {
-  const folders: string[] = [];
-  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) folders.push(path.slice(0, at));
-  return folders;
+function baseOf(shown: string): string {
+  if (shown === ".") return "";
+  return shown === "/" ? "/" : `${shown}/`;
 }
 
-function isHidden(path: string): boolean {
-  return path.split("/").some((part) => part.startsWith("."));
-}
-
-/** "*.env" does not name a hidden file, ".env*" and ".github/**" do. */
-function namesHidden(pattern: string): boolean {
-  return pattern.split("/").some((part) => part.startsWith(".") && part !== "." && part !== "..");
-}
-
-function byCodeUnits(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
-}
+const SPELLINGS: { readonly [spelling: string]: string } = {
+  ...FILE_SPELLINGS,
+  name: "pattern",
+  glob: "pattern",
+  query: "pattern",
+  directory: "path",
+  limit: "max_results",
+  maxResults: "max_results",
+};

@@ -1,32 +1,33 @@
+import { posix } from "node:path";
 import { Type } from "typebox";
-import type { Process } from "../contract/backend.ts";
+import type { OpenFile, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
-import { displayPath } from "../util/paths.ts";
+import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
-import { RIPGREP_ARGUMENTS, complaints, records } from "./shared/ripgrep.ts";
+import { ignoreRules } from "./shared/ignore-rules.ts";
+import { LINE_BYTES, LINE_CHARACTERS, type Line, type Search, firstMatches } from "./shared/matches.ts";
+import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
+import { HIDDEN_ARGUMENTS, RIPGREP_ARGUMENTS } from "./shared/ripgrep.ts";
+import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 100;
 const MAX_RESULTS = 10_000;
 
-/** A line longer than this is cut (seed 001). */
-const LINE_CHARACTERS = 500;
+/** Linux takes no argument of 128 KiB or more (MAX_ARG_STRLEN in execve(2)); a character has up to 3 bytes for each unit. */
+const MAX_PATTERN = 30_000;
 
-/**
- * How long a search in the order of paths may take before a faster one in no order is begun. Sorted, ripgrep uses one thread; but where
- * there is much to find it reaches the limit at once.
- */
-const SORTED_PATIENCE_MS = 60;
-
-/** One line of a result. `match: false` is a line of context. */
-type Line = { readonly path: string; readonly line: number; readonly text: string; readonly match: boolean };
+export interface GrepOptions extends ToolOptions {
+  /** How long a search in the order of paths may take before a faster one is begun: milliseconds, default 10. What is found is the same. */
+  readonly patience?: number;
+}
 
 /** Searches file contents. */
-export const grep = (options: ToolOptions = {}) =>
+export const grep = ({ patience = 10, ...options }: GrepOptions = {}) =>
   defineTool({
     name: "grep",
     title: "Search in files",
@@ -39,9 +40,11 @@ export const grep = (options: ToolOptions = {}) =>
     touches: ["read", "output"],
     input: Type.Object(
       {
-        pattern: Type.String({ minLength: 1, description: "Regular expression (or text, with literal)" }),
+        pattern: Type.String({ minLength: 1, maxLength: MAX_PATTERN, description: "Regular expression (or text, with literal)" }),
         path: Type.Optional(Type.String({ minLength: 1, description: "File or directory to search (default: the working directory)" })),
-        glob: Type.Optional(Type.String({ minLength: 1, description: 'Only files whose name or path matches, e.g. "*.ts" or "src/**"' })),
+        glob: Type.Optional(
+          Type.String({ maxLength: MAX_NAME_PATTERN, description: 'Only files whose name or path matches, e.g. "*.ts", "src/**" or "!*.md"' }),
+        ),
         case_sensitive: Type.Optional(Type.Boolean({ description: "Default: false" })),
         literal: Type.Optional(Type.Boolean({ description: "The pattern is plain text (default: false)" })),
         context_lines: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: "Lines shown around each match (default: 0)" })),
@@ -51,85 +54,128 @@ export const grep = (options: ToolOptions = {}) =>
       },
       { additionalProperties: false },
     ),
-    mend: (raw) =>
-      renameKeys(raw, { ...FILE_SPELLINGS, ignoreCase: "ignore_case", query: "pattern", regex: "pattern", include: "glob", limit: "max_results", context: "context_lines" }),
+    mend: (raw) => withoutIgnoreCase(renameKeys(raw, SPELLINGS)),
     effects: ({ path = "." }) => (path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }]),
-    async run({ pattern, path = ".", glob, case_sensitive = false, literal = false, context_lines = 0, max_results = DEFAULT_MAX_RESULTS }, context) {
-      const args = [
-        ...RIPGREP_ARGUMENTS,
-        "--with-filename",
-        "--line-number",
-        "--no-heading",
-        // Over this many bytes ripgrep shows a beginning; the cut to characters is made here.
-        `--max-columns=${4 * LINE_CHARACTERS + 4}`,
-        "--max-columns-preview",
-        case_sensitive ? "--case-sensitive" : "--ignore-case",
-        ...(literal ? ["--fixed-strings"] : []),
-        ...(context_lines > 0 ? [`--context=${context_lines}`] : []),
-        ...(glob === undefined ? [] : [`--glob=${glob}`, ...(namesHidden(glob) ? ["--hidden"] : [])]),
-        `--regexp=${pattern}`,
-      ];
-      const search = path.startsWith(OUTPUT_SCHEME) ? await searchOutput(path, args, context) : await searchFiles(path, args, context);
-      const found = await firstMatches(search, max_results, context.signal);
+    async run({ path = ".", max_results: most = DEFAULT_MAX_RESULTS, ...asked }, context) {
+      const question = { ...asked, most };
+      const search = path.startsWith(OUTPUT_SCHEME) ? await searchOutput(path, question, context) : await searchFiles(path, question, context);
+      const found = await firstMatches(search, most, patience, context.signal);
       return {
         lines: found.lines,
         matches: found.matches,
-        stopped_at: found.stopped ? max_results : null,
-        sensitive_files: found.sensitive,
+        stopped_at: found.ending === "full" ? most : null,
+        cut_lines: found.cut,
+        sensitive_files: found.hidden,
+        binary_files: found.binary,
         complaints: found.complaints,
       };
     },
-    render({ lines, matches, stopped_at, sensitive_files, complaints: problems }) {
-      const cut = lines.some(({ text }) => text.endsWith(CUT));
+    render({ lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, complaints }, { context_lines = 0 }) {
       const notices = [
         ...(stopped_at === null ? [] : [`Stopped at ${plural(stopped_at, "match", "matches")}; there are more. Use a narrower pattern, path or glob, or a larger max_results.`]),
-        ...(cut ? [`Long lines are cut to ${LINE_CHARACTERS} characters; use read to see them whole.`] : []),
+        ...(cut_lines === 0 ? [] : [`Long lines are cut to ${LINE_CHARACTERS} characters; use read to see them whole.`]),
         ...(sensitive_files === 0 ? [] : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
-        ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
+        ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
+        ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
       ];
-      const body = matches === 0 ? "No matches found." : formatted(lines);
+      const body = matches === 0 ? "No matches found." : formatted(lines, context_lines > 0);
       return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
     },
   });
 
-/** One run of ripgrep: `sorted` in the order of paths. */
-interface Search {
-  start(sorted: boolean): Promise<Process>;
-  /** The path as a model is shown it. */
-  shown(path: string): string;
-  /** Whether lines of this file are left out. */
-  hides(path: string): boolean;
-  /** False where there is only one file: any order is its order. */
-  readonly manyFiles: boolean;
+/** What is asked, wherever it is looked for. */
+interface Question {
+  readonly pattern: string;
+  readonly glob?: string;
+  readonly case_sensitive?: boolean;
+  readonly literal?: boolean;
+  readonly context_lines?: number;
+  /** Matches that are shown. */
+  readonly most: number;
 }
 
-async function searchFiles(path: string, args: readonly string[], { backend, signal }: ToolContext): Promise<Search> {
+async function searchFiles(path: string, question: Question, context: ToolContext): Promise<Search> {
+  const { backend, signal } = context;
   const info = await backend.files.stat(path);
   if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
   if (info.kind !== "file" && info.kind !== "folder") throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
+  const glob = info.kind === "file" ? "" : (question.glob ?? ""); // a file that is named is meant
+  const meant = await fileGlob(glob);
+  const root = await narrowed(info.path, glob, context);
+  const args = [...searchArguments(question), ...HIDDEN_ARGUMENTS[meant.hidden], ...meant.ripgrepTest];
+  // What lies in a key folder that was named is meant; a person was asked about it.
+  const named = info.kind === "file" || sensitive(info.path) !== undefined;
+  // A glob with a slash in it may be meant from the folder that is searched or from the working directory: either will do.
+  const bases = isInside(info.path, backend.workDir) && info.path !== backend.workDir ? [info.path, backend.workDir] : [info.path];
+  const needed = glob.startsWith("!") ? bases.length : 1;
+  const isMeant = (found: string) => meant.pick(bases.map((base) => posix.relative(base, found))).length >= needed;
   return {
-    start: (sorted) => backend.helper("rg", sorted ? [...args, "--sort=path"] : args, { paths: [path], signal }),
+    start: (sorted) => backend.helper("rg", sorted ? [...args, "--sort=path"] : args, { paths: [root], signal }),
     shown: (found) => displayPath(found, backend),
-    hides: (found) => info.kind === "folder" && sensitive(found) !== undefined,
+    judge: (found) => (!isMeant(found) ? "not meant" : named || sensitive(found) === undefined ? "shown" : "hidden"),
+    root,
     manyFiles: info.kind === "folder",
+    context: question.context_lines ?? 0,
+    backend,
   };
 }
 
-async function searchOutput(path: string, args: readonly string[], { backend, outputs, signal }: ToolContext): Promise<Search> {
+/** The folder that the glob begins with: nothing else need be looked at, provided that this one would be. */
+async function narrowed(root: string, glob: string, context: ToolContext): Promise<string> {
+  const { files, workDir } = context.backend;
+  const parts = glob.replace(/^(\.?\/)+/, "").split("/").slice(0, -1);
+  const wild = parts.findIndex((part) => /[^\w .@+-]/.test(part) || part === "..");
+  const start = (wild === -1 ? parts : parts.slice(0, wild)).join("/");
+  if (start === "" || (root !== workDir && isInside(root, workDir))) return root;
+  const folder = posix.join(root, start);
+  const info = await files.stat(folder).catch(() => undefined); // a link may lead where this call may not look
+  const isThere = info?.kind === "folder" && info.path === folder;
+  return isThere && !(await ignoreRules(root, context).ignores(start, "folder")) ? folder : root;
+}
+
+async function searchOutput(path: string, question: Question, { backend, outputs, signal }: ToolContext): Promise<Search> {
   return {
     async start() {
-      const process = await backend.helper("rg", args, { paths: [], signal });
-      void feed(process, path, outputs);
+      const process = await backend.helper("rg", [...searchArguments(question), "--text"], { paths: [], signal });
+      void feed(process, await outputs.open(outputId(path)));
       return process;
     },
     shown: () => path,
-    hides: () => false,
+    judge: () => "shown",
+    root: undefined,
     manyFiles: false,
+    context: question.context_lines ?? 0,
+    backend,
   };
 }
 
-async function feed(process: Process, path: string, outputs: ToolContext["outputs"]): Promise<void> {
-  const file = await outputs.open(outputId(path));
+function searchArguments({ pattern, case_sensitive = false, literal = false, context_lines = 0, most }: Question): readonly string[] {
+  if (/[\0\n]/.test(pattern)) {
+    throw new ToolFailure("the pattern has a line break or a NUL in it, but it is searched for in one line at a time", {
+      hint: "Search for one of its lines, with context_lines to see the others.",
+    });
+  }
+  return [
+    ...RIPGREP_ARGUMENTS,
+    "--with-filename",
+    "--line-number",
+    "--no-heading",
+    "--no-context-separator",
+    // Over this many bytes ripgrep shows a beginning; the cut to characters is made here.
+    `--max-columns=${LINE_BYTES}`,
+    "--max-columns-preview",
+    case_sensitive ? "--case-sensitive" : "--ignore-case",
+    ...(literal ? ["--fixed-strings"] : []),
+    // Lets "$" match before "\r\n" too, but then a "\r" cannot be asked for.
+    ...(/\r|\\r|\\x0?d/i.test(pattern) ? [] : ["--crlf"]),
+    ...(context_lines > 0 ? [`--context=${context_lines}`] : []),
+    // From one file no more can count.
+    `--max-count=${most + 1}`,
+    `--regexp=${pattern}`,
+  ];
+}
+
+async function feed(process: Process, file: OpenFile): Promise<void> {
   try {
     const decoder = new TextDecoder();
     for (let offset = 0; ; ) {
@@ -140,133 +186,42 @@ async function feed(process: Process, path: string, outputs: ToolContext["output
     }
     await process.endInput();
   } catch {
-    await process.kill(); // it was stopped at the limit, or the output is gone
+    await process.kill(); // it was stopped at the limit, or the output cannot be read
   } finally {
     await file.close();
   }
 }
 
-interface Found {
-  readonly lines: readonly Line[];
-  readonly matches: number;
-  readonly stopped: boolean;
-  readonly sensitive: number;
-  readonly complaints: string;
-}
-
-/** The first matches in the order of paths, found as fast as that can be known. */
-async function firstMatches(search: Search, most: number, signal: AbortSignal): Promise<Found> {
-  if (!search.manyFiles) return (await collect(search, most, signal, { sorted: false })) as Found;
-  const soon = await collect(search, most, signal, { sorted: true, patience: SORTED_PATIENCE_MS });
-  if (soon !== "slow") return soon;
-  const all = (await collect(search, most, signal, { sorted: false })) as Found;
-  // Which of too many come first only a sorted search can tell.
-  return all.stopped ? ((await collect(search, most, signal, { sorted: true })) as Found) : inOrderOfPaths(all);
-}
-
-async function collect(
-  search: Search,
-  most: number,
-  signal: AbortSignal,
-  { sorted, patience = Infinity }: { sorted: boolean; patience?: number },
-): Promise<Found | "slow"> {
-  const process = await search.start(sorted);
-  const patient = new AbortController();
-  const timer = patience === Infinity ? undefined : setTimeout(() => patient.abort(), patience);
-  const lines: Line[] = [];
-  const hidden = new Set<string>();
-  let matches = 0;
-  let stopped = false;
-  let unfinished = "";
-  try {
-    for await (const record of records(process, 10, AbortSignal.any([signal, patient.signal]))) {
-      if (!record.includes(0)) {
-        // "--" stands between groups; anything else is the beginning of a file name with a line break in it.
-        unfinished = record.length === 2 && record.toString() === "--" ? "" : `${unfinished}${record.toString()}\n`;
-        continue;
-      }
-      const parsed = parse(record, unfinished);
-      unfinished = "";
-      if (parsed === undefined) continue; // a remark of ripgrep's, such as "binary file matches"
-      const { path, ...line } = parsed;
-      if (search.hides(path)) {
-        if (line.match) hidden.add(path);
-        continue;
-      }
-      if (line.match && matches === most) {
-        stopped = true;
-        break;
-      }
-      if (line.match) matches++;
-      lines.push({ path: search.shown(path), ...line });
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-  if (patient.signal.aborted && !stopped) {
-    void process.kill();
-    return "slow";
-  }
-  if (stopped) void process.kill();
-  else await process.exit;
-  signal.throwIfAborted();
-  return { lines: stopped ? withoutContextBehind(lines) : lines, matches, stopped, sensitive: hidden.size, complaints: stopped ? "" : await complaints(process) };
-}
-
-/** `path NUL line : text` of a match, with `-` for context; `undefined` for anything else. */
-function parse(record: Buffer, before: string): Line | undefined {
-  const nul = record.indexOf(0);
-  const rest = decode(record.subarray(nul + 1));
-  const [, number, kind, text = ""] = /^(\d+)([:-])(.*)$/s.exec(rest) ?? [];
-  if (number === undefined) return undefined;
-  return { path: before + record.toString("utf8", 0, nul), line: Number(number), text: cutLine(text), match: kind === ":" };
-}
-
-/** Source text is UTF-8 or, nearly always, Latin. */
-function decode(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
-}
-
-const CUT = "…";
-const PREVIEW = / \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$/;
-
-function cutLine(text: string): string {
-  const line = text.replace(/\r$/, "");
-  const shown = line.replace(PREVIEW, "");
-  const characters = [...shown.slice(0, 2 * LINE_CHARACTERS)];
-  if (characters.length <= LINE_CHARACTERS && shown.length === line.length) return line;
-  return characters.slice(0, LINE_CHARACTERS).join("") + CUT;
-}
-
-/** Context that was read before the match behind it, which is not shown any more. */
-function withoutContextBehind(lines: readonly Line[]): readonly Line[] {
-  const last = lines.findLastIndex(({ match }) => match);
-  const end = lines.findIndex((line, index) => index > last && line.line !== (lines[index - 1]?.line ?? 0) + 1);
-  return end === -1 ? lines : lines.slice(0, end);
-}
-
-function inOrderOfPaths(found: Found): Found {
-  const lines = found.lines.toSorted((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0));
-  return { ...found, lines };
-}
-
-function formatted(lines: readonly Line[]): string {
-  const grouped = lines.some(({ match }) => !match);
+function formatted(lines: readonly Line[], grouped: boolean): string {
   return lines
     .flatMap(({ path, line, text, match }, index) => {
       const before = lines[index - 1];
       const apart = grouped && before !== undefined && (before.path !== path || before.line + 1 !== line);
-      return [...(apart ? ["--"] : []), match ? `${path}:${line}: ${text}` : `${path}-${line}- ${text}`];
+      const name = shownPath(path);
+      return [...(apart ? ["--"] : []), match ? `${name}:${line}: ${text}` : `${name}-${line}- ${text}`];
     })
     .join("\n");
 }
 
-/** "*.env" does not name a hidden file, ".env*" and ".github/**" do. */
-function namesHidden(glob: string): boolean {
-  return glob.split("/").some((part) => part.startsWith(".") && part !== "." && part !== "..");
-}
+/** Other spellings that models use. */
+const SPELLINGS: { readonly [spelling: string]: string } = {
+  ...FILE_SPELLINGS,
+  query: "pattern",
+  regex: "pattern",
+  directory: "path",
+  include: "glob",
+  limit: "max_results",
+  maxResults: "max_results",
+  context: "context_lines",
+  contextLines: "context_lines",
+  caseSensitive: "case_sensitive",
+  ignoreCase: "ignore_case",
+  case_insensitive: "ignore_case",
+};
 
+/** `ignore_case: true` is `case_sensitive: false`. */
+function withoutIgnoreCase(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || !("ignore_case" in raw) || typeof raw.ignore_case !== "boolean") return raw;
+  const { ignore_case, ...rest } = raw;
+  return { case_sensitive: !ignore_case, ...rest };
+}

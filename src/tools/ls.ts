@@ -31,12 +31,16 @@ export const ls = (options: ToolOptions = {}) =>
     render: (entries) => entries.map(line).join("\n") || "(empty directory)",
   });
 
+/** Dates end there (ECMAScript: 100 million days from 1970); file systems keep later times. */
+const LAST_MS = 8.64e15;
+
 function asData({ name, kind, size, modifiedMs, target }: FileEntry) {
-  return { name, kind, size, modified: new Date(modifiedMs).toISOString(), ...(target !== undefined && { target }) };
+  const modified = new Date(Math.max(-LAST_MS, Math.min(modifiedMs, LAST_MS))).toISOString();
+  return { name, kind, size, modified, ...(target !== undefined && { target }) };
 }
 
 function line({ name, kind, size, modified, target }: ReturnType<typeof asData>): string {
-  const when = modified.slice(0, 16).replace("T", " ");
+  const when = modified.slice(0, -8).replace("T", " "); // without seconds
   const much = kind === "file" ? formatSize(size) : kind === "folder" ? "-" : kind;
   const leads = target === undefined ? "" : ` -> ${shownName(target)}`;
   return `${when}  ${much.padStart(8)}  ${shownName(name)}${kind === "folder" ? "/" : ""}${leads}`;

@@ -10,6 +10,7 @@ import { DEFAULT_LIMIT, truncateHead } from "../output/truncate.ts";
 import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
+import { inTurn } from "./shared/in-turn.ts";
 
 /** Creates a file or replaces it whole, atomically; makes the folders on the way. A file keeps its encoding. */
 export const write = (options: ToolOptions = {}) =>
@@ -37,14 +38,16 @@ export const write = (options: ToolOptions = {}) =>
     ],
     async run({ path, content }, context) {
       requireWholeCharacters("content", content);
-      const { backend, seen } = context;
-      const before = await backend.files.stat(path);
-      if (before?.kind === "file") await refuseIfChanged(before, path, context);
-      const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
-      const bytes = await encoded(content, encoding, path);
-      const info = await backend.files.write(path, bytes);
-      seen.remember(info, bytes);
-      return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
+      const { backend, seen, signal } = context;
+      return inTurn(backend, path, signal, async () => {
+        const before = await backend.files.stat(path);
+        if (before?.kind === "file") await refuseIfChanged(before, path, context);
+        const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
+        const bytes = await encoded(content, encoding, path);
+        const info = await backend.files.write(path, bytes);
+        seen.remember(info, bytes);
+        return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
+      });
     },
     render: ({ path, bytes, created, encoding }) => {
       const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
@@ -73,7 +76,7 @@ async function difference(last: SeenFile, info: FileInfo, path: string, backend:
   const encoding = await detectEncoding(now, now.length === info.size);
   if (encoding === undefined || now.length < info.size) return undefined;
   const name = displayPath(info.path, backend);
-  return unifiedDiff(name, name, decodeText(last.content, encoding), decodeText(now, encoding));
+  return unifiedDiff(name, name, await decodeText(last.content, encoding), await decodeText(now, encoding));
 }
 
 /** A text file stays in its encoding: the programs that read it expect it. What is no text is replaced by UTF-8. */

@@ -192,11 +192,13 @@ describe("links", () => {
     expect(await toolkit.judge([{ kind: "read", path: join(given, "to-file") }])).toMatchObject({ verdict: "deny" });
   });
 
-  test("a file with other names cannot be written, since those may be anywhere; reading it is fine", async () => {
+  test("writing a file with other names is asked about in every autonomy, since those may be anywhere; reading it is not", async () => {
     await link(join(world.outside, "secret.txt"), join(world.workDir, "hard.txt"));
-    const decision = await judge(world, "hard.txt", "write", policy);
-    expect(decision).toMatchObject({ verdict: "deny", rule: "hard_link" });
-    expect(decision.reason).toContain("hard.txt has 2 names (hard links)");
+    for (const autonomy of ["supervised", "full"] as const) {
+      const decision = await judge(world, "hard.txt", "write", { ...policy, autonomy });
+      expect(decision).toMatchObject({ verdict: "ask", rule: "hard_link" });
+      expect(decision.reason).toContain("2 names (hard links)");
+    }
     expect(await judge(world, "hard.txt", "read", policy)).toMatchObject({ verdict: "allow" });
   });
 

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "./tools.ts";
 
 const WHEN = new Date("2025-02-26T12:34:56Z");
@@ -58,6 +59,23 @@ test("a name with control characters is one quoted line, not several", async () 
   await symlink("to\nnowhere", join(folder, "link"));
   const lines = (await text("ls", {})).split("\n").map((line) => line.slice("2025-02-26 12:34        0B  ".length));
   expect(lines).toEqual(['"\\u001b[31mred"', '"a\\n2025-01-01 00:00        1B  fake"', 'link -> "to\\nnowhere"']);
+});
+
+test("a name that is no UTF-8 is listed with a mark for what is not", async () => {
+  const { folder, text } = await toolsOn({ "a.txt": "" });
+  await writeFile(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), "x");
+  await symlink("caf", Buffer.concat([Buffer.from(`${folder}/gr`), Buffer.from([0xfc, 0x6e])]));
+  const lines = (await text("ls", {})).split("\n").map((line) => line.slice("2025-02-26 12:34        0B  ".length));
+  expect(lines).toEqual(["a.txt", "caf\ufffd", "gr\ufffdn -> caf"]);
+});
+
+// Where file systems keep times up to the year 292 billion; others, like ext4, make of it the last they know.
+test("a time that no calendar has does not keep the folder from being listed", async () => {
+  const shared = await stat("/dev/shm").then(() => mkdtemp("/dev/shm/handrail-test-"), temporaryFolder);
+  onTestFinished(() => rm(shared, { recursive: true }));
+  execFileSync("touch", ["-d", "@99999999999999", join(shared, "a.txt")]);
+  const { text } = await toolsOn({}, { preset: "all", workDir: shared, policy: { autonomy: "full", forbiddenPaths: [] } });
+  expect(await text("ls", {})).toMatch(/^\+?\d{4,6}-\d\d-\d\d \d\d:\d\d {8}0B {2}a\.txt$/);
 });
 
 test("an empty folder says so; what is no folder is said", async () => {

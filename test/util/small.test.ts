@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { pause, untilAborted } from "../../src/util/abort.ts";
+import { onAbort, pause, untilAborted } from "../../src/util/abort.ts";
 import { codeOf, messageOf } from "../../src/util/errors.ts";
 import { randomName } from "../../src/util/identifier.ts";
 import { renameKeys } from "../../src/util/rename-keys.ts";
@@ -76,13 +76,28 @@ describe("untilAborted", () => {
   });
 });
 
+describe("onAbort", () => {
+  test("it calls once: when the signal fires, at once when it has fired, never when it was taken away", () => {
+    const controller = new AbortController();
+    let calls = 0;
+    const count = () => void calls++;
+    onAbort(controller.signal, count);
+    onAbort(controller.signal, () => (calls += 100))();
+    expect(calls).toBe(0);
+    controller.abort();
+    expect(calls).toBe(1);
+    onAbort(controller.signal, count);
+    expect(calls).toBe(2);
+  });
+});
+
 describe("pause", () => {
   test("it ends at once when the signal fires, and when it has fired before", async () => {
     const controller = new AbortController();
     const long = pause(3_600_000, controller.signal);
     controller.abort();
-    await long;
-    await pause(3_600_000, AbortSignal.abort());
+    expect(await long).toBeUndefined();
+    expect(await pause(3_600_000, AbortSignal.abort())).toBeUndefined();
   });
 });
 

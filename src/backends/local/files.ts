@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
-import type { BigIntStats } from "node:fs";
+import type { BigIntStats, Stats } from "node:fs";
 import { posix } from "node:path";
 import type { FileEntry, FileInfo, FileKind, Files, OpenFile } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -113,28 +113,25 @@ function openFile(file: FileHandle, info: FileInfo, written: string): OpenFile {
   };
 }
 
-/** Everything is written to a new file beside the old one, which then takes its name: at any moment one of the two is there. */
+/**
+ * Everything is written to a new file beside the old one, which then takes its name: at any moment one of the two is there. Only a
+ * file with several names (hard links) is written in place, so that it keeps all of them: a rename would give the new content to this
+ * name and leave the others with the old one. A crash in the middle of that can leave a mixture of both; the policy asks before.
+ */
 async function replaceFile(real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
   try {
     const before = await stat(real).catch(ignoreMissing);
-    if (before !== undefined) {
-      requireRegular({ kind: kindOf(before) }, written);
-      if (before.nlink > 1) {
-        throw new ToolFailure(`${written} has ${before.nlink} names (hard links); replacing it would change only one of them`, {
-          hint: "Write to another path, or change it with a command.",
-        });
-      }
-    }
+    if (before !== undefined) requireRegular({ kind: kindOf(before) }, written);
+    if (before !== undefined && before.nlink > 1) return await overwrite(real, written, bytes);
     await mkdir(posix.dirname(real), { recursive: true });
     return await inFolder(posix.dirname(real), written, async (at) => {
       const temporary = at(`.handrail-${randomName(12)}.tmp`);
       const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
       try {
         await file.writeFile(bytes);
+        if (before !== undefined) await giveTo(file, before, written);
+        // After the owner: changing that takes set-user-ID and set-group-ID away (chown(2)).
         await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & 0o7777);
-        if (before !== undefined && (before.uid !== process.getuid?.() || before.gid !== process.getgid?.())) {
-          await file.chown(before.uid, before.gid);
-        }
         await rename(temporary, at(posix.basename(real)));
         return infoOf(real, await file.stat({ bigint: true }));
       } catch (error) {
@@ -146,6 +143,44 @@ async function replaceFile(real: string, written: string, bytes: Uint8Array): Pr
     });
   } catch (error) {
     throw fileFailure(error, written);
+  }
+}
+
+/** The new file gets the owner and group of the one it replaces. */
+async function giveTo(file: FileHandle, { uid, gid }: Stats, written: string): Promise<void> {
+  const mine = await file.stat();
+  if (mine.uid === uid && mine.gid === gid) return;
+  try {
+    await file.chown(uid, gid);
+  } catch (error) {
+    throw new ToolFailure(`${written} belongs to another user or group (${uid}:${gid}), whom this user cannot give the new file to; it was left as it is`, {
+      hint: "Have its owner change it, or write to another path.",
+      cause: error,
+    });
+  }
+}
+
+async function overwrite(real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
+  const file = await open(real, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    await requireSame(file, real, written);
+    const { size } = await file.stat();
+    // What is longer than before goes first: where there is no space for it, the old content is still whole.
+    await writeAt(file, bytes.subarray(size), size).catch(async (error: unknown) => {
+      await file.truncate(size);
+      throw error;
+    });
+    await writeAt(file, bytes.subarray(0, size), 0);
+    await file.truncate(bytes.length);
+    return infoOf(real, await file.stat({ bigint: true }));
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
   }
 }
 
@@ -164,11 +199,14 @@ async function inFolder<T>(folder: string, written: string, work: (at: (name: st
   }
 }
 
-/** What was opened must be what was judged. Only Linux can tell. */
+/**
+ * What was opened must be what was judged. Only Linux can tell. It may have been replaced or removed since it was opened, as a write
+ * does it: then it still is what stood there.
+ */
 async function requireSame(file: FileHandle, real: string, written: string): Promise<void> {
   if (process.platform !== "linux") return;
   const opened = await readlink(`/proc/self/fd/${file.fd}`);
-  if (opened !== real) throw new ToolFailure(`${written} changed while it was being opened; nothing was done`);
+  if (opened !== real && opened !== `${real} (deleted)`) throw new ToolFailure(`${written} changed while it was being opened; nothing was done`);
 }
 
 function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
@@ -188,21 +226,21 @@ async function kindAt(path: string): Promise<string> {
 }
 
 async function entriesOf(folder: string): Promise<readonly FileEntry[]> {
-  const names = (await readdir(folder)).sort(byCodeUnits);
+  const names = await readdir(folder, { encoding: "buffer" });
   const entries: FileEntry[] = [];
   for (let start = 0; start < names.length; start += STAT_BATCH) {
     const batch = names.slice(start, start + STAT_BATCH).map((name) => entryOf(folder, name));
     for (const entry of await Promise.all(batch)) if (entry !== undefined) entries.push(entry);
   }
-  return entries;
+  return entries.sort((one, other) => byCodeUnits(one.name, other.name));
 }
 
-/** `undefined` when it was removed since its name was read. */
-async function entryOf(folder: string, name: string): Promise<FileEntry | undefined> {
-  const path = posix.join(folder, name);
+/** `undefined` when it was removed since its name was read. A name that is no UTF-8 is listed with U+FFFD for what is not. */
+async function entryOf(folder: string, name: Buffer): Promise<FileEntry | undefined> {
+  const path = Buffer.concat([Buffer.from(folder === "/" ? folder : `${folder}/`), name]);
   const info = await lstat(path).catch(ignoreMissing);
   if (info === undefined) return undefined;
-  const entry = { name, size: info.size, modifiedMs: info.mtimeMs };
+  const entry = { name: name.toString("utf8"), size: info.size, modifiedMs: info.mtimeMs };
   if (!info.isSymbolicLink()) return { ...entry, kind: kindOf(info) };
   const target = await readlink(path).catch(ignoreMissing);
   return { ...entry, kind: "link", ...(target !== undefined && { target }) };

@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Command, HelperProgram } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -6,13 +6,15 @@ import { ToolFailure } from "../../contract/failure.ts";
 let ripgrep: string | undefined;
 
 /**
- * How a helper is started on this machine. ripgrep is the one in the package that ships it, else one on the PATH.
+ * How a helper is started on this machine. ripgrep is the one in the package that ships it, else one on the PATH; "-" tells it to read
+ * stdin, which it would else have to guess.
  *
  * @throws ToolFailure when it is not there.
  */
 export async function helperCommand(program: HelperProgram, args: readonly string[], paths: readonly string[]): Promise<Command["argv"]> {
-  if (program === "find") return ["find", ...paths, ...args];
-  return [await ripgrepPath(), ...args, ...(paths.length === 0 ? [] : ["--", ...paths])];
+  // A helper's own PATH is the usual one, where not every system has its find.
+  if (program === "find") return [onPath("find") ?? "find", ...paths, ...args];
+  return [await ripgrepPath(), ...args, "--", ...(paths.length === 0 ? ["-"] : paths)];
 }
 
 async function ripgrepPath(): Promise<string> {
@@ -27,8 +29,7 @@ async function ripgrepPath(): Promise<string> {
 async function packaged(): Promise<string | undefined> {
   try {
     const { rgPath } = await import("@vscode/ripgrep");
-    accessSync(rgPath, constants.X_OK);
-    return rgPath;
+    return isExecutable(rgPath) ? rgPath : undefined;
   } catch {
     return undefined;
   }
@@ -42,7 +43,7 @@ function onPath(program: string): string | undefined {
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile(); // folders are executable too
   } catch {
     return false;
   }

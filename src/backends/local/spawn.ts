@@ -83,7 +83,12 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
         input.write(text, (error) => (error ? reject(new ToolFailure(`the process no longer reads its stdin: ${error.message}`)) : resolve()));
       });
     },
-    endInput: () => new Promise((resolve) => (child.stdin === null ? resolve() : child.stdin.end(resolve))),
+    endInput: () =>
+      new Promise((resolve) => {
+        const { stdin: input } = child;
+        if (input === null || input.destroyed) return resolve(); // nothing calls back about a stream that is gone
+        input.end(() => resolve());
+      }),
     kill: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       await stop();

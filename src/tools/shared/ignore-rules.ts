@@ -1,42 +1,88 @@
 import { posix } from "node:path";
 import type { Ignore } from "ignore";
-import type { Files } from "../../contract/backend.ts";
+import { isInside } from "../../util/paths.ts";
+import type { ToolContext } from "../../contract/tool.ts";
 
-/** A .gitignore larger than this is none. */
+/** Of a .gitignore so much is read. */
 const MAX_BYTES = 256 * 1024;
 
-/** Tells whether a folder under `root` is ignored by the .gitignore files between `root` and it. Paths are relative to `root`. */
-export async function ignoreRules(root: string, files: Files): Promise<(folder: string) => Promise<boolean>> {
-  const { default: ignore } = await import("ignore");
-  const rules = new Map<string, Promise<Ignore | undefined>>();
+/** What .gitignore files say of the folders and files under a folder. Paths are relative to it. */
+export interface IgnoreRules {
+  ignores(path: string, kind: "folder" | "file"): Promise<boolean>;
+  /** Names of folders that are ignored wherever they lie, so that nobody need enter them: those for which that is easily said. */
+  namesBelow(): Promise<readonly string[]>;
+  /** Says in which folders under `root` a .gitignore lies, so that it need not be looked for in others. */
+  liesOnlyIn(folders: ReadonlySet<string>): void;
+}
 
-  const rulesIn = (folder: string) => {
-    const known = rules.get(folder) ?? read(folder);
-    rules.set(folder, known);
-    return known;
-  };
+/**
+ * The rules for what lies under `root` (a real path), by the .gitignore files there and between the working directory and it; the
+ * latter are read only when they are needed and permitted.
+ */
+export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext, "backend" | "permit">): IgnoreRules {
+  const top = isInside(root, backend.workDir) ? backend.workDir : root;
+  const rules = new Map<string, Promise<Rules | undefined>>();
+  const decisions = new Map<string, Promise<boolean>>();
 
-  const read = async (folder: string): Promise<Ignore | undefined> => {
-    const path = posix.join(root, folder, ".gitignore");
-    const info = await files.stat(path);
-    if (info?.kind !== "file") return undefined;
-    const file = await files.open(path);
+  let having: ReadonlySet<string> | undefined;
+
+  const rulesIn = (folder: string) => remembered(rules, folder, () => read(folder));
+
+  const read = async (folder: string): Promise<Rules | undefined> => {
+    const under = posix.relative(root, folder);
+    if (having !== undefined && isInside(folder, root) && !having.has(under)) return undefined;
+    const path = posix.join(folder, ".gitignore");
     try {
-      return ignore().add(Buffer.from(await file.read(0, MAX_BYTES)).toString("utf8"));
-    } finally {
-      await file.close();
+      if (!isInside(folder, root)) await permit({ kind: "read", path });
+      const file = await backend.files.open(path);
+      try {
+        return await rulesOf(Buffer.from(await file.read(0, MAX_BYTES)).toString("utf8"));
+      } finally {
+        await file.close();
+      }
+    } catch {
+      return undefined; // there is none, or none that may be read
     }
   };
 
-  return async (folder) => {
-    const parts = folder.split("/");
-    // A folder is ignored when it or one above it is.
-    for (let depth = 1; depth <= parts.length; depth++) {
-      for (let above = 0; above < depth; above++) {
-        const within = await rulesIn(parts.slice(0, above).join("/"));
-        if (within?.ignores(`${parts.slice(above, depth).join("/")}/`)) return true;
-      }
+  /** The nearest file that says anything of it decides; but what lies in an ignored folder is ignored. */
+  const decide = async (path: string, kind: "folder" | "file"): Promise<boolean> => {
+    const parent = posix.dirname(path);
+    if (parent !== root && (await ignores(parent, "folder"))) return true;
+    for (let folder = parent; ; folder = posix.dirname(folder)) {
+      const relative = posix.relative(folder, path) + (kind === "folder" ? "/" : "");
+      const said = (await rulesIn(folder))?.ignore.test(relative);
+      if (said?.ignored === true) return true;
+      if (said?.unignored === true || folder === top) return false;
     }
-    return false;
   };
+
+  const ignores = (path: string, kind: "folder" | "file") => remembered(decisions, path, () => decide(path, kind));
+
+  return {
+    ignores: (path, kind) => ignores(posix.join(root, path), kind),
+    liesOnlyIn(folders) {
+      having = folders;
+    },
+    namesBelow: async () => (await rulesIn(root))?.names ?? [],
+  };
+}
+
+interface Rules {
+  readonly ignore: Ignore;
+  /** None where some rule takes back what others say. */
+  readonly names: readonly string[];
+}
+
+async function rulesOf(text: string): Promise<Rules> {
+  const { default: ignore } = await import("ignore");
+  const lines = text.split(/\r?\n/);
+  const names = lines.flatMap((line) => /^(\w[\w.-]*)\/?$/.exec(line)?.[1] ?? []);
+  return { ignore: ignore({ ignorecase: false }).add(text), names: lines.some((line) => line.startsWith("!")) ? [] : names };
+}
+
+function remembered<T>(known: Map<string, T>, name: string, make: () => T): T {
+  const made = known.get(name) ?? make();
+  known.set(name, made);
+  return made;
 }

@@ -4,7 +4,7 @@ import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../
 import { formatSize } from "../../output/size.ts";
 
 /** A larger file is no text that a person or a model edits by hand; JavaScript holds at most 512 MB in a string. */
-export const MAX_EDIT_BYTES = 128 * 1024 * 1024;
+const MAX_EDIT_BYTES = 128 * 1024 * 1024;
 
 /** A whole text file, as bytes and as the text they exactly are. */
 export interface TextFile {

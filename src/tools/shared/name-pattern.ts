@@ -1,0 +1,103 @@
+import { Script, createContext } from "node:vm";
+import { ToolFailure } from "../../contract/failure.ts";
+import { codeOf } from "../../util/errors.ts";
+import { clip } from "../../util/text.ts";
+import { type Hidden, hiddenIn } from "./ripgrep.ts";
+
+/** The longest pattern or glob. */
+export const MAX_NAME_PATTERN = 1_000;
+
+/** Some thousand names take a glob some milliseconds; a chain of stars takes some names longer than anyone lives. */
+const MATCHING_MS = 1_000;
+
+/** With so few stars and braces no name takes long. */
+const HARMLESS = 3;
+
+/** Which paths are meant. Paths are relative to where the search began, those of folders without a slash at the end. */
+export interface NamePattern {
+  /** Those of the paths that are meant. Throws a `ToolFailure` when that takes too long. */
+  pick(paths: readonly string[]): readonly string[];
+  /** It ends with a slash. */
+  readonly foldersOnly: boolean;
+  /** The hidden names that it names. */
+  readonly hidden: Hidden;
+  /** Arguments by which ripgrep leaves out files that are surely not meant; none where that is not so simple. */
+  readonly ripgrepTest: readonly string[];
+}
+
+/** A glob, or a part of a name (in any case; of the path where there is a slash in it). "" means everything. */
+export async function namePattern(pattern: string): Promise<NamePattern> {
+  const wanted = pattern.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
+  const about = { foldersOnly: pattern.endsWith("/"), hidden: hiddenIn(wanted) };
+  if (wanted === "") return { pick: (paths) => paths, ...about, ripgrepTest: [] };
+  if (/[*?[{]/.test(wanted)) return { pick: await matching(wanted), ...about, ripgrepTest: typeTest(wanted) };
+  return { pick: containing(wanted.toLowerCase()), ...about, ripgrepTest: [] };
+}
+
+/** A glob of files; one that ends with a slash means all under that folder. "" means everything. */
+export async function fileGlob(glob: string): Promise<NamePattern> {
+  const wanted = glob.replace(/^(!?)(?:\.?\/)+/, "$1").replace(/\/+$/, "/**");
+  const about = { foldersOnly: false, hidden: hiddenIn(wanted) };
+  if (wanted === "" || wanted === "!") return { pick: (paths) => paths, ...about, ripgrepTest: [] };
+  return { pick: await matching(wanted), ...about, ripgrepTest: typeTest(wanted) };
+}
+
+function containing(part: string): NamePattern["pick"] {
+  const where = part.includes("/") ? (path: string) => path : nameOf;
+  return (paths) => paths.filter((path) => where(path).toLowerCase().includes(part));
+}
+
+async function matching(glob: string): Promise<NamePattern["pick"]> {
+  const { default: picomatch } = await import("picomatch");
+  // Braces are not expanded before matching, so that {a,b}{a,b}… cannot explode. A name may have a line break in it (flag s).
+  const expression = picomatch.makeRe(glob, { dot: true, noextglob: true, maxLength: MAX_NAME_PATTERN, flags: "s" });
+  // As with .gitignore, a pattern without a slash is about the name alone.
+  const where = glob.includes("/") ? (path: string) => path : nameOf;
+  const isMeant = (path: string) => {
+    const name = where(path);
+    return name === glob || expression.test(name); // names may be what a glob is made of: "[id].tsx"
+  };
+  if ((glob.match(/\*+|\{/g) ?? []).length <= HARMLESS) return (paths) => paths.filter(isMeant);
+  const inTime = withDeadline(MATCHING_MS);
+  return (paths) => {
+    const picked = inTime(() => paths.filter(isMeant));
+    if (picked !== undefined) return picked;
+    throw new ToolFailure(`the glob takes too long to match: ${clip(glob, 200)}`, { hint: "Use fewer stars and braces." });
+  };
+}
+
+/**
+ * Globs become regular expressions that go back and forth, for years if need be. Only a script of its own can be stopped in the
+ * middle of one.
+ *
+ * @returns a function that does what it is given, or gives `undefined` when that takes longer.
+ */
+function withDeadline(milliseconds: number): <T>(work: () => T) => T | undefined {
+  const script = new Script("run()");
+  const sandbox = { run: () => {} };
+  const context = createContext(sandbox);
+  return <T>(work: () => T) => {
+    let result: T | undefined;
+    sandbox.run = () => {
+      result = work();
+    };
+    try {
+      script.runInContext(context, { timeout: milliseconds });
+    } catch (error) {
+      if (codeOf(error) !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+    }
+    return result;
+  };
+}
+
+/** What stands behind the last slash. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** By the glob's last part, where it holds only what all globs mean alike. ripgrep's types, other than its globs, leave .gitignore in force. */
+function typeTest(glob: string): readonly string[] {
+  const name = nameOf(glob);
+  const alike = /^(?:[\w.*-]|\{[\w.*-]+(?:,[\w.*-]+)+\})+$/.test(name) && !/\*\*|\.\./.test(name);
+  return alike && !glob.startsWith("!") ? [`--type-add=meant:${name}`, "--type=meant"] : [];
+}

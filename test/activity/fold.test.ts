@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { type ToolMessage, foldMessage } from "../../src/activity/fold.ts";
+import { memoryStore } from "../../src/activity/memory-store.ts";
+import type { ActivityEvent, CallUpdate } from "../../src/contract/activity.ts";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import type { Json } from "../../src/contract/schema.ts";
+import { type Tool, defineTool } from "../../src/contract/tool.ts";
+import { toolkitWith } from "../support/workspace.ts";
+
+type Happening = ActivityEvent extends infer E ? (E extends ActivityEvent ? Omit<E, "call" | "thread" | "at"> : never) : never;
+
+function fold(...happenings: readonly Happening[]): ToolMessage | undefined {
+  return happenings.reduce<ToolMessage | undefined>((message, happening) => foldMessage(message, { call: "c1", thread: "t1", at: 0, ...happening }), undefined);
+}
+
+const started: Happening = { type: "call.started", name: "create_task", input: { title: "Do thing" } };
+const approved: Happening = { type: "call.approved", effects: [], decision: { verdict: "allow", risk: "low" }, userFacing: true };
+const updated = (update: CallUpdate): Happening => ({ type: "call.updated", update });
+const finished = (more: Partial<Extract<Happening, { type: "call.finished" }>> = {}): Happening => ({ type: "call.finished", status: "ok", ...more });
+
+describe("foldMessage", () => {
+  test("a call that has started is in progress, with its input and no data", () => {
+    expect(fold(started)).toEqual({
+      thread: "t1",
+      userFacing: true,
+      metadata: { tool_activity: { id: "c1", name: "create_task", status: "in_progress", input: { title: "Do thing" }, data: {} } },
+    });
+  });
+
+  test("data is merged as it comes, the newest of a name counts", () => {
+    const message = fold(started, updated({ data: { a: 1, b: 1 } }), updated({ data: { b: 2 } }), finished({ data: { c: 3 } }));
+    expect(message?.metadata.tool_activity).toEqual({ id: "c1", name: "create_task", status: "success", input: { title: "Do thing" }, data: { a: 1, b: 2, c: 3 } });
+  });
+
+  test("the display message is there while it runs, can be taken away, and is gone at the end", () => {
+    const activity = (...more: readonly Happening[]) => fold(started, approved, ...more)?.metadata.tool_activity;
+    expect(activity(updated({ displayMessage: "Creating task" }))).toMatchObject({ display_message: "Creating task" });
+    expect(activity(updated({ displayMessage: "Creating task" }), updated({ data: { half: true } }))).toMatchObject({ display_message: "Creating task" });
+    expect(activity(updated({ displayMessage: "Creating task" }), updated({ displayMessage: null }))).not.toHaveProperty("display_message");
+    for (const ending of [finished(), finished({ status: "failed", error: "x" }), finished({ status: "aborted" }), finished({ status: "denied" })]) {
+      expect(activity(updated({ displayMessage: "Creating task" }), ending)).not.toHaveProperty("display_message");
+    }
+  });
+
+  test("one that the tool returns stays in its data", () => {
+    expect(fold(started, finished({ data: { task_id: 1, display_message: "Created thing!" } }))?.metadata.tool_activity).toEqual({
+      id: "c1",
+      name: "create_task",
+      status: "success",
+      input: { title: "Do thing" },
+      data: { task_id: 1, display_message: "Created thing!" },
+    });
+  });
+
+  test.each(["failed", "denied", "aborted", "invalid-input", "unknown-tool"] as const)("%s is a failure, with its error and the data so far", (status) => {
+    const message = fold(started, updated({ data: { done: 1 } }), finished({ status, error: "Something failed" }));
+    expect(message?.metadata.tool_activity).toMatchObject({ status: "failure", error: "Something failed", data: { done: 1 } });
+  });
+
+  test.each<[Json, object]>([
+    [{ a: 1 }, { a: 1 }],
+    [null, {}],
+    ["text", { result: "text" }],
+    [0, { result: 0 }],
+    [false, { result: false }],
+    [[1, 2], { result: [1, 2] }],
+  ])("a tool that returns %j has the data %j", (data, expected) => {
+    expect(fold(started, finished({ data }))?.metadata.tool_activity.data).toEqual(expected);
+  });
+
+  test("a tool that is not for people makes a message, marked", () => {
+    expect(fold(started, { ...approved, userFacing: false }, finished())).toMatchObject({ userFacing: false, metadata: { tool_activity: { status: "success" } } });
+  });
+
+  test("what comes after the end changes nothing, and what comes before the start makes nothing", () => {
+    const ended = fold(started, finished({ data: { a: 1 } }));
+    expect(fold(started, finished({ data: { a: 1 } }), updated({ displayMessage: "late", data: { b: 1 } }), finished({ status: "failed" }), approved)).toEqual(ended);
+    expect(fold(updated({ data: { a: 1 } }), finished())).toBeUndefined();
+  });
+
+  test("questions and answers leave the message as it is", () => {
+    const decision = { verdict: "ask", risk: "low" } as const;
+    const message = fold(started, { type: "approval.requested", effects: [], decision }, { type: "approval.decided", approval: { answer: "once" } });
+    expect(message).toEqual(fold(started));
+  });
+
+  test("a message that was folded before is not changed", () => {
+    const before = fold(started, updated({ data: { a: 1 } }));
+    const copy = structuredClone(before);
+    foldMessage(before, { call: "c1", thread: "t1", at: 1, ...updated({ data: { a: 2 }, displayMessage: "x" }) });
+    foldMessage(before, { call: "c1", thread: "t1", at: 1, ...finished({ data: { a: 3 } }) });
+    expect(before).toEqual(copy);
+  });
+});
+
+describe("a real call folds to seed 002's tool_activity", () => {
+  async function messageOf(run: Tool["run"], options: Partial<Tool> = {}): Promise<ToolMessage | undefined> {
+    const store = memoryStore();
+    const tool = defineTool({ name: "create_task", description: "Creates a task.", touches: [], input: {}, effects: () => [], run, ...options });
+    const toolkit = await toolkitWith({ tools: [tool], store });
+    await toolkit.call({ id: "c1", thread: "t1", name: "create_task", input: { title: "Do thing" } });
+    let message: ToolMessage | undefined;
+    for await (const event of store.events({ call: "c1" })) message = foldMessage(message, event);
+    return message;
+  }
+
+  const base = { id: "c1", name: "create_task", input: { title: "Do thing" } };
+
+  test("a success", async () => {
+    const message = await messageOf(async (_, { report }) => {
+      report({ displayMessage: "Creating task" });
+      report({ data: { step: 1 } });
+      return { task_id: 123, task_title: "Do thing" };
+    });
+    expect(message).toEqual({
+      thread: "t1",
+      userFacing: true,
+      metadata: { tool_activity: { ...base, status: "success", data: { step: 1, task_id: 123, task_title: "Do thing" } } },
+    });
+  });
+
+  test("a failure, its error cut to what a cell shows", async () => {
+    const message = await messageOf(async (_, { report }) => {
+      report({ displayMessage: "Creating task", data: { step: 1 } });
+      throw new ToolFailure("no ".repeat(200));
+    });
+    const { error, ...activity } = message!.metadata.tool_activity;
+    expect(activity).toEqual({ ...base, status: "failure", data: { step: 1 } });
+    expect(error).toHaveLength(200);
+  });
+
+  test("a tool that is not for people, also when it succeeds without a word", async () => {
+    const message = await messageOf(async () => null, { userFacing: false });
+    expect(message).toMatchObject({ userFacing: false, metadata: { tool_activity: { ...base, status: "success", data: {} } } });
+  });
+
+  test("a call whose tool is not there", async () => {
+    const store = memoryStore();
+    const toolkit = await toolkitWith({ preset: "none", store });
+    await toolkit.call({ id: "c1", name: "create_task", input: {} });
+    let message: ToolMessage | undefined;
+    for await (const event of store.events()) message = foldMessage(message, event);
+    expect(message?.metadata.tool_activity).toMatchObject({ status: "failure", error: 'unknown tool "create_task". There are no tools.' });
+  });
+});

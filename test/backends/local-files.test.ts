@@ -1,0 +1,448 @@
+import { execFileSync } from "node:child_process";
+import { createServer } from "node:net";
+import { chmod, chown, link, lstat, mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import type { Files } from "../../src/contract/backend.ts";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+const isRoot = process.getuid?.() === 0;
+
+let folder: string;
+let files: Files;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  ({ files } = await local({ workDir: folder, home: join(folder, "home"), outputFolder: join(folder, "outputs") }));
+});
+
+const at = (path: string) => join(folder, path);
+const bytes = (text: string) => Buffer.from(text);
+
+async function readAll(path: string, from: Files = files): Promise<Buffer> {
+  const file = await from.open(path);
+  try {
+    return Buffer.from(await file.read(0, 1_000_000));
+  } finally {
+    await file.close();
+  }
+}
+
+/** The message of the `ToolFailure` that it fails with. */
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => "it did not fail",
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ToolFailure) return error.message;
+  throw new Error(`expected a ToolFailure, got ${String(error)}`);
+}
+
+describe("write", () => {
+  test("makes the file and the folders on the way, and says what is there now", async () => {
+    const info = await files.write("a/b/c.txt", bytes("hello"));
+    expect(await readFile(at("a/b/c.txt"), "utf8")).toBe("hello");
+    expect(info).toEqual(await files.stat("a/b/c.txt"));
+    expect(info).toMatchObject({ path: at("a/b/c.txt"), kind: "file", size: 5, links: 1 });
+  });
+
+  test("a new file has the mode that the user's umask leaves, and an old one keeps its own", async () => {
+    expect((await files.write("new.txt", bytes("x"))).mode).toBe(0o666 & ~process.umask());
+    for (const mode of [0o600, 0o640, 0o755, 0o444, 0o2755]) {
+      await writeFile(at("old.txt"), "old");
+      await chmod(at("old.txt"), mode);
+      expect((await files.write("old.txt", bytes("new"))).mode).toBe(mode);
+      expect(await readFile(at("old.txt"), "utf8")).toBe("new");
+      await rm(at("old.txt"));
+    }
+  });
+
+  test.skipIf(!isRoot)("the owner stays (NOT RUN without root)", async () => {
+    await writeFile(at("theirs.txt"), "old");
+    await chown(at("theirs.txt"), 12_345, 23_456);
+    await chmod(at("theirs.txt"), 0o640);
+    await files.write("theirs.txt", bytes("new"));
+    const { uid, gid, mode } = await stat(at("theirs.txt"));
+    expect({ uid, gid, mode: mode & 0o7777 }).toEqual({ uid: 12_345, gid: 23_456, mode: 0o640 });
+  });
+
+  test("through a link it changes what the link leads to, and the link stays a link", async () => {
+    await files.write("target.txt", bytes("old"));
+    await symlink("target.txt", at("link"));
+    await symlink("link", at("link-to-link"));
+    await symlink("sub/not-yet.txt", at("dangling"));
+    await files.write("link-to-link", bytes("new"));
+    await files.write("dangling", bytes("made"));
+    expect(await readlink(at("link-to-link"))).toBe("link");
+    expect(await readlink(at("dangling"))).toBe("sub/not-yet.txt");
+    expect(await readFile(at("target.txt"), "utf8")).toBe("new");
+    expect(await readFile(at("sub/not-yet.txt"), "utf8")).toBe("made");
+  });
+
+  test("a reader sees the old content or the new, never a part or a mixture", async () => {
+    const size = 300_000;
+    await files.write("file", Buffer.alloc(size, 0));
+    let writing = true;
+    const writes = (async () => {
+      for (let round = 1; round <= 40; round++) await files.write("file", Buffer.alloc(size, round));
+      writing = false;
+    })();
+    let reads = 0;
+    while (writing) {
+      const seen = await readAll("file");
+      expect(seen.length).toBe(size);
+      expect(seen.equals(Buffer.alloc(size, seen[0]))).toBe(true);
+      reads++;
+    }
+    await writes;
+    expect(reads).toBeGreaterThan(0);
+  });
+
+  test("of writes side by side one wins whole, and nothing else is left", async () => {
+    const contents = Array.from({ length: 20 }, (_, index) => Buffer.alloc(50_000, index));
+    await Promise.all(contents.map((content) => files.write("file", content)));
+    const left = await readAll("file");
+    expect(contents.some((content) => content.equals(left))).toBe(true);
+    expect(await readdir(folder)).toEqual(["file"]);
+  });
+
+  test("it keeps nothing of a longer old content", async () => {
+    await files.write("file", bytes("a long old content"));
+    await files.write("file", bytes(""));
+    expect((await readAll("file")).length).toBe(0);
+  });
+
+  test("a file with two names keeps both, its inode and its mode, whether it grows or shrinks", async () => {
+    await files.write("one", bytes("shared"));
+    await link(at("one"), at("two"));
+    await chmod(at("one"), 0o640);
+    const { ino } = await stat(at("one"));
+    for (const content of ["something longer than before", "less", "", "again"]) {
+      const info = await files.write("two", bytes(content));
+      expect([await readFile(at("one"), "utf8"), await readFile(at("two"), "utf8")]).toEqual([content, content]);
+      expect(info).toMatchObject({ links: 2, mode: 0o640, size: content.length });
+      expect((await stat(at("one"))).ino).toBe(ino);
+    }
+    expect((await readdir(folder)).sort()).toEqual(["one", "two"]);
+  });
+
+  test("a file in the place of a folder on the way is told", async () => {
+    await files.write("file", bytes("x"));
+    expect(await failureOf(files.write("file/below", bytes("x")))).toContain("Not a folder on the way to: file/below");
+    expect(await failureOf(files.write("file/far/below", bytes("x")))).toContain("Not a folder on the way to: file/far/below");
+    expect(await readdir(folder)).toEqual(["file"]);
+  });
+
+  test("a name that no system takes is told", async () => {
+    expect(await failureOf(files.write("n".repeat(256), bytes("x")))).toContain("The name is too long");
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("what is no regular file", () => {
+  let server: ReturnType<typeof createServer>;
+  beforeEach(async () => {
+    execFileSync("mkfifo", [at("fifo")]);
+    await mkdir(at("folder"));
+    await symlink("fifo", at("link-to-fifo"));
+    await symlink("/dev/null", at("link-to-device"));
+    server = createServer();
+    await new Promise<void>((resolve) => server.listen(at("socket"), resolve));
+    return async () => new Promise((resolve) => server.close(resolve));
+  });
+
+  test.each([
+    ["fifo", "This is a FIFO (named pipe), not a file: fifo"],
+    ["link-to-fifo", "This is a FIFO (named pipe), not a file: link-to-fifo"],
+    ["socket", "This is a socket, not a file: socket"],
+    ["folder", "This is a folder, not a file: folder"],
+    ["link-to-device", "This is a device, not a file: link-to-device"],
+    ["/dev/zero", "This is a device, not a file: /dev/zero"],
+    ["/dev/tty", "This is a device, not a file: /dev/tty"],
+  ])("%s is refused at once, to read and to write, and stays what it is", async (path, message) => {
+    const before = await files.stat(path);
+    expect(await failureOf(files.open(path))).toContain(message);
+    expect(await failureOf(files.write(path, bytes("x")))).toContain(message);
+    expect((await files.stat(path))?.kind).toBe(before?.kind);
+    expect((await readdir(folder)).filter((name) => name.includes(".tmp"))).toEqual([]);
+  });
+
+  test("stat and list tell what it is", async () => {
+    expect((await files.list(".")).map(({ name, kind, target }) => [name, kind, target])).toEqual([
+      ["fifo", "fifo", undefined],
+      ["folder", "folder", undefined],
+      ["link-to-device", "link", "/dev/null"],
+      ["link-to-fifo", "link", "fifo"],
+      ["socket", "socket", undefined],
+    ]);
+    expect(await files.stat("link-to-device")).toMatchObject({ kind: "device", size: 0 });
+    expect(await files.stat("fifo")).toMatchObject({ kind: "fifo", size: 0 });
+  });
+
+  test("only a folder is listed", async () => {
+    await files.write("file", bytes("x"));
+    expect(await failureOf(files.list("fifo"))).toContain("This is a FIFO (named pipe), not a folder: fifo");
+    expect(await failureOf(files.list("file"))).toContain("This is a file, not a folder: file");
+    expect(await failureOf(files.list("none"))).toContain("File not found: none");
+  });
+});
+
+describe("names", () => {
+  const WILD = [" ", "a b", " lead", "trail ", "new\nline", "tab\tname", "\x1b[31mred", "-rf", "--", "'", '"', "\\", "*", "?", "$HOME", "`id`", "~x", "#", "é", "e\u0301", "漢字", "😀", "\u202egnp.exe", ".hidden", "...", "n".repeat(255), "é".repeat(127), "file (deleted)"];
+
+  test.each(WILD)("%j is written, read, listed and removed like any other", async (name) => {
+    await files.write(`./${name}`, bytes(name));
+    expect((await readAll(`./${name}`)).toString()).toBe(name);
+    expect((await files.list(".")).map((entry) => entry.name)).toEqual([name]);
+    expect((await files.stat(at(name)))?.path).toBe(at(name));
+    await files.remove(`./${name}`);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("whatever a name has in it, what is written is what is read", async () => {
+    const name = fc
+      .string({ unit: "binary", minLength: 1, maxLength: 60 })
+      .filter((text) => !/[/\0]|\p{Surrogate}/u.test(text) && Buffer.byteLength(text) <= 255 && text !== "." && text !== "..");
+    await fc.assert(
+      fc.asyncProperty(name, fc.uint8Array(), async (given, content) => {
+        await files.write(at(given), content);
+        expect((await readAll(at(given))).equals(content)).toBe(true);
+        await files.remove(at(given));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("the two spellings of one accent are two files", async () => {
+    await files.write("\u00e9", bytes("one"));
+    await files.write("e\u0301", bytes("two"));
+    expect((await readAll("\u00e9")).toString()).toBe("one");
+  });
+
+  test("a NUL byte is refused everywhere", async () => {
+    for (const operation of ["open", "stat", "list", "remove", "realPath"] as const) expect(await failureOf(files[operation]("a\0b"))).toContain("null bytes");
+    expect(await failureOf(files.write("a\0b", bytes("x")))).toContain("null bytes");
+  });
+});
+
+describe("list", () => {
+  test("it is sorted by code units, hidden names included", async () => {
+    const names = ["b", "B", "a", "ä", "Z", "10", "9", ".x", "-", "_", "é", "z", "\u{1f600}", "\uffee"];
+    for (const name of names) await files.write(`./${name}`, bytes("x"));
+    expect((await files.list(".")).map(({ name }) => name)).toEqual([...names].sort());
+  });
+
+  test("it tells sizes, times and where links lead, dangling ones too", async () => {
+    await files.write("file", bytes("12345"));
+    await symlink("nowhere\nat all", at("link"));
+    const [file, broken] = await files.list(".");
+    expect(file).toMatchObject({ name: "file", kind: "file", size: 5 });
+    expect(file?.modifiedMs).toBeCloseTo((await stat(at("file"))).mtimeMs, 0);
+    expect(broken).toMatchObject({ name: "link", kind: "link", target: "nowhere\nat all" });
+  });
+
+  test.skipIf(process.platform !== "linux")("a name that is no UTF-8 is there too, with a mark for what is not (NOT RUN except on Linux)", async () => {
+    await writeFile(Buffer.concat([bytes(`${folder}/caf`), Buffer.from([0xe9]), bytes(".txt")]), "12345");
+    expect(await files.list(".")).toMatchObject([{ name: "caf\ufffd.txt", kind: "file", size: 5 }]);
+  });
+
+  test("an entry that goes away meanwhile is left out, not an error", async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `file-${String(index).padStart(3, "0")}`);
+    await Promise.all(names.map((name) => writeFile(at(name), "x")));
+    const [listed] = await Promise.all([files.list("."), ...names.filter((_, index) => index % 3 !== 0).map((name) => rm(at(name)))]);
+    const kept = names.filter((_, index) => index % 3 === 0);
+    expect(listed.map(({ name }) => name).filter((name) => kept.includes(name))).toEqual(kept);
+  });
+
+  test("a folder of thousands is listed whole", async () => {
+    const names = Array.from({ length: 3_000 }, (_, index) => `f${index}`);
+    await mkdir(at("many"));
+    for (let start = 0; start < names.length; start += 100) await Promise.all(names.slice(start, start + 100).map((name) => writeFile(at(`many/${name}`), "")));
+    expect((await files.list("many")).map(({ name }) => name)).toEqual([...names].sort());
+  });
+});
+
+describe("open and read", () => {
+  test("any range is what a buffer would give", async () => {
+    const content = Buffer.from(Uint8Array.from({ length: 5_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
+    await files.write("file", content);
+    const file = await files.open("file");
+    await fc.assert(
+      fc.asyncProperty(fc.nat(6_000), fc.nat(6_000), async (offset, length) => {
+        expect(Buffer.from(await file.read(offset, length)).equals(content.subarray(offset, offset + length))).toBe(true);
+      }),
+    );
+    await file.close();
+  });
+
+  test("what was opened stays what it was when the file is replaced or removed", async () => {
+    await files.write("file", bytes("old"));
+    const file = await files.open("file");
+    await files.write("file", bytes("new"));
+    await files.remove("file");
+    expect(Buffer.from(await file.read(0, 10)).toString()).toBe("old");
+    await file.close();
+  });
+
+  test("a file that is cut meanwhile gives what is left", async () => {
+    await files.write("file", Buffer.alloc(100_000, 1));
+    const file = await files.open("file");
+    await truncate(at("file"), 10);
+    expect((await file.read(0, 100_000)).length).toBe(10);
+    expect((await file.read(50_000, 10)).length).toBe(0);
+    await file.close();
+  });
+
+  test("files of /proc have no size and a content all the same", async () => {
+    const file = await files.open("/proc/self/status");
+    expect(file.info.size).toBe(0);
+    expect(Buffer.from(await file.read(0, 100_000)).toString()).toContain(`Pid:\t${process.pid}\n`);
+    await file.close();
+  });
+
+  test("the version changes with every write, also within one tick of the clock, and not without", async () => {
+    const versions = new Set<string>();
+    for (let round = 0; round < 20; round++) versions.add((await files.write("file", bytes("same"))).version);
+    expect(versions.size).toBe(20);
+    expect(versions).toContain((await files.stat("file"))?.version);
+    const file = await files.open("file");
+    expect(versions).toContain(file.info.version);
+    await file.close();
+  });
+
+  test("reading what was closed fails", async () => {
+    await files.write("file", bytes("x"));
+    const file = await files.open("file");
+    await file.close();
+    expect(await failureOf(file.read(0, 1))).toContain("file");
+  });
+
+  test("what is not there is told with its path as it was written", async () => {
+    expect(await failureOf(files.open("none/at/all"))).toContain("File not found: none/at/all");
+    expect(await files.stat("none/at/all")).toBeUndefined();
+    await files.write("file", bytes("x"));
+    expect(await failureOf(files.open("file/below"))).toContain("Not a folder on the way to: file/below");
+    expect(await files.stat("file/below")).toBeUndefined();
+  });
+});
+
+describe("realPath", () => {
+  test("follows every link, and keeps the names of what does not exist behind the real path of what does", async () => {
+    await mkdir(at("real/sub"), { recursive: true });
+    await symlink("real", at("link"));
+    await symlink(at("link/sub"), at("deep"));
+    await symlink("link/new", at("dangling"));
+    for (const [path, expected] of [
+      [".", ""],
+      ["link", "real"],
+      ["deep", "real/sub"],
+      ["deep/../x", "x"], // two dots in a path as it is written go before links are followed
+      ["link/none/at/all", "real/none/at/all"],
+      ["dangling", "real/new"],
+      ["dangling/below", "real/new/below"],
+      ["~/x", "home/x"],
+      ["", ""],
+    ] as const) {
+      expect(await files.realPath(path)).toBe(join(folder, expected));
+    }
+    expect(await files.realPath("/none/../etc/./none")).toBe("/etc/none");
+  });
+
+  test("a circle fails, also one that is only found behind a missing folder", async () => {
+    await symlink("two", at("one"));
+    await symlink("one", at("two"));
+    await symlink("self/x", at("self"));
+    for (const path of ["one", "one/x", "self", "self/y"]) expect(await failureOf(files.realPath(path))).toContain("circle");
+  });
+
+  test("forty dangling links in a row are followed, an endless chain is not", async () => {
+    for (let index = 0; index < 60; index++) await symlink(`hop-${index + 1}/x`, at(`hop-${index}`));
+    expect(await files.realPath("hop-50")).toBe(at(`hop-60${"/x".repeat(10)}`));
+    expect(await failureOf(files.realPath("hop-0"))).toContain("circle");
+  });
+});
+
+describe("remove", () => {
+  test("removes a file, a folder with all in it, and a link without what it leads to", async () => {
+    await files.write("folder/deep/file", bytes("x"));
+    await files.write("file", bytes("x"));
+    await symlink("folder", at("link"));
+    await symlink("nowhere", at("dangling"));
+    for (const path of ["link", "dangling", "file"]) await files.remove(path);
+    expect(await readdir(folder)).toEqual(["folder"]);
+    expect(await readAll("folder/deep/file")).toEqual(bytes("x"));
+    await files.remove("folder/");
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("through a linked folder it removes what is in there", async () => {
+    await files.write("folder/file", bytes("x"));
+    await symlink("folder", at("link"));
+    await files.remove("link/file");
+    expect(await readdir(at("folder"))).toEqual([]);
+    expect((await lstat(at("link"))).isSymbolicLink()).toBe(true);
+  });
+
+  test("dots at the end mean the folder they name, never one above it", async () => {
+    await files.write("keep/me", bytes("x"));
+    await files.write("keep/go/away/file", bytes("x"));
+    await files.remove("keep/go/away/.");
+    expect(await readdir(at("keep/go"))).toEqual([]);
+    await mkdir(at("keep/go/away"));
+    await files.remove("keep/go/away/..");
+    expect(await readdir(at("keep"))).toEqual(["me"]);
+    expect(await readdir(folder)).toEqual(["keep"]);
+    const inner = await local({ workDir: at("keep"), outputFolder: folder });
+    await inner.files.remove(".");
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("what is not there fails, and the root is refused", async () => {
+    expect(await failureOf(files.remove("none"))).toContain("File not found: none");
+    expect(await failureOf(files.remove("none/below"))).toContain("File not found: none/below");
+    expect(await failureOf(files.remove("/"))).toContain("The root folder cannot be removed");
+  });
+});
+
+describe.skipIf(!isRoot || process.platform !== "linux")("a full disk (NOT RUN without root on Linux: it needs a mount)", () => {
+  let disk: string;
+  beforeAll(async () => {
+    disk = await mkdtemp(join(tmpdir(), "handrail-disk-"));
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]);
+  });
+  afterAll(async () => {
+    execFileSync("umount", [disk]);
+    await rm(disk, { recursive: true });
+  });
+
+  test("fails with a sentence, the old content stays, and nothing is left behind", async () => {
+    const there = (await local({ workDir: disk, outputFolder: folder })).files;
+    await there.write("file", bytes("old"));
+    expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain("No space is left on the disk for: file");
+    expect(await failureOf(there.write("other", Buffer.alloc(200_000)))).toContain("No space is left on the disk for: other");
+    await link(join(disk, "file"), join(disk, "file-too"));
+    expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain("No space is left on the disk for: file");
+    await rm(join(disk, "file-too"));
+    expect((await readAll("file", there)).toString()).toBe("old");
+    expect(await readdir(disk)).toEqual(["file"]);
+    await there.write("file", Buffer.alloc(20_000, 7)); // and the space is there again
+    expect((await there.stat("file"))?.size).toBe(20_000);
+  });
+});
+
+describe("the working directory", () => {
+  test("must be a folder that is there", async () => {
+    await files.write("file", bytes("x"));
+    expect(await failureOf(local({ workDir: at("none"), outputFolder: folder }))).toContain(`The working directory does not exist: ${at("none")}`);
+    expect(await failureOf(local({ workDir: at("file"), outputFolder: folder }))).toContain(`The working directory is not a folder: ${at("file")}`);
+  });
+
+  test("given through a link is the folder it leads to", async () => {
+    await mkdir(at("real"));
+    await symlink("real", at("link"));
+    expect((await local({ workDir: at("link"), outputFolder: folder })).workDir).toBe(at("real"));
+  });
+});

@@ -1,0 +1,533 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { type FileHandle, open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import type { Backend, Command, Exit, OutputLog } from "../../src/contract/backend.ts";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import { isAlive, until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+let folder: string;
+let backend: Backend;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  mkdirSync(join(folder, "ws"));
+  backend = await local({ workDir: join(folder, "ws"), home: join(folder, "home"), outputFolder: join(folder, "outputs") });
+});
+afterEach(() => backend.close());
+
+const at = (path: string) => join(folder, "ws", path);
+const bash = (script: string): Command["argv"] => ["bash", "--noprofile", "--norc", "-c", script];
+const whole = async (log: OutputLog) => Buffer.from(await log.read(0, log.kept));
+const text = async (log: OutputLog) => (await whole(log)).toString();
+
+/** Runs a script to its end. */
+async function run(script: string, options: Omit<Command, "argv"> = {}): Promise<{ exit: Exit; output: string; errors: string | undefined }> {
+  const child = await backend.spawn({ argv: bash(script), ...options });
+  const exit = await child.exit;
+  const ended = { exit, output: await text(child.output), errors: child.errors && (await text(child.errors)) };
+  await Promise.all([child.output.dispose(), child.errors?.dispose()]);
+  return ended;
+}
+
+/** The process ids that a script has written to `pids`, one a line, once there are so many. */
+async function pidsOf(count: number): Promise<readonly number[]> {
+  const read = () => (existsSync(at("pids")) ? readFileSync(at("pids"), "utf8").split("\n").slice(0, -1).map(Number) : []);
+  await until(`${count} processes have said that they run`, () => read().length >= count);
+  return read();
+}
+
+/** The message of the `ToolFailure` that it fails with. */
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => "it did not fail",
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ToolFailure) return error.message;
+  throw new Error(`expected a ToolFailure, got ${String(error)}`);
+}
+
+/** Our own open file descriptors. */
+const descriptors = () => readdirSync("/proc/self/fd").length;
+
+describe("how a process ends", () => {
+  test("every exit code from 0 to 255 comes back", async () => {
+    const codes = Array.from({ length: 256 }, (_, code) => code);
+    for (let start = 0; start < codes.length; start += 16) {
+      const batch = codes.slice(start, start + 16);
+      const exits = await Promise.all(batch.map(async (code) => (await backend.spawn({ argv: ["sh", "-c", `exit ${code}`] })).exit));
+      expect(exits).toEqual(batch.map((code) => ({ how: "exited", code })));
+    }
+  });
+
+  test.each(["TERM", "KILL", "HUP", "INT", "PIPE", "SEGV", "ABRT", "USR1"])("SIG%s is told by name", async (signal) => {
+    expect((await run(`ulimit -c 0; echo before; kill -${signal} $$; sleep 1000`)).exit).toEqual({ how: "signaled", signal: `SIG${signal}` });
+  });
+
+  test("a child that is killed is the shell's own affair", async () => {
+    expect((await run("sh -c 'kill -9 $$'; exit $?")).exit).toEqual({ how: "exited", code: 137 });
+  });
+
+  test("the exit says the same as often as it is asked", async () => {
+    const child = await backend.spawn({ argv: bash("exit 3") });
+    expect(await Promise.all([child.exit, child.exit])).toEqual(Array.from({ length: 2 }, () => ({ how: "exited", code: 3 })));
+  });
+});
+
+describe("what cannot be started", () => {
+  test.each<[string, Command, RegExp]>([
+    ["a program that is not there", { argv: ["no-such-program-at-all"] }, /^cannot start no-such-program-at-all: no such program on the PATH, or no folder /],
+    ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such program/],
+    ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: no such program on the PATH, or no folder .*\/none$/],
+    ["a folder that is a file", { argv: ["true"], cwd: "file" }, /^cannot start true: /],
+    ["a file that is not executable", { argv: ["./file"] }, /^cannot start \.\/file: it is not executable/],
+    ["no name at all", { argv: [""] }, /^cannot start : /],
+    ["a NUL byte in an argument", { argv: ["echo", "a\0b"] }, /^cannot start echo: .*null bytes/],
+    ["a NUL byte in a variable", { argv: ["echo"], env: { A: "a\0b" } }, /^cannot start echo: .*null bytes/],
+    ["arguments that are too long", { argv: ["echo", "x".repeat(3_000_000)] }, /^cannot start echo: its arguments are too long; write them to a file$/],
+  ])("%s is a failure that says so, and nothing stays open", async (_, command, message) => {
+    await writeFile(at("file"), "no program");
+    await (await backend.spawn({ argv: ["true"] })).exit; // the first makes the pipes' folder
+    const before = descriptors();
+    expect(await failureOf(backend.spawn(command))).toMatch(message);
+    await until("its pipes are closed", () => descriptors() <= before);
+  });
+
+  test("a command that was stopped before it started never runs", async () => {
+    for (let round = 0; round < 5; round++) {
+      expect(await failureOf(backend.spawn({ argv: bash("touch ran"), signal: AbortSignal.abort() }))).toMatch(/^bash was stopped before it was started$/);
+    }
+    expect(existsSync(at("ran"))).toBe(false);
+  });
+
+  test("a backend that is closed starts nothing more", async () => {
+    await backend.close();
+    expect(await failureOf(backend.spawn({ argv: ["true"] }))).toMatch("the backend is closed");
+  });
+});
+
+describe("stdin", () => {
+  test("is at its end at once when closed, and cannot be written to", async () => {
+    const child = await backend.spawn({ argv: bash("cat; read x; echo $?; wc -c </dev/stdin") });
+    expect(await failureOf(child.write("x"))).toMatch("started with stdin closed");
+    await child.endInput();
+    expect(await child.exit).toEqual({ how: "exited", code: 0 });
+    expect((await text(child.output)).split(/\s+/)).toEqual(["1", "0", ""]);
+  });
+
+  test("takes what is written, a lot of it too, until it is ended", async () => {
+    const child = await backend.spawn({ argv: bash("head -n 1; wc -c"), stdin: "pipe" });
+    await child.write("first line\n");
+    await child.write("x".repeat(3_000_000));
+    await child.endInput();
+    expect(await child.exit).toEqual({ how: "exited", code: 0 });
+    expect(await text(child.output)).toMatch(/^first line\n\s*\d+\n$/);
+  });
+
+  test("answers go back and forth", async () => {
+    const child = await backend.spawn({ argv: bash('while read -r word; do echo "got $word"; done'), stdin: "pipe" });
+    for (const word of ["one", "two", "three"]) {
+      await child.write(`${word}\n`);
+      await until(`it has answered ${word}`, async () => (await text(child.output)).endsWith(`got ${word}\n`));
+    }
+    await child.endInput();
+    expect(await child.exit).toEqual({ how: "exited", code: 0 });
+  });
+
+  test("writing after the end, or to a process that has ended, fails", async () => {
+    const reading = await backend.spawn({ argv: ["cat"], stdin: "pipe" });
+    await reading.endInput();
+    expect(await failureOf(reading.write("late"))).toMatch("no longer reads its stdin");
+    await reading.endInput();
+    const ended = await backend.spawn({ argv: ["true"], stdin: "pipe" });
+    await ended.exit;
+    expect(await failureOf(ended.write("late"))).toMatch("no longer reads its stdin");
+    await ended.endInput();
+    expect(await ended.exit).toEqual({ how: "exited", code: 0 });
+  });
+
+  test("writing more than a process takes waits, and fails when it is killed", async () => {
+    const child = await backend.spawn({ argv: ["sleep", "1000"], stdin: "pipe" });
+    const writing = failureOf(child.write("x".repeat(2_000_000)));
+    await child.kill();
+    expect(await writing).toContain("no longer reads its stdin");
+  });
+});
+
+describe("output", () => {
+  test("merged streams keep their order, split streams are apart", async () => {
+    const script = "for i in $(seq 1 200); do echo out $i; echo err $i >&2; done";
+    const numbers = Array.from({ length: 200 }, (_, index) => index + 1);
+    const merged = await run(script);
+    expect(merged.output).toBe(numbers.map((n) => `out ${n}\nerr ${n}\n`).join(""));
+    expect(merged.errors).toBeUndefined();
+    const split = await run(script, { streams: "split" });
+    expect(split.output).toBe(numbers.map((n) => `out ${n}\n`).join(""));
+    expect(split.errors).toBe(numbers.map((n) => `err ${n}\n`).join(""));
+  });
+
+  test("its files can be opened by name", async () => {
+    const script = "echo 1; echo 2 >/dev/stdout; echo 3 | tee /dev/stderr; echo 4 >/dev/fd/1; echo 5 >/proc/self/fd/2; echo 6 >>/dev/stdout; echo 7";
+    expect((await run(script)).output).toBe("1\n2\n3\n3\n4\n5\n6\n7\n");
+    const split = await run("echo out >/dev/stdout; echo err >/dev/stderr; echo both | tee /dev/stderr", { streams: "split" });
+    expect([split.output, split.errors]).toEqual(["out\nboth\n", "err\nboth\n"]);
+  });
+
+  test("fifty megabytes of binary come through whole, whichever stream", async () => {
+    const block = Buffer.from(Uint8Array.from({ length: 1_000_003 }, (_, index) => (index * 7 + (index >> 9)) & 255));
+    await writeFile(at("block"), block);
+    const hash = createHash("sha256");
+    for (let times = 0; times < 50; times++) hash.update(block);
+    const expected = hash.digest("hex");
+    for (const redirect of ["", ">&2"]) {
+      const child = await backend.spawn({ argv: bash(`for i in $(seq 50); do cat block; done ${redirect}`), streams: "split" });
+      expect(await child.exit).toEqual({ how: "exited", code: 0 });
+      const log = redirect === "" ? child.output : child.errors!;
+      expect({ size: log.size, kept: log.kept }).toEqual({ size: 50 * block.length, kept: 50 * block.length });
+      const seen = createHash("sha256");
+      for (let start = 0; start < log.kept; start += 4_000_000) seen.update(await log.read(start, start + 4_000_000));
+      expect(seen.digest("hex")).toBe(expected);
+      expect(Buffer.from(await log.tail(10)).equals(block.subarray(-10))).toBe(true);
+      await Promise.all([child.output.dispose(), child.errors?.dispose()]);
+    }
+  });
+
+  test("a disk that is slow loses nothing of what was written before the end", async () => {
+    // What waits for the disk is more than the log takes ahead, and the rest fits into the pipe: the process can end before it is read.
+    const size = 4 * 1_048_576 + 60_000;
+    const handle = await open(join(folder, "any"), "w");
+    const prototype = Object.getPrototypeOf(handle) as Pick<FileHandle, "writev">;
+    await handle.close();
+    const { writev } = prototype;
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    prototype.writev = async function slow(this: FileHandle, ...args: Parameters<FileHandle["writev"]>) {
+      await gate;
+      return writev.apply(this, args);
+    } as FileHandle["writev"];
+    try {
+      const child = await backend.spawn({ argv: bash(`head -c ${size - 4} /dev/zero; echo END`) });
+      await until("the process has ended", async () => !(await isAlive(Number(child.id))));
+      setTimeout(go, 200); // much longer than silence is waited for
+      expect(await child.exit).toEqual({ how: "exited", code: 0 });
+      expect(child.output.size).toBe(size);
+      expect(Buffer.from(await child.output.tail(4)).toString()).toBe("END\n");
+      await child.output.dispose();
+    } finally {
+      prototype.writev = writev;
+      go();
+    }
+  });
+
+  test("a busy program reads it all the same", async () => {
+    const busy = setInterval(() => {
+      for (const end = performance.now() + 30; performance.now() < end; );
+    }, 1);
+    try {
+      for (let round = 0; round < 10; round++) expect((await run("head -c 60000 /dev/zero; printf END")).output.length).toBe(60_003);
+    } finally {
+      clearInterval(busy);
+    }
+  });
+
+  test("it can be followed from the beginning while it grows, and ends with the process", async () => {
+    const child = await backend.spawn({ argv: bash("echo one; while [ ! -e go ]; do sleep 0.01; done; echo two") });
+    let seen = "";
+    for await (const chunk of child.output.follow()) {
+      seen += Buffer.from(chunk).toString();
+      if (seen === "one\n") await writeFile(at("go"), "");
+    }
+    expect(seen).toBe("one\ntwo\n");
+  });
+
+  test("a child in the background does not hold the call, what it writes until then is there", async () => {
+    const { exit, output } = await run("sleep 1000 & echo $! >pids; echo started");
+    const [pid] = await pidsOf(1);
+    expect({ exit, output }).toEqual({ exit: { how: "exited", code: 0 }, output: "started\n" });
+    expect(await isAlive(pid!)).toBe(true);
+    await backend.close();
+    expect(await isAlive(pid!)).toBe(false);
+  });
+
+  test("a child in the background that writes without end does not hold the call either", async () => {
+    for (const writer of ["yes", "while :; do echo y; sleep 0.002; done"]) {
+      const { exit, output } = await run(`echo before; (${writer}) & echo after`);
+      expect(exit).toEqual({ how: "exited", code: 0 });
+      expect(output).toMatch(/^before$/m);
+      expect(output).toMatch(/^after$/m);
+    }
+  });
+});
+
+describe("what a process is given", () => {
+  const SECRETS = {
+    OPENAI_API_KEY: "sk-secret",
+    AWS_SECRET_ACCESS_KEY: "secret",
+    GITHUB_TOKEN: "secret",
+    SSH_AUTH_SOCK: "/tmp/agent",
+    NODE_OPTIONS: "--require=/tmp/evil.js",
+    LD_PRELOAD: "/tmp/evil.so",
+    LD_LIBRARY_PATH: "/tmp",
+    BASH_ENV: "/tmp/evil.sh",
+    ENV: "/tmp/evil.sh",
+    GIT_SSH_COMMAND: "evil",
+    PROMPT_COMMAND: "evil",
+    PYTHONPATH: "/tmp",
+    IFS: "x",
+    "BASH_FUNC_ls%%": "() { evil; }",
+    HANDRAIL_PROCESS: "forged",
+  };
+  const before = { ...process.env };
+  afterEach(() => {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+  });
+
+  const environmentOf = async (options: Partial<Command> = {}) => {
+    const child = await backend.spawn({ argv: ["env", "-0"], ...options });
+    await child.exit;
+    const entries = (await text(child.output)).split("\0").slice(0, -1);
+    return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]));
+  };
+
+  test("of our environment only what is harmless, and none of the secrets", async () => {
+    Object.assign(process.env, SECRETS, { LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
+    const { HANDRAIL_PROCESS: mark, ...environment } = await environmentOf();
+    const allowed = /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ)$/;
+    expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
+    expect(environment).toMatchObject({ HOME: join(folder, "home"), LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
+    expect(mark).not.toBe("forged");
+    expect(JSON.stringify(environment)).not.toContain("secret");
+  });
+
+  test("an exported function of ours is not there, and no start-up file runs", async () => {
+    writeFileSync(at("evil.sh"), "echo evil");
+    Object.assign(process.env, { "BASH_FUNC_ls%%": "() { echo evil; }", BASH_ENV: at("evil.sh"), ENV: at("evil.sh") });
+    expect((await run("ls | wc -l; type -t ls")).output).toMatch(/^\s*1\nfile\n$/);
+  });
+
+  test("PATH has no folder that is relative or empty", async () => {
+    for (const [path, expected] of [
+      [`.:${before["PATH"]}::bin:../x:`, before["PATH"]],
+      [".", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+      ["", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+    ] as const) {
+      process.env["PATH"] = path;
+      expect((await environmentOf({ argv: ["/usr/bin/env", "-0"] }))["PATH"]).toBe(expected);
+    }
+  });
+
+  test("what the command adds, and what was asked to be passed", async () => {
+    Object.assign(process.env, SECRETS);
+    expect(await environmentOf({ env: { CI: "1", LANG: "de_DE.UTF-8" } })).toMatchObject({ CI: "1", LANG: "de_DE.UTF-8" });
+    const passing = await local({ workDir: folder, outputFolder: folder, passEnv: ["GITHUB_TOKEN"] });
+    const child = await passing.spawn({ argv: bash("echo $GITHUB_TOKEN $OPENAI_API_KEY") });
+    await child.exit;
+    expect(await text(child.output)).toBe("secret\n");
+    await passing.close();
+  });
+
+  test("its folder: the working directory, or the one asked for, by its real path", async () => {
+    mkdirSync(at("sub"));
+    expect((await run("pwd")).output).toBe(`${at("")}\n`.replace("/\n", "\n"));
+    expect((await run("pwd -P", { cwd: "sub" })).output).toBe(`${at("sub")}\n`);
+    expect((await run("pwd", { cwd: at("sub/../sub") })).output).toBe(`${at("sub")}\n`);
+  });
+
+  test("no terminal: none on its streams and none to open", async () => {
+    const { output } = await run("test -t 0 || test -t 1 || test -t 2 || echo none; (: </dev/tty) 2>/dev/null || echo cannot; ps -o tty= -p $$");
+    expect(output).toBe("none\ncannot\n?\n");
+  });
+
+  test("none of our file descriptors beside its three streams", async () => {
+    const ours = await open(join(folder, "ours"), "w");
+    // What we ourselves were started with goes on to everyone: O_CLOEXEC (0o2000000) is not set on it.
+    const flags = (fd: string) => (existsSync(`/proc/self/fdinfo/${fd}`) ? readFileSync(`/proc/self/fdinfo/${fd}`, "utf8") : "");
+    const inherited = readdirSync("/proc/self/fd").filter((fd) => (parseInt(/^flags:\s*(\d+)/m.exec(flags(fd))?.[1] ?? "2000000", 8) & 0o2000000) === 0);
+    expect(inherited).not.toContain(String(ours.fd));
+    for (const streams of ["merged", "split"] as const) {
+      for (const stdin of ["closed", "pipe"] as const) {
+        const child = await backend.spawn({ argv: ["sh", "-c", "ls /proc/$$/fd"], streams, stdin });
+        await child.exit;
+        const listed = (await text(child.output)).trim().split("\n");
+        expect(listed.slice(0, 3)).toEqual(["0", "1", "2"]);
+        expect(listed.slice(3).filter((fd) => !inherited.includes(fd))).toEqual([]);
+      }
+    }
+    await ours.close();
+  });
+
+  test("and it leaves none of ours behind", async () => {
+    await run("true", { streams: "split" });
+    const count = descriptors();
+    for (let round = 0; round < 20; round++) {
+      const child = await backend.spawn({ argv: ["echo", "x"], streams: "split", stdin: round % 2 === 0 ? "pipe" : "closed" });
+      await child.exit;
+    }
+    await expect.poll(descriptors).toBeLessThanOrEqual(count);
+  });
+
+  test("its output is no file that others can find", async () => {
+    const child = await backend.spawn({ argv: bash("readlink /proc/$$/fd/1; exec sleep 1000") });
+    await until("it has said where it writes", async () => (await text(child.output)) !== "");
+    const target = readlinkSync(`/proc/${child.id}/fd/1`);
+    expect(target).toMatch(/\(deleted\)$/);
+    await child.kill();
+  });
+});
+
+describe("stopping", () => {
+  /** Ways to get away from a shell that is stopped. Each writes the id of what it leaves running into `pids`. */
+  const ESCAPES: readonly [string, string][] = [
+    ["in the foreground", "sh -c 'echo $$ >>pids; exec sleep 1000'"],
+    ["in the background", "sleep 1000 & echo $! >>pids"],
+    ["with nohup", "nohup sh -c 'echo $$ >>pids; exec sleep 1000' >/dev/null 2>&1 &"],
+    ["with setsid", "setsid sh -c 'echo $$ >>pids; exec sleep 1000' &"],
+    ["with a double fork", "(setsid sh -c '(sh -c \"echo \\$\\$ >>pids; exec sleep 1000\" &)' &) &"],
+    ["with disown", "sleep 1000 & echo $! >>pids; disown"],
+    ["with job control", "set -m; sleep 1000 & echo $! >>pids"],
+    ["deaf to TERM", "sh -c 'trap \"\" TERM; echo $$ >>pids; while :; do sleep 1000; done' &"],
+    ["deaf to TERM and with setsid", "setsid sh -c 'trap \"\" TERM INT HUP; echo $$ >>pids; while :; do sleep 1000; done' >/dev/null 2>&1 </dev/null &"],
+  ];
+
+  /** All of them at once, and what proves that they ran. */
+  const allEscapes = `${ESCAPES.slice(1).map(([, script]) => script).join("\n")}\nwait`;
+  const EXPECTED = ESCAPES.length - 1;
+
+  test("a timeout ends all that was started", async () => {
+    const child = await backend.spawn({ argv: bash(allEscapes), timeoutMs: 5_000 });
+    const pids = await pidsOf(EXPECTED);
+    expect(await child.exit).toEqual({ how: "timed-out", afterMs: expect.any(Number) });
+    for (const pid of pids) expect(await isAlive(pid)).toBe(false);
+  });
+
+  test("kill ends all that was started", async () => {
+    const child = await backend.spawn({ argv: bash(allEscapes) });
+    const pids = await pidsOf(EXPECTED);
+    for (const pid of pids) expect(await isAlive(pid)).toBe(true);
+    await child.kill();
+    for (const pid of pids) expect(await isAlive(pid)).toBe(false);
+    expect(await child.exit).toMatchObject({ how: "signaled" });
+  });
+
+  test.each(ESCAPES)("an abort ends what was started %s", async (_, escape) => {
+    const controller = new AbortController();
+    const child = await backend.spawn({ argv: bash(`${escape}\necho $$ >>pids; sleep 1000`), signal: controller.signal });
+    await pidsWhenTwo(escape);
+    controller.abort();
+    expect(await child.exit).toEqual({ how: "aborted" });
+    for (const pid of await pidsOf(1)) expect(await isAlive(pid)).toBe(false);
+  });
+
+  test.each(ESCAPES.slice(1))("closing the backend ends what a command has left %s", async (_, escape) => {
+    const { exit } = await run(`${escape}\nexit 0`);
+    expect(exit).toEqual({ how: "exited", code: 0 });
+    const pids = await pidsOf(1);
+    for (const pid of pids) expect(await isAlive(pid)).toBe(true);
+    await backend.close();
+    for (const pid of pids) expect(await isAlive(pid)).toBe(false);
+  });
+
+  /** The first of the list never gets to its second line. */
+  const pidsWhenTwo = (escape: string) => pidsOf(escape.startsWith("sh -c 'echo") ? 1 : 2);
+
+  test("TERM comes first, so that a process can clean up; what it writes then is there", async () => {
+    const child = await backend.spawn({ argv: bash("trap 'echo cleaned; exit 5' TERM; echo ready; while :; do sleep 0.05; done") });
+    await until("it is ready", async () => (await text(child.output)) === "ready\n");
+    await child.kill();
+    expect(await child.exit).toEqual({ how: "exited", code: 5 });
+    expect(await text(child.output)).toMatch(/^ready\n(Terminated\n)?cleaned\n$/);
+  });
+
+  test("KILL comes after the grace", async () => {
+    const child = await backend.spawn({ argv: bash("trap '' TERM; echo ready; while :; do sleep 0.05; done"), timeoutMs: 1_000 });
+    const exit = await child.exit;
+    expect(exit).toMatchObject({ how: "timed-out" });
+    expect(exit.how === "timed-out" && exit.afterMs).toBeGreaterThanOrEqual(990);
+    expect(await text(child.output)).toBe("ready\n");
+    expect(await isAlive(Number(child.id))).toBe(false);
+  });
+
+  test("killing twice, together or after the end, is as good as once", async () => {
+    const child = await backend.spawn({ argv: ["sleep", "1000"] });
+    await Promise.all([child.kill(), child.kill()]);
+    await child.kill();
+    expect(await child.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
+    const ended = await backend.spawn({ argv: bash("exit 4") });
+    await ended.exit;
+    await ended.kill();
+    expect(await ended.exit).toEqual({ how: "exited", code: 4 });
+  });
+
+  test("an abort or a timeout that comes after the end changes nothing", async () => {
+    const controller = new AbortController();
+    const child = await backend.spawn({ argv: ["true"], signal: controller.signal, timeoutMs: 60_000 });
+    expect(await child.exit).toEqual({ how: "exited", code: 0 });
+    controller.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await child.exit).toEqual({ how: "exited", code: 0 });
+  });
+
+  test("the first reason to stop is the one that is told", async () => {
+    const controller = new AbortController();
+    const child = await backend.spawn({ argv: ["sleep", "1000"], signal: controller.signal, timeoutMs: 600_000 });
+    controller.abort();
+    await child.kill();
+    expect(await child.exit).toEqual({ how: "aborted" });
+  });
+
+  test("a timeout longer than timers can be does not fire at once", async () => {
+    for (const timeoutMs of [2 ** 31, 1e12, Infinity]) {
+      expect((await run("sleep 0.05; echo done", { timeoutMs })).output).toBe("done\n");
+    }
+  });
+
+  test("closing the backend stops what runs, and is not confused by being called twice", async () => {
+    const children = await Promise.all(Array.from({ length: 5 }, () => backend.spawn({ argv: bash("trap '' TERM; while :; do sleep 0.1; done & wait") })));
+    await Promise.all([backend.close(), backend.close()]);
+    await backend.close();
+    for (const child of children) {
+      expect(await isAlive(Number(child.id))).toBe(false);
+      expect((await child.exit).how).toBe("signaled");
+    }
+  });
+
+  test("a command that is starting while the backend closes does not outlive it", async () => {
+    const starting = Array.from({ length: 5 }, () => backend.spawn({ argv: ["sleep", "1000"] }));
+    await backend.close();
+    for (const outcome of await Promise.allSettled(starting)) {
+      if (outcome.status === "rejected") expect(String(outcome.reason)).toContain("the backend is closed");
+      else expect((await outcome.value.exit).how).toBe("signaled");
+    }
+  });
+
+  test("one backend does not stop what another has started", async () => {
+    const other = await local({ workDir: folder, outputFolder: folder });
+    const child = await other.spawn({ argv: ["sleep", "1000"] });
+    await run("setsid sleep 1000 & true");
+    await backend.close();
+    expect(await isAlive(Number(child.id))).toBe(true);
+    await other.close();
+    expect(await isAlive(Number(child.id))).toBe(false);
+  });
+
+  test("a program whose last word is close() stays until all is gone", async () => {
+    const script = `
+      import { local } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+      const backend = await local({ workDir: ".", outputFolder: "." });
+      const child = await backend.spawn({ argv: ["bash", "-c", ${JSON.stringify(ESCAPES.at(-1)![1])}] });
+      await child.exit;
+      const { existsSync, readFileSync } = await import("node:fs");
+      while (!existsSync("pids") || readFileSync("pids", "utf8") === "") await new Promise((resolve) => setTimeout(resolve, 10));
+      await backend.close();
+      console.log("closed");`;
+    await writeFile(at("program.mjs"), script);
+    expect(existsSync(fileURLToPath(new URL("../../dist/index.js", import.meta.url)))).toBe(true);
+    const { exit, output } = await run(`${JSON.stringify(process.execPath)} program.mjs`);
+    expect({ exit, output }).toEqual({ exit: { how: "exited", code: 0 }, output: "closed\n" });
+    for (const pid of await pidsOf(1)) expect(await isAlive(pid)).toBe(false);
+  });
+});

@@ -1,0 +1,93 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, statSync } from "node:fs";
+import { readFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { edited, rewritten } from "../fixtures/files/versions.mjs";
+import { temporaryFolder } from "../support/workspace.ts";
+import { toolsOn } from "./tools.ts";
+
+const PROGRAM = join(import.meta.dirname, "../fixtures/files/loop.mjs");
+const ROUNDS = 50;
+
+// Around the line that is edited: a text that takes time to write, in an encoding in which each byte counts.
+const [HEAD, TAIL] = ["Überschrift: Käse\n".repeat(6_000), "Ende für heute\n".repeat(6_000)];
+
+test("killed at any moment of 200 writes and edits, 50 times, it leaves every file whole: old or new", async () => {
+  const { folder, text } = await toolsOn({ "rewritten.txt": rewritten(0), "edited.txt": fileWith(0) });
+  const stateDir = temporaryFolder();
+  let version = 0;
+  let between = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const done = await killedAfter(Math.floor(Math.random() * 6), folder, stateDir, version + 1);
+    version = Math.max(version, done);
+    const [first, second] = await Promise.all([
+      readFile(join(folder, "rewritten.txt"), "utf8"),
+      readFile(join(folder, "edited.txt")),
+    ]);
+    // Of the version that it was killed in, the file that is written first may be there without the second.
+    const steps = [version, version + 1].filter((each) => first === rewritten(each));
+    expect(steps, `rewritten.txt is version ${version} or the next`).toHaveLength(1);
+    const edits = [version, version + 1].filter((each) => second.equals(fileWith(each)));
+    expect(edits, `edited.txt is version ${version} or the next`).toHaveLength(1);
+    if (steps[0] !== edits[0]) between++;
+    version = edits[0] ?? 0;
+    await writeFile(join(folder, "rewritten.txt"), rewritten(version));
+  }
+  expect(between, "rounds that were stopped between the two files").toBeGreaterThan(0);
+
+  const left = (await readdir(folder)).filter((name) => name !== "rewritten.txt" && name !== "edited.txt");
+  expect(left.length, "rounds that were stopped in the middle of a write").toBeGreaterThan(0);
+  for (const name of left) expect(name).toMatch(/^\.handrail-\w+\.tmp$/);
+  expect(await text("ls", {})).toMatch(/^\S+ \S+ +\S+ {2}edited\.txt\n\S+ \S+ +\S+ {2}rewritten\.txt$/);
+  expect(await text("write", { path: "rewritten.txt", content: "over\n" })).toBe("Replaced rewritten.txt (5B)");
+}, 120_000);
+
+/** Runs the program, kills it once it has done so many versions, and tells the last one it had done; 0 when none. */
+async function killedAfter(versions: number, folder: string, stateDir: string, next: number): Promise<number> {
+  const program = spawn(process.execPath, [PROGRAM, folder, stateDir, String(next)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(program, "close");
+  let words = "";
+  program.stderr.setEncoding("utf8").on("data", (chunk: string) => (words += chunk));
+  let last = 0;
+  for await (const line of createInterface({ input: program.stdout })) {
+    if (line !== "ready") last = Number(line);
+    if (line === "ready" ? versions > 0 : last - next + 1 !== versions) continue;
+    afterChanges(Math.floor(Math.random() * 12), folder);
+    program.kill("SIGKILL");
+  }
+  const [, signal] = (await closed) as [number | null, string | null];
+  expect({ signal, words }).toEqual({ signal: "SIGKILL", words: "" });
+  return last;
+}
+
+/**
+ * Looks at the folder all the time, and returns as soon as something in it has changed so many times: a file came, grew, went or took
+ * another's name. A kill after that hits a write far oftener than one after some time would.
+ */
+function afterChanges(count: number, folder: string): void {
+  const deadline = Date.now() + 10_000;
+  let before = stateOf(folder);
+  for (let seen = 0; seen < count;) {
+    const now = stateOf(folder);
+    if (now !== before) seen++;
+    before = now;
+    if (Date.now() > deadline) throw new Error(`waited 10 s in vain for a change in ${folder}`);
+  }
+}
+
+function stateOf(folder: string): string {
+  const states = readdirSync(folder).map((name) => {
+    const info = statSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
+    return `${name} ${info?.ino} ${info?.size} ${info?.mtimeNs}`;
+  });
+  return states.join("\n");
+}
+
+function fileWith(version: number): Buffer {
+  return Buffer.from(HEAD + edited(version) + TAIL, "latin1");
+}

@@ -1,0 +1,59 @@
+import iconv from "iconv-lite";
+import { expect, test } from "vitest";
+import { numberedLines, toolsOn } from "./tools.ts";
+
+const TEXTS = [
+  ["windows-1252", "naïve façade – “quoted” €5\n"],
+  ["windows-1251", "// чтение файла настроек\nint main() {}\n"],
+  ["koi8-r", "// чтение файла настроек\nint main() {}\n"],
+  ["shift_jis", "名前: 山田太郎\n住所: 東京都千代田区\n"],
+  ["euc-jp", "# 設定ファイルを読み込む\nmain() { return 0; }\n"],
+  ["euc-kr", "// 설정 파일을 읽습니다\nint main() {}\n"],
+  ["gb18030", "// 读取配置文件\nint main() { return 0; }\n"],
+  ["big5", "// 讀取設定檔案\nint main() { return 0; }\n"],
+] as const;
+
+test.for(TEXTS)("text in %s is shown as text, which is said", async ([name, content]) => {
+  const { text } = await toolsOn({ "a.txt": iconv.encode(content, name) });
+  expect(await text("read", { path: "a.txt" })).toBe(`${content}\n[Shown as text; the file is in ${name}.]`);
+});
+
+test.for(TEXTS)("text in %s whose first 64 KB are ASCII is shown as text where it is not", async ([name, content]) => {
+  const { text } = await toolsOn({ "a.txt": iconv.encode(numberedLines(10_000) + content, name) });
+  const [first = ""] = content.split("\n");
+  expect(await text("read", { path: "a.txt", limit: 1 })).toMatch(/^line 1\n\n\[Showing lines 1-1 of /);
+  expect(await text("read", { path: "a.txt", offset: 10_001, limit: 1 })).toMatch(
+    new RegExp(
+      `^${first.replaceAll(/[()]/g, "\\$&")}\n\n\\[Shown as text; the file is in ${name}\\.\\]\n\\[Showing lines 10001-10001`,
+    ),
+  );
+});
+
+test("text in UTF-16 is read by its lines, also those with the bytes of a line break inside a character", async () => {
+  const lines = Array.from({ length: 3_000 }, (_, index) => `${index} \u0a0a\u0a00 文\r\n`);
+  for (const swapped of [false, true]) {
+    const bytes = Buffer.from(`\ufeff${lines.join("")}`, "utf16le");
+    const { text } = await toolsOn({ "a.txt": swapped ? bytes.swap16() : bytes });
+    const label = `UTF-16 (${swapped ? "big" : "little"}-endian)`;
+    expect(await text("read", { path: "a.txt", offset: 2_999 })).toBe(
+      `${lines.slice(2_998).join("")}\n[Shown as text; the file is in ${label}.]\n[Showing lines 2999-3000 of 3000.]`,
+    );
+    expect(await text("read", { path: "a.txt", limit: 2 })).toBe(
+      `${lines.slice(0, 2).join("")}\n[Shown as text; the file is in ${label}.]\n[Showing lines 1-2 of 3000. Use offset=3 to continue.]`,
+    );
+  }
+});
+
+test("what is shown is at most 50 KB of UTF-8, however few bytes it has in the file", async () => {
+  const line = `${"é".repeat(99)}\n`;
+  const { text } = await toolsOn({ "a.txt": Buffer.from(line.repeat(500), "latin1") });
+  expect(await text("read", { path: "a.txt" })).toBe(
+    `${line.repeat(257)}\n[Shown as text; the file is in windows-1252.]\n[Showing lines 1-257 of 500. Use offset=258 to continue.]`,
+  );
+});
+
+test("text in UTF-8 with some damage is shown as UTF-8, with a mark for what cannot be", async () => {
+  const content = Buffer.concat([Buffer.from("naïve – 文件\n".repeat(5)), Buffer.from("caf\xe9\n", "latin1")]);
+  const { text } = await toolsOn({ "a.txt": content });
+  expect(await text("read", { path: "a.txt" })).toBe(`${"naïve – 文件\n".repeat(5)}caf\ufffd\n`);
+});
