@@ -16,7 +16,7 @@ export default {
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Started by scripts/check.mjs by their names, and the linter's helper program.
   // A part of every POSIX system.
-  ignoreBinaries: ["mkfifo"],
+  ignoreBinaries: ["mkfifo", "mount", "umount"],
   ignoreDependencies: ["@arethetypeswrong/cli", "publint", "oxlint", "oxlint-tsgolint"],
   // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.
   ignoreIssues: { "src/contract/**": ["types"] },

@@ -19,7 +19,9 @@ const flags = new Set(process.argv.slice(2).filter((argument) => argument.starts
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const unknown = names.filter((name) => !WORKLOADS.some((workload) => workload.name === name));
 if (unknown.length > 0) {
-  process.stderr.write(`bench: no workload ${unknown.join(", ")}; there are ${WORKLOADS.map(({ name }) => name).join(", ")}\n`);
+  process.stderr.write(
+    `bench: no workload ${unknown.join(", ")}; there are ${WORKLOADS.map(({ name }) => name).join(", ")}\n`,
+  );
   process.exit(2);
 }
 
@@ -51,7 +53,7 @@ async function measure({ name, what, rounds = 7, prepare, target, unit = "ms", s
         const started = performance.now();
         await run();
         // The first round warms caches and compiles.
-        if (round >= 0) times[/** @type {"ours"} */ (key)].push(((performance.now() - started) * scale));
+        if (round >= 0) times[/** @type {"ours"} */ (key)].push((performance.now() - started) * scale);
       }
     }
   } finally {
@@ -92,7 +94,14 @@ function table(results) {
     ]),
   ];
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return `${cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n")}\n`;
+  return `${cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n")}\n`;
 }
 
 /**

@@ -1,6 +1,15 @@
 /** What `npm run bench` measures. Targets are those of the project's performance notes, given with each. */
 import { execFile, spawn } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, openSync, closeSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { rgPath } from "@vscode/ripgrep";
@@ -23,7 +32,10 @@ const WIDE = { maxBuffer: 512 * 1024 * 1024 };
 /** @param {number} most */
 const atMost = (most) => ({ text: `<= ${most}x`, met: (/** @type {{ ratio: number }} */ { ratio }) => ratio <= most });
 /** @param {number} most @param {string} unit */
-const within = (most, unit) => ({ text: `<= ${most} ${unit}`, met: (/** @type {{ ours: number }} */ { ours }) => ours <= most });
+const within = (most, unit) => ({
+  text: `<= ${most} ${unit}`,
+  met: (/** @type {{ ours: number }} */ { ours }) => ours <= most,
+});
 
 const CALLS = 20_000;
 
@@ -150,7 +162,9 @@ export const WORKLOADS = [
     what: "100 MB of text to 50 KB, with its line count; peer split",
     target: within(40, "ms"),
     async prepare() {
-      const text = "The quick brown fox jumps over the lazy dog, and then it does the same again. 0123\n".repeat(1_250_000);
+      const text = "The quick brown fox jumps over the lazy dog, and then it does the same again. 0123\n".repeat(
+        1_250_000,
+      );
       return {
         ours: () => truncateTail(text).totalLines,
         ceiling: () => Buffer.byteLength(text),
@@ -163,7 +177,9 @@ export const WORKLOADS = [
     what: "the same, keeping the beginning",
     target: within(40, "ms"),
     async prepare() {
-      const text = "The quick brown fox jumps over the lazy dog, and then it does the same again. 0123\n".repeat(1_250_000);
+      const text = "The quick brown fox jumps over the lazy dog, and then it does the same again. 0123\n".repeat(
+        1_250_000,
+      );
       return { ours: () => truncateHead(text).totalLines, ceiling: () => Buffer.byteLength(text) };
     },
   },
@@ -173,7 +189,8 @@ export const WORKLOADS = [
     target: atMost(1.5),
     async prepare(folder) {
       const file = join(folder, "ten-megabytes.txt");
-      const line = (/** @type {number} */ number) => `${String(number).padStart(8, "0")} the same words on every line of this file\n`;
+      const line = (/** @type {number} */ number) =>
+        `${String(number).padStart(8, "0")} the same words on every line of this file\n`;
       writeFileSync(file, Array.from({ length: 190_000 }, (_, number) => line(number)).join(""));
       const toolkit = await toolkitIn(folder, [edit()]);
       let turn = 0;
@@ -197,7 +214,12 @@ export const WORKLOADS = [
  * @param {readonly import("handrail").Tool[]} tools
  */
 function toolkitIn(workDir, tools) {
-  return createToolkit({ tools, workDir, policy: { autonomy: "full" }, stateDir: join(workDir, "..", "handrail-bench-state") });
+  return createToolkit({
+    tools,
+    workDir,
+    policy: { autonomy: "full" },
+    stateDir: join(workDir, "..", "handrail-bench-state"),
+  });
 }
 
 /** @param {Promise<import("handrail").ToolResult>} call */
@@ -219,7 +241,10 @@ function sourceTree(folder) {
     mkdirSync(into, { recursive: true });
     for (let file = 0; file < 100; file++) {
       const extension = ["c", "h", "ts", "md"][file % 4];
-      const body = Array.from({ length: 40 }, (_, number) => `  int value_${group}_${file}_${number} = compute(${number}); return value;`);
+      const body = Array.from(
+        { length: 40 },
+        (_, number) => `  int value_${group}_${file}_${number} = compute(${number}); return value;`,
+      );
       writeFileSync(join(into, `file${file}.${extension}`), `${body.join("\n")}\n`);
     }
   }
@@ -236,7 +261,9 @@ function sourceTree(folder) {
 function bigFile(folder) {
   const path = join(folder, "one-gigabyte.txt");
   if (existsSync(path)) return path;
-  const block = Buffer.from("The quick brown fox jumps over the lazy dog, and then it does the same again. 0123\n".repeat(13_000));
+  const block = Buffer.from(
+    "The quick brown fox jumps over the lazy dog, and then it does the same again. 0123\n".repeat(13_000),
+  );
   const file = openSync(`${path}.part`, "w");
   for (let written = 0; written < 1_000_000_000; written += block.length) writeSync(file, block);
   closeSync(file);

@@ -20,7 +20,10 @@ const toolkit = await createToolkit({
   },
 });
 
-const edited = await toolkit.call({ name: "edit", input: { path: "notes.txt", old_text: "milk", new_text: "oat milk" } });
+const edited = await toolkit.call({
+  name: "edit",
+  input: { path: "notes.txt", old_text: "milk", new_text: "oat milk" },
+});
 assert.match(asText(edited), /^-milk\n\+oat milk$/m);
 assert.deepEqual(asked, [], "files of the working directory are not asked about");
 

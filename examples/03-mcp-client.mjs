@@ -20,7 +20,12 @@ client.setRequestHandler("elicitation/create", async ({ params }) => {
 await client.connect(
   new StdioClientTransport({
     command: process.execPath,
-    args: [fileURLToPath(import.meta.resolve("handrail/package.json")).replace("package.json", "dist/cli.js"), "mcp", "--work-dir", folder],
+    args: [
+      fileURLToPath(import.meta.resolve("handrail/package.json")).replace("package.json", "dist/cli.js"),
+      "mcp",
+      "--work-dir",
+      folder,
+    ],
     env: { ...process.env, XDG_STATE_HOME: join(folder, "..", `${folder}-state`) },
   }),
 );

@@ -7,7 +7,13 @@ export { text } from "./contract/content.ts";
 export { ToolFailure } from "./contract/failure.ts";
 export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
 export { type ToolActivity, type ToolMessage, foldMessage } from "./activity/fold.ts";
-export { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, type Truncation, truncateHead, truncateTail } from "./output/truncate.ts";
+export {
+  DEFAULT_MAX_BYTES,
+  DEFAULT_MAX_LINES,
+  type Truncation,
+  truncateHead,
+  truncateTail,
+} from "./output/truncate.ts";
 export { formatSize } from "./output/size.ts";
 export { type LocalOptions, local } from "./backends/local/backend.ts";
 export { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";

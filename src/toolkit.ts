@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { memoryStore } from "./activity/memory-store.ts";
 import { local } from "./backends/local/backend.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
@@ -50,16 +51,22 @@ export interface ToolkitOptions {
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   if (options.backend !== undefined && options.workDir !== undefined) {
-    throw new TypeError("createToolkit got workDir and backend; a backend has its own working directory: leave workDir out");
+    throw new TypeError(
+      "createToolkit got workDir and backend; a backend has its own working directory: leave workDir out",
+    );
   }
   const { stateDir = stateFolder(), outputOwner = randomName(16), store = memoryStore() } = options;
   const tools = toolset([...presetTools(options), ...(options.tools ?? [])]);
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
   const backend = options.backend ?? (await local({ ...workDirOf(options), outputFolder: outputs.folder }));
-  const policies = [createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()]), ...(options.policies ?? [])];
+  const policies = [
+    createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()]),
+    ...(options.policies ?? []),
+  ];
   const grants = createGrants();
   const seen = createSeenFiles();
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // one for every call that runs
   const running = new Set<Promise<unknown>>();
 
   const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
@@ -119,6 +126,7 @@ function workDirOf({ workDir }: ToolkitOptions): { workDir?: string } {
 /** A signal that fires with either; `unlink` lets go of both. (`AbortSignal.any` would be held by the long-lived one.) */
 function linkedTo(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; unlink(): void } {
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
   const stop = () => controller.abort((one.aborted ? one : other).reason);
   if (one.aborted || other.aborted) stop();
   one.addEventListener("abort", stop, { once: true });

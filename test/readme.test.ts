@@ -9,7 +9,9 @@ const run = promisify(execFile);
 
 test("the run shown in the README is what npm start prints", async () => {
   const { stdout } = await run(process.execPath, ["scripts/tour.mjs"], { cwd: root });
-  const shown = /<!-- tour -->\n```console\n(.*?)\n```\n<!-- \/tour -->/s.exec(await readFile(`${root}/README.md`, "utf8"))?.[1];
+  const shown = /<!-- tour -->\n```console\n(.*?)\n```\n<!-- \/tour -->/s.exec(
+    await readFile(`${root}/README.md`, "utf8"),
+  )?.[1];
   expect(shown).toBe(stdout.trimEnd());
 });
 

@@ -41,7 +41,13 @@ export function foldMessage(message: ToolMessage | undefined, event: ActivityEve
 }
 
 function started(event: Extract<ActivityEvent, { type: "call.started" }>): ToolMessage {
-  const activity: ToolActivity = { id: event.call, name: event.name, status: "in_progress", input: event.input, data: {} };
+  const activity: ToolActivity = {
+    id: event.call,
+    name: event.name,
+    status: "in_progress",
+    input: event.input,
+    data: {},
+  };
   return { thread: event.thread, userFacing: true, metadata: { tool_activity: activity } };
 }
 

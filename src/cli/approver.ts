@@ -42,7 +42,8 @@ function shown(text: string): string {
 
 async function ask(question: string, signal: AbortSignal): Promise<Approval> {
   const [reading, writing] = [openTerminal(), openTerminal()];
-  if (reading === undefined || writing === undefined) return { answer: "refuse", reason: "There is no terminal any more." };
+  if (reading === undefined || writing === undefined)
+    return { answer: "refuse", reason: "There is no terminal any more." };
   const input = new ReadStream(reading);
   const output = new WriteStream(writing);
   const reader = createInterface({ input, output });

@@ -36,10 +36,16 @@ function program(): Command {
   root
     .command("tools")
     .description("list the tools and their definitions")
-    .addOption(new Option("--format <format>", "for whom").choices(["table", "json", "openai", "anthropic", "mcp"]).default("table"))
+    .addOption(
+      new Option("--format <format>", "for whom")
+        .choices(["table", "json", "openai", "anthropic", "mcp"])
+        .default("table"),
+    )
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(command.optsWithGlobals<GlobalOptions & { format: "table" | "json" | "openai" | "anthropic" | "mcp" }>());
+      await tools(
+        command.optsWithGlobals<GlobalOptions & { format: "table" | "json" | "openai" | "anthropic" | "mcp" }>(),
+      );
     });
 
   root
@@ -68,7 +74,9 @@ function program(): Command {
     .description("what the policy would say, as JSON: {verdict, risk, rule, reason}")
     .option("--command <script>", "of a shell command")
     .option("--path <path>", "of a path; with --op")
-    .addOption(new Option("--op <operation>", "what is done with the path").choices(["read", "write", "cwd"]).default("read"))
+    .addOption(
+      new Option("--op <operation>", "what is done with the path").choices(["read", "write", "cwd"]).default("read"),
+    )
     .option("--url <url>", "of fetching a URL", url)
     .option("--batch", 'of each line of stdin: {"id","area":"shell"|"path"|"url","input","op"?}')
     .action(async (_, command: Command) => {

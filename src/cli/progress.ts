@@ -2,7 +2,10 @@ import type { ActivityEvent } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
 
 /** Shows on one line of the terminal what a running call does. Silent where stderr is no terminal. */
-export function progressLine(stream: NodeJS.WriteStream = process.stderr): { show(event: ActivityEvent): void; clear(): void } {
+export function progressLine(stream: NodeJS.WriteStream = process.stderr): {
+  show(event: ActivityEvent): void;
+  clear(): void;
+} {
   let shown = false;
   return {
     show(event) {

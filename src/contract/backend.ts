@@ -81,7 +81,10 @@ export interface Files {
   stat(path: string): Promise<FileInfo | undefined>;
   /** Opens a regular file; anything else is a failure at once (a FIFO or a device is never waited for). */
   open(path: string): Promise<OpenFile>;
-  /** Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. */
+  /**
+   * Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. Mode and owner stay;
+   * a file with several names (hard links) keeps them all, and only there a kill in the middle can leave a mixture.
+   */
   write(path: string, bytes: Uint8Array): Promise<FileInfo>;
   /** The entries of a folder, sorted by name (code units). */
   list(path: string): Promise<readonly FileEntry[]>;

@@ -9,7 +9,13 @@ export type Effect =
   /** A folder means everything under it. `real` is filled in by the approve stage: see there. */
   | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
   /** A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. */
-  | { readonly kind: "exec"; readonly command: string; readonly cwd?: string; readonly env?: Env; readonly real?: string }
+  | {
+      readonly kind: "exec";
+      readonly command: string;
+      readonly cwd?: string;
+      readonly env?: Env;
+      readonly real?: string;
+    }
   /** A live terminal: what is typed into it. Neither `types` nor `keys`: it only looks. */
   | { readonly kind: "terminal"; readonly types?: string; readonly keys?: readonly string[] }
   | { readonly kind: "fetch"; readonly url: string; readonly method: string }

@@ -13,7 +13,12 @@ import { CallEnded } from "./result.ts";
  *
  * @throws CallEnded "denied"; the signal's reason when the call is stopped while it is judged or a person is asked.
  */
-export async function approve(checked: CheckedCall, host: Host, record: Recorder, signal: AbortSignal): Promise<ApprovedCall> {
+export async function approve(
+  checked: CheckedCall,
+  host: Host,
+  record: Recorder,
+  signal: AbortSignal,
+): Promise<ApprovedCall> {
   const { call, decision } = await untilAborted(decide(checked, host), signal);
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
@@ -43,7 +48,12 @@ async function ask(
   return approval;
 }
 
-async function answerOf(approver: Approver, call: CheckedCall, decision: Decision, signal: AbortSignal): Promise<Approval> {
+async function answerOf(
+  approver: Approver,
+  call: CheckedCall,
+  decision: Decision,
+  signal: AbortSignal,
+): Promise<Approval> {
   try {
     const approval = await untilAborted(approver(call, decision, signal), signal);
     if (ANSWERS.has(approval.answer)) return approval;
@@ -59,7 +69,9 @@ const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "sess
 
 function refusal(call: CheckedCall, reason: string | undefined): string {
   // The text of seed 000 for a command; the same form for everything else.
-  const what = call.effects.some((effect) => effect.kind === "exec") ? "Command execution" : `Call of ${call.tool.name}`;
+  const what = call.effects.some((effect) => effect.kind === "exec")
+    ? "Command execution"
+    : `Call of ${call.tool.name}`;
   return `${what} denied by user.${reason === undefined || reason === "" ? "" : ` ${reason}`}`;
 }
 
@@ -71,6 +83,9 @@ function nobodyToAsk({ reason = "This call requires approval" }: Decision): stri
 }
 
 function brand({ request, tool, input, effects }: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {
-  const call = approval === undefined ? { request, tool, input, effects, decision } : { request, tool, input, effects, decision, approval };
+  const call =
+    approval === undefined
+      ? { request, tool, input, effects, decision }
+      : { request, tool, input, effects, decision, approval };
   return call as ApprovedCall;
 }

@@ -46,11 +46,15 @@ function effectsOf(tool: Tool, input: unknown): readonly Effect[] {
   try {
     effects = tool.effects(input);
   } catch (error) {
-    throw new ToolFailure(`tool "${tool.name}" could not tell what it would touch: ${messageOf(error)}`, { cause: error });
+    throw new ToolFailure(`tool "${tool.name}" could not tell what it would touch: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
   const undeclared = effects.find((effect) => !tool.touches.includes(effect.kind));
   if (undeclared) {
-    throw new ToolFailure(`tool "${tool.name}" has an effect of kind "${undeclared.kind}" that its \`touches\` does not name`);
+    throw new ToolFailure(
+      `tool "${tool.name}" has an effect of kind "${undeclared.kind}" that its \`touches\` does not name`,
+    );
   }
   return effects;
 }

@@ -43,7 +43,9 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
     const real = await inner.files.realPath(command.cwd ?? ".");
     alive();
     if (!allowed.some((effect) => isThisCommand(effect, command, real))) {
-      throw new ToolFailure(`tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`);
+      throw new ToolFailure(
+        `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
+      );
     }
     return { ...command, cwd: real, signal: both(command.signal) };
   };
@@ -126,7 +128,10 @@ function isThisCommand(effect: Effect, command: Command, cwd: string): boolean {
 /** A variable that is left out changes what a script does as much as one that is added. */
 function isSameEnv(one: Env, other: Env): boolean {
   const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && one[name] === other[name]);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  );
 }
 
 const SHELL = /^((\/usr)?\/bin\/)?(ba|da|z|k)?sh$/;
@@ -138,6 +143,7 @@ const SHELL_FLAGS: ReadonlySet<string> = new Set(["--noprofile", "--norc"]);
 function scriptOf(argv: Command["argv"]): string {
   const [program, ...args] = argv;
   const [flag, script] = args.slice(-2);
-  const isScript = SHELL.test(program) && /^-l?c$/.test(flag ?? "") && args.slice(0, -2).every((arg) => SHELL_FLAGS.has(arg));
+  const isScript =
+    SHELL.test(program) && /^-l?c$/.test(flag ?? "") && args.slice(0, -2).every((arg) => SHELL_FLAGS.has(arg));
   return isScript && script !== undefined ? script : quoteWords(argv);
 }

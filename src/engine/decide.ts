@@ -24,13 +24,20 @@ export async function decide(
 }
 
 const NOTHING_TOUCHED: Decision = { verdict: "allow", risk: "low", rule: "no_effect" };
-const NOBODY_DECIDED: Decision = { verdict: "ask", risk: "medium", rule: "default", reason: "This call requires approval: no rule allows it" };
+const NOBODY_DECIDED: Decision = {
+  verdict: "ask",
+  risk: "medium",
+  rule: "default",
+  reason: "This call requires approval: no rule allows it",
+};
 
 async function judge(policy: Policy, call: CheckedCall): Promise<Decision | undefined> {
   try {
     const decision = await policy(call);
     if (decision === undefined || VERDICTS.has(decision.verdict)) return decision;
-    return denied(`it answered ${JSON.stringify(decision)} instead of a decision with the verdict "allow", "ask" or "deny"`);
+    return denied(
+      `it answered ${JSON.stringify(decision)} instead of a decision with the verdict "allow", "ask" or "deny"`,
+    );
   } catch (error) {
     return denied(messageOf(error));
   }

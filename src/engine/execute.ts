@@ -94,7 +94,8 @@ class CallContext implements ToolContext {
     this.seen = host.seen;
     this.permit = (effect) => permit(running, effect);
     this.call = async (name, input) => {
-      if (running.over) return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
+      if (running.over)
+        return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
       return nested(parse({ name, input, thread }, id));
     };
     this.report = (update) => {
@@ -119,7 +120,9 @@ async function permit(running: Running, effect: Effect): Promise<void> {
   const { call, host, record, signal } = running;
   if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; nothing more is permitted`);
   if (!call.tool.touches.includes(effect.kind)) {
-    throw new ToolFailure(`tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`);
+    throw new ToolFailure(
+      `tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`,
+    );
   }
   const more = await approve({ ...call, effects: [effect] }, host, record, signal);
   await record.approved(more);

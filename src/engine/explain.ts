@@ -9,7 +9,11 @@ import { issuePath } from "./result.ts";
  * Validation errors in words a model can act on: where, what was expected, what came. One issue a place: the branches of a
  * union that all failed are told as one ("expected one of …"), and a wrong type hides what follows from it.
  */
-export function explainErrors(schema: JsonSchema, value: unknown, errors: readonly TLocalizedValidationError[]): readonly Issue[] {
+export function explainErrors(
+  schema: JsonSchema,
+  value: unknown,
+  errors: readonly TLocalizedValidationError[],
+): readonly Issue[] {
   const places = new Map<string, TLocalizedValidationError[]>();
   for (const error of errors) {
     if (error.keyword === "boolean") continue; // "schema is false": additionalProperties says the same, with the name
@@ -40,7 +44,10 @@ function explainPlace(
       case "additionalProperties":
         for (const name of error.params.additionalProperties) {
           const full = path === "" ? name : `${path}.${name}`;
-          issues.push({ path: full, message: `unknown parameter "${full}"${knownNames(schema, error.schemaPath, name)}` });
+          issues.push({
+            path: full,
+            message: `unknown parameter "${full}"${knownNames(schema, error.schemaPath, name)}`,
+          });
         }
         break;
       case "type":
@@ -64,17 +71,21 @@ function explainPlace(
     const wanted = more.length === 0 ? first : `one of ${[first, ...more].join(", ")}`;
     issues.push({ path, message: `${at}: expected ${wanted}, got ${shown(value)}` });
   }
-  if (issues.length === 0) issues.push({ path, message: `${at}: ${errors[0]?.message ?? "does not fit"}, got ${shown(value)}` });
+  if (issues.length === 0)
+    issues.push({ path, message: `${at}: ${errors[0]?.message ?? "does not fit"}, got ${shown(value)}` });
   return issues;
 }
 
 /** "; known: path, limit" and, where one is close, "; did you mean …?". */
 function knownNames(schema: JsonSchema, schemaPath: string, name: string): string {
   const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
-  const properties = typeof owner === "object" && owner !== null && "properties" in owner ? owner.properties : undefined;
+  const properties =
+    typeof owner === "object" && owner !== null && "properties" in owner ? owner.properties : undefined;
   if (typeof properties !== "object" || properties === null) return "";
   const names = Object.keys(properties);
-  const near = names.find((known) => distance(name.toLowerCase(), known.toLowerCase()) <= Math.max(1, known.length / 4));
+  const near = names.find(
+    (known) => distance(name.toLowerCase(), known.toLowerCase()) <= Math.max(1, known.length / 4),
+  );
   if (near !== undefined) return `; did you mean "${near}"?`;
   return names.length === 0 ? "; it takes none" : `; known: ${names.join(", ")}`;
 }
@@ -84,7 +95,11 @@ function shown(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
   const text = typeof value === "bigint" ? `${value}` : (JSON.stringify(value) ?? typeof value);
-  return typeof value === "string" ? `string ${clip(text, 60)}` : value === null ? "null" : `${typeof value} ${clip(text, 60)}`;
+  return typeof value === "string"
+    ? `string ${clip(text, 60)}`
+    : value === null
+      ? "null"
+      : `${typeof value} ${clip(text, 60)}`;
 }
 
 function valueAt(root: unknown, pointer: string): unknown {

@@ -62,7 +62,10 @@ async function fitted(
 }
 
 /** True for most results, at the cost of one comparison: no text has more lines than characters, or more than three bytes a character. */
-function evidentlyFits({ length }: string, { lines = Infinity, bytes = Infinity, characters = Infinity }: Limit): boolean {
+function evidentlyFits(
+  { length }: string,
+  { lines = Infinity, bytes = Infinity, characters = Infinity }: Limit,
+): boolean {
   return length <= lines && 3 * length <= bytes && length <= characters;
 }
 
@@ -76,5 +79,7 @@ async function saved(outputs: Outputs, whole: string): Promise<string | undefine
 
 function withoutHugeImage(part: Content): Content {
   if (part.type !== "image" || part.data.length <= IMAGE_MAX_BASE64) return part;
-  return text(`[Image left out: ${part.mimeType}, ${formatSize(part.data.length)} in base64; a model takes up to ${formatSize(IMAGE_MAX_BASE64)}]`);
+  return text(
+    `[Image left out: ${part.mimeType}, ${formatSize(part.data.length)} in base64; a model takes up to ${formatSize(IMAGE_MAX_BASE64)}]`,
+  );
 }

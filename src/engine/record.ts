@@ -29,7 +29,12 @@ const ERROR_IN_EVENT = 200;
 export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, request: ToolCall): Recorder {
   let problem: string | undefined;
 
-  const stamp = (event: Happening): ActivityEvent => ({ call: request.id, thread: request.thread, at: Date.now(), ...event });
+  const stamp = (event: Happening): ActivityEvent => ({
+    call: request.id,
+    thread: request.thread,
+    at: Date.now(),
+    ...event,
+  });
 
   const tell = (event: ActivityEvent) => {
     try {
@@ -93,7 +98,11 @@ function failureOf(result: ToolResult): { readonly error?: string; readonly data
   return { ...(error !== undefined && { error: clip(error, ERROR_IN_EVENT) }), ...(data !== undefined && { data }) };
 }
 
-type Happening = ActivityEvent extends infer Event ? (Event extends ActivityEvent ? Omit<Event, "call" | "thread" | "at"> : never) : never;
+type Happening = ActivityEvent extends infer Event
+  ? Event extends ActivityEvent
+    ? Omit<Event, "call" | "thread" | "at">
+    : never
+  : never;
 
 /** Programs may hand in anything as input; an event carries JSON. */
 function asJson(input: unknown): Json {

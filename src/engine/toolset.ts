@@ -34,7 +34,10 @@ export function closestTools(tools: Toolset, name: string): readonly string[] {
 }
 
 /** The tools as `format` wants them; `undefined` when there are none, since providers reject an empty array. */
-export function definitions<F extends DefinitionFormat>(tools: Toolset, format: F): readonly DefinitionOf[F][] | undefined {
+export function definitions<F extends DefinitionFormat>(
+  tools: Toolset,
+  format: F,
+): readonly DefinitionOf[F][] | undefined {
   if (tools.size === 0) return undefined;
   return [...tools.values()].map((tool) => DEFINE[format](tool));
 }

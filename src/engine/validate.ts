@@ -7,7 +7,9 @@ import { coerce } from "./coerce.ts";
 import { explainErrors } from "./explain.ts";
 
 /** What validation says of a value. */
-export type Validated = { readonly ok: true; readonly input: unknown } | { readonly ok: false; readonly issues: readonly Issue[] };
+export type Validated =
+  | { readonly ok: true; readonly input: unknown }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
 
 /** A compiled schema. */
 interface Compiled {
@@ -47,7 +49,9 @@ async function compile(tool: Tool): Promise<Compiled> {
     compiled.set(tool.input.json, schema);
     return schema;
   } catch (error) {
-    throw new Error(`the input schema of tool "${tool.name}" is not a valid JSON Schema: ${messageOf(error)}`, { cause: error });
+    throw new Error(`the input schema of tool "${tool.name}" is not a valid JSON Schema: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -56,7 +60,11 @@ async function validateFurther(standard: NonNullable<Tool["input"]["standard"]>,
   if (result.issues === undefined) return { ok: true, input: result.value };
   const issues = result.issues.map(({ path = [], message }) => {
     const keys = path.map((part) => (typeof part === "object" ? part.key : part));
-    const at = keys.reduce<string>((text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? String(key) : `${text}.${String(key)}`), "");
+    const at = keys.reduce<string>(
+      (text, key) =>
+        typeof key === "number" ? `${text}[${key}]` : text === "" ? String(key) : `${text}.${String(key)}`,
+      "",
+    );
     return { path: at, message: at === "" ? message : `parameter "${at}": ${message}` };
   });
   return { ok: false, issues };

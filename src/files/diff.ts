@@ -78,7 +78,10 @@ function windows(text: string, replacements: readonly Replacement[]): readonly W
 
 function hunksOf(before: string, after: string): readonly Hunk[] {
   if (before === after) return [];
-  const patch = structuredPatch("", "", before, after, "", "", { context: CONTEXT_LINES, maxEditLength: MAX_EDIT_LENGTH });
+  const patch = structuredPatch("", "", before, after, "", "", {
+    context: CONTEXT_LINES,
+    maxEditLength: MAX_EDIT_LENGTH,
+  });
   return patch === undefined ? [wholeHunk(before, after)] : patch.hunks;
 }
 

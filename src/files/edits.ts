@@ -24,15 +24,20 @@ export interface Replacement {
  * @throws ToolFailure when one does not stand there exactly once, changes nothing, or overlaps another: then nothing is to be done.
  */
 export function locateEdits(original: string, edits: readonly Edit[], path: string): readonly Replacement[] {
-  const located = edits.map((edit, index) => locate(original, edit, path, edits.length > 1 ? `edit ${index + 1}: ` : ""));
+  const located = edits.map((edit, index) =>
+    locate(original, edit, path, edits.length > 1 ? `edit ${index + 1}: ` : ""),
+  );
   const ordered = located.toSorted((one, other) => one.start - other.start || one.end - other.end);
   for (const [index, next] of ordered.entries()) {
     const before = ordered[index - 1];
     if (before !== undefined && next.start < before.end) {
       const [first, second] = [located.indexOf(before) + 1, located.indexOf(next) + 1].sort((a, b) => a - b);
-      throw new ToolFailure(`edits ${first} and ${second} overlap in ${path}, near line ${lineAt(original, next.start)}; nothing was changed`, {
-        hint: "Make one edit of the two.",
-      });
+      throw new ToolFailure(
+        `edits ${first} and ${second} overlap in ${path}, near line ${lineAt(original, next.start)}; nothing was changed`,
+        {
+          hint: "Make one edit of the two.",
+        },
+      );
     }
   }
   return ordered;
@@ -48,9 +53,12 @@ function locate(original: string, { old_text, new_text }: Edit, path: string, wh
   if (places.length > 1) {
     const lines = places.slice(0, 10).map(({ start }) => lineAt(original, start));
     const more = places.length > 10 ? ", …" : "";
-    throw new ToolFailure(`${which}old_text stands ${plural(places.length, "time")} in ${path}: on lines ${lines.join(", ")}${more}`, {
-      hint: "Add lines before or after it until it is the only one.",
-    });
+    throw new ToolFailure(
+      `${which}old_text stands ${plural(places.length, "time")} in ${path}: on lines ${lines.join(", ")}${more}`,
+      {
+        hint: "Add lines before or after it until it is the only one.",
+      },
+    );
   }
   const text = freshText(original, place, old_text, new_text);
   if (text === original.slice(place.start, place.end)) {
@@ -64,7 +72,8 @@ function findAll(text: string, wanted: string): readonly { start: number; end: n
   const places: { start: number; end: number }[] = [];
   const [first = "", ...rest] = wanted.split(/\r?\n/);
   if (rest.length === 0) {
-    for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) places.push({ start: at, end: at + wanted.length });
+    for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1))
+      places.push({ start: at, end: at + wanted.length });
     return places;
   }
   // Every line behind the first must follow at once, with whichever break the file has there.
@@ -98,7 +107,12 @@ function endOfLines(text: string, from: number, lines: readonly string[]): numbe
 }
 
 /** What then stands at a place: lines that `new_text` begins or ends with as `old_text` does are the file's own, what is between is new. */
-function freshText(original: string, { start, end }: { readonly start: number; readonly end: number }, old_text: string, new_text: string): string {
+function freshText(
+  original: string,
+  { start, end }: { readonly start: number; readonly end: number },
+  old_text: string,
+  new_text: string,
+): string {
   const there = linesOf(original.slice(start, end)); // as many as `old_text` has
   const old = linesOf(old_text);
   const fresh = linesOf(new_text);

@@ -48,6 +48,19 @@ const GUESSES: { readonly [guess: string]: string } = {
   "ISO-8859-9": "windows-1254",
 };
 
+/** Encodings in which each byte above 127 is a letter of another script than Latin. */
+const OTHER_SCRIPTS: ReadonlySet<string> = new Set([
+  "koi8-r",
+  "windows-1251",
+  "windows-1253",
+  "windows-1255",
+  "windows-1256",
+  "iso-8859-5",
+  "iso-8859-6",
+  "iso-8859-7",
+  "iso-8859-8",
+]);
+
 /** Of 100: from here a guess that is not Latin is sure; below the second it is no better than Latin. */
 const SURE = 40;
 const CONFIDENT = 30;
@@ -75,7 +88,9 @@ const UTF_8_SEQUENCES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-
  */
 export async function detectEncoding(sample: Uint8Array, atEnd: boolean): Promise<Encoding | undefined> {
   const marked = MARKS.find(({ bytes }) => bytes.every((byte, index) => sample[index] === byte));
-  const encoding = marked ? { name: marked.name, mark: marked.bytes.length } : { name: wideEncoding(sample) ?? "utf-8", mark: 0 };
+  const encoding = marked
+    ? { name: marked.name, mark: marked.bytes.length }
+    : { name: wideEncoding(sample) ?? "utf-8", mark: 0 };
   const start = sample.subarray(0, SAMPLE_BYTES);
   if (encoding.name !== "utf-8") return controls(await decodePart(start, encoding)) > 0.1 ? undefined : encoding;
   if (sample.includes(0)) return undefined;
@@ -94,8 +109,11 @@ async function guess(sample: Uint8Array): Promise<string> {
   const { analyse } = await import("chardet");
   const best = analyse(bytes).find(({ name }) => name in GUESSES);
   const guessed = (best !== undefined && best.confidence >= CONFIDENT && GUESSES[best.name]) || LATIN;
-  if (best !== undefined && best.confidence >= SURE && guessed !== LATIN) return guessed;
-  const name = bestPairs(text) ?? guessed;
+  const words = share(text, /[\x80-\xff]{2,}/g) >= 0.5;
+  // Letters of other scripts make up words, those of Latin ones stand among others: a guess against that is wrong, however sure.
+  const plausible = words || !OTHER_SCRIPTS.has(guessed);
+  if (best !== undefined && best.confidence >= SURE && guessed !== LATIN && plausible) return guessed;
+  const name = bestPairs(text) ?? (plausible ? guessed : LATIN);
   return name === LATIN && /[\x81\x8d\x8f\x90\x9d]/.test(latin1(sample)) ? LATIN_OF_ALL_BYTES : name;
 }
 
@@ -163,7 +181,14 @@ export function unitOf({ name }: Encoding): 1 | 2 {
 
 /** For people: "UTF-16 (little-endian)". */
 export function encodingLabel({ name, mark }: Encoding): string {
-  const plain = name === "utf-16le" ? "UTF-16 (little-endian)" : name === "utf-16be" ? "UTF-16 (big-endian)" : name === "utf-8" ? "UTF-8" : name;
+  const plain =
+    name === "utf-16le"
+      ? "UTF-16 (little-endian)"
+      : name === "utf-16be"
+        ? "UTF-16 (big-endian)"
+        : name === "utf-8"
+          ? "UTF-8"
+          : name;
   return mark > 0 && name === "utf-8" ? `${plain} with a byte order mark` : plain;
 }
 

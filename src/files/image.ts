@@ -58,23 +58,32 @@ async function sizeOf(bytes: Uint8Array, path: string): Promise<{ width: number;
     const { width, height } = imageSize(bytes);
     return { width, height };
   } catch (error) {
-    throw new ToolFailure(`${path} looks like an image but cannot be read as one: ${messageOf(error)}`, { cause: error });
+    throw new ToolFailure(`${path} looks like an image but cannot be read as one: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
 async function scale(bytes: Uint8Array, type: ImageType, path: string): Promise<FittedImage> {
   const { default: sharp } = await import("sharp").catch((error: unknown) => {
-    throw new ToolFailure(`${path} is larger than ${MAX_EDGE}x${MAX_EDGE} or ${MAX_BYTES / 1024 / 1024}MB, and scaling it needs the package "sharp"`, {
-      hint: "Install it with: npm install sharp",
-      cause: error,
-    });
+    throw new ToolFailure(
+      `${path} is larger than ${MAX_EDGE}x${MAX_EDGE} or ${MAX_BYTES / 1024 / 1024}MB, and scaling it needs the package "sharp"`,
+      {
+        hint: "Install it with: npm install sharp",
+        cause: error,
+      },
+    );
   });
   try {
     // A picture with transparency stays PNG while that is small enough.
     for (const [edge, target] of ATTEMPTS) {
       const as = target ?? (type === "image/jpeg" ? "image/jpeg" : "image/png");
-      const image = sharp(bytes, { limitInputPixels: MAX_PIXELS }).rotate().resize(edge, edge, { fit: "inside", withoutEnlargement: true });
-      const { data, info } = await (as === "image/png" ? image.png() : image.flatten({ background: "white" }).jpeg({ quality: 80 })).toBuffer({ resolveWithObject: true });
+      const image = sharp(bytes, { limitInputPixels: MAX_PIXELS })
+        .rotate()
+        .resize(edge, edge, { fit: "inside", withoutEnlargement: true });
+      const { data, info } = await (
+        as === "image/png" ? image.png() : image.flatten({ background: "white" }).jpeg({ quality: 80 })
+      ).toBuffer({ resolveWithObject: true });
       if (data.length <= MAX_BYTES) return { bytes: data, type: as, width: info.width, height: info.height };
     }
   } catch (error) {
@@ -83,4 +92,8 @@ async function scale(bytes: Uint8Array, type: ImageType, path: string): Promise<
   throw new ToolFailure(`${path} cannot be made small enough for a model`);
 }
 
-const ATTEMPTS: readonly (readonly [edge: number, type?: ImageType])[] = [[MAX_EDGE], [MAX_EDGE, "image/jpeg"], [1_000, "image/jpeg"]];
+const ATTEMPTS: readonly (readonly [edge: number, type?: ImageType])[] = [
+  [MAX_EDGE],
+  [MAX_EDGE, "image/jpeg"],
+  [1_000, "image/jpeg"],
+];

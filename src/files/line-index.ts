@@ -58,7 +58,8 @@ export interface LineRangeOptions {
 export async function readLines(file: OpenFile, options: LineRangeOptions): Promise<LineRange> {
   const { offset, maxLines, maxBytes, index } = options;
   const start = await seekLine(file, offset - 1, options);
-  if (start === undefined) return { bytes: new Uint8Array(), lines: 0, cutInLine: false, total: index.total, atEnd: true };
+  if (start === undefined)
+    return { bytes: new Uint8Array(), lines: 0, cutInLine: false, total: index.total, atEnd: true };
   const read = await readFrom(file, start, options);
   if (!read.cutInLine && start + read.bytes.length >= file.info.size) index.total ??= offset - 1 + read.lines;
   if (index.total === undefined && file.info.size <= COUNT_UP_TO) await seekLine(file, Infinity, options);
@@ -85,7 +86,11 @@ export async function readLines(file: OpenFile, options: LineRangeOptions): Prom
 }
 
 /** The byte at which a line (from 0) begins; `undefined` when the file has fewer lines. */
-async function seekLine(file: OpenFile, line: number, { lineBreak, index, signal }: LineRangeOptions): Promise<number | undefined> {
+async function seekLine(
+  file: OpenFile,
+  line: number,
+  { lineBreak, index, signal }: LineRangeOptions,
+): Promise<number | undefined> {
   if (index.total !== undefined && line >= index.total) return undefined;
   let { line: current, offset } = placeBefore(index, line);
   let lineStart = offset;
@@ -105,7 +110,8 @@ async function seekLine(file: OpenFile, line: number, { lineBreak, index, signal
       current++;
       lineStart = offset + position;
       // Compared with what is known by now: another read of the same file may go on beside this one.
-      if (lineStart - (index.places.at(-1)?.offset ?? 0) >= STRIDE) index.places.push({ line: current, offset: lineStart });
+      if (lineStart - (index.places.at(-1)?.offset ?? 0) >= STRIDE)
+        index.places.push({ line: current, offset: lineStart });
     }
     offset += chunk.length; // of an odd length, which halves a character, only at the end
     if (chunk.length < CHUNK && current < line) {
@@ -138,7 +144,8 @@ function nextBreak(bytes: Buffer, from: number, { bytes: wanted, unit }: LineBre
     const at = bytes.indexOf(10, from);
     return at === -1 ? -1 : at + 1;
   }
-  for (let at = bytes.indexOf(wanted, from); at !== -1; at = bytes.indexOf(wanted, at + 1)) if (at % unit === 0) return at + wanted.length;
+  for (let at = bytes.indexOf(wanted, from); at !== -1; at = bytes.indexOf(wanted, at + 1))
+    if (at % unit === 0) return at + wanted.length;
   return -1;
 }
 

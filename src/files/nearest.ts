@@ -26,7 +26,8 @@ export function nearestPlace(text: string, wanted: string): string {
   const lines = text.split(/\r?\n/, MAX_LINES);
   const allWanted = wanted.split(/\r?\n/);
   const wantedLines = trimBlank(allWanted);
-  const start = wantedLines.length === 0 ? undefined : (byEqualLines(lines, wantedLines) ?? byLetters(lines, wantedLines));
+  const start =
+    wantedLines.length === 0 ? undefined : (byEqualLines(lines, wantedLines) ?? byLetters(lines, wantedLines));
   if (start === undefined) return "Nothing like it stands there. Read the file again and copy the text from it.";
   const found = lines.slice(start, start + wantedLines.length);
   const shown = found.slice(0, MAX_SHOWN).map((line, index) => `${start + index + 1}: ${clip(line, 200)}`);
@@ -91,7 +92,10 @@ function byEqualLines(lines: readonly string[], wanted: readonly string[]): numb
 
 /** The line most like the longest line wanted, when at least half of its letters are the same. */
 function byLetters(lines: readonly string[], wanted: readonly string[]): number | undefined {
-  const longest = wanted.reduce((most, line, index) => (line.trim().length > (wanted[most] ?? "").trim().length ? index : most), 0);
+  const longest = wanted.reduce(
+    (most, line, index) => (line.trim().length > (wanted[most] ?? "").trim().length ? index : most),
+    0,
+  );
   const target = (wanted[longest] ?? "").trim().slice(0, MAX_COMPARED);
   if (target.length < 3) return undefined;
   const words = target.split(/\W+/).filter((word) => word.length > 2);
@@ -103,7 +107,8 @@ function byLetters(lines: readonly string[], wanted: readonly string[]): number 
     if (words.length > 0 && !words.some((word) => compared.includes(word))) continue;
     if (++candidates > MAX_CANDIDATES) break;
     const away = distance(compared, target);
-    if (away <= target.length / 2 && (best === undefined || away < best.away)) best = { start: Math.max(0, index - longest), away };
+    if (away <= target.length / 2 && (best === undefined || away < best.away))
+      best = { start: Math.max(0, index - longest), away };
   }
   return best?.start;
 }

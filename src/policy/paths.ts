@@ -61,8 +61,10 @@ async function realPathOf(path: string, backend: Backend): Promise<string | Erro
 
 /** What can be said from the text alone, before anything is looked up. */
 function judgeText(written: string): Decision | undefined {
-  if (written.includes("\0")) return deny("path_text", `Path not allowed by security policy: ${JSON.stringify(written)} has a NUL byte in it`);
-  if (Buffer.byteLength(written) > MAX_PATH_BYTES) return deny("path_text", `Path not allowed by security policy: longer than ${MAX_PATH_BYTES} bytes`);
+  if (written.includes("\0"))
+    return deny("path_text", `Path not allowed by security policy: ${JSON.stringify(written)} has a NUL byte in it`);
+  if (Buffer.byteLength(written) > MAX_PATH_BYTES)
+    return deny("path_text", `Path not allowed by security policy: longer than ${MAX_PATH_BYTES} bytes`);
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
     return deny("path_text", `Path not allowed by security policy: ${written} is a URL; give a path`);
   }
@@ -84,20 +86,31 @@ async function hardLinked(written: string, real: string, backend: Backend): Prom
 function within(operation: PathOperation, written: string, path: string, real: string, root: Root): Decision {
   // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
-    return ask("path_text", `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`, "medium");
+    return ask(
+      "path_text",
+      `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`,
+      "medium",
+    );
   }
   if (operation === "write") {
     const what = protectedFile(path) ?? protectedFile(real);
-    if (what !== undefined) return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
+    if (what !== undefined)
+      return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
   }
   const secret = operation === "cwd" ? undefined : (sensitive(path) ?? sensitive(real));
-  if (secret !== undefined) return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
+  if (secret !== undefined)
+    return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
   return { verdict: "allow", risk: "low", rule: root.rule };
 }
 
 function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {
   const where = real === written ? "" : ` (it leads to ${real})`;
-  if (!workspaceOnly) return ask("outside", `Access to ${written}${where} requires approval: it is outside the workspace ${workDir}`, "medium");
+  if (!workspaceOnly)
+    return ask(
+      "outside",
+      `Access to ${written}${where} requires approval: it is outside the workspace ${workDir}`,
+      "medium",
+    );
   return deny(
     "workspace_only",
     `Path not allowed by security policy: ${written}${where} is outside the workspace ${workDir}. ` +
@@ -106,7 +119,10 @@ function outside(written: string, real: string, workspaceOnly: boolean, workDir:
 }
 
 function unknownTarget(written: string, { message }: Error): Decision {
-  return deny("path_text", `Path not allowed by security policy: where ${written} leads cannot be found out: ${message}`);
+  return deny(
+    "path_text",
+    `Path not allowed by security policy: where ${written} leads cannot be found out: ${message}`,
+  );
 }
 
 function forbidden(written: string, { path, rule }: Root): Decision {
@@ -153,7 +169,8 @@ async function findRoots(
       // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to.
       return [
         { ...root, path },
-        { ...root, path: await backend.files.realPath(path) },
+        // What we may not look at (a home that cannot be entered) stands for itself.
+        { ...root, path: await backend.files.realPath(path).catch(() => path) },
       ];
     }),
   );

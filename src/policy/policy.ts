@@ -23,7 +23,12 @@ export function createPolicy(settings: PolicySettings, backend: Backend, own: re
 
 async function judgeEffect(effect: Effect, autonomy: Autonomy, judgePath: PathJudge): Promise<Decision> {
   if (autonomy === "readonly" && isAct(effect)) {
-    return { verdict: "deny", risk: "medium", rule: "autonomy", reason: `Read-only mode: cannot perform '${verb(effect)}'` };
+    return {
+      verdict: "deny",
+      risk: "medium",
+      rule: "autonomy",
+      reason: `Read-only mode: cannot perform '${verb(effect)}'`,
+    };
   }
   switch (effect.kind) {
     case "read":
@@ -31,12 +36,16 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judgePath: PathJu
       return judgePath(effect.kind, effect.path, effect.real);
     case "exec": {
       const there = await judgePath("cwd", effect.cwd ?? ".", effect.real);
-      return there.verdict === "allow" ? judgeAct(autonomy, "Command requires approval: supervised autonomy asks before every command") : there;
+      return there.verdict === "allow"
+        ? judgeAct(autonomy, "Command requires approval: supervised autonomy asks before every command")
+        : there;
     }
     case "output":
       return { verdict: "allow", risk: "low", rule: "output" }; // only the toolkit that made it can open it
     case "terminal":
-      return isAct(effect) ? judgeAct(autonomy, "Typing into a terminal requires approval") : { verdict: "allow", risk: "low", rule: "autonomy" };
+      return isAct(effect)
+        ? judgeAct(autonomy, "Typing into a terminal requires approval")
+        : { verdict: "allow", risk: "low", rule: "autonomy" };
     case "fetch":
       return judgeAct(autonomy, `Fetching ${effect.url} requires approval`);
     case "state":

@@ -6,9 +6,18 @@ interface Kind {
 
 // Matched against a whole path. Names are compared without regard to case: some file systems do the same.
 const SENSITIVE: readonly Kind[] = [
-  { pattern: /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i, what: "environment secrets" },
-  { pattern: /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i, what: "stored credentials" },
-  { pattern: /(^|\/)(credentials|credentials\.(json|ya?ml|toml|csv)|secrets\.(json|ya?ml|toml))$/i, what: "stored credentials" },
+  {
+    pattern: /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i,
+    what: "environment secrets",
+  },
+  {
+    pattern: /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i,
+    what: "stored credentials",
+  },
+  {
+    pattern: /(^|\/)(credentials|credentials\.(json|ya?ml|toml|csv)|secrets\.(json|ya?ml|toml))$/i,
+    what: "stored credentials",
+  },
   { pattern: /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(?!pub$)[^/]*)?$/i, what: "a private key" },
   { pattern: /\.(pem|key|p12|pfx|jks|keystore|kdbx)$/i, what: "a private key" },
   { pattern: /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json)$/i, what: "cluster or registry credentials" },
@@ -24,7 +33,11 @@ const PROTECTED: readonly Kind[] = [
   { pattern: /(^|\/)\.(vscode|idea|devcontainer)(\/.*)?$/i, what: "editor settings, which run programs" },
   { pattern: /(^|\/)\.?mcp\.json$/i, what: "a list of tool servers to start" },
   { pattern: /(^|\/)\.envrc$/i, what: "a shell start-up file" },
-  { pattern: /(^|\/)\.(ba|z|k|c|tc)?sh(rc|env)$|(^|\/)\.(bash_)?(profile|login|logout|aliases)$|(^|\/)\.z(profile|login|logout)$/i, what: "a shell start-up file" },
+  {
+    pattern:
+      /(^|\/)\.(ba|z|k|c|tc)?sh(rc|env)$|(^|\/)\.(bash_)?(profile|login|logout|aliases)$|(^|\/)\.z(profile|login|logout)$/i,
+    what: "a shell start-up file",
+  },
   { pattern: /(^|\/)\.(gitconfig|ssh|gnupg|aws)(\/.*)?$/i, what: "the user's own configuration" },
   { pattern: /(^|\/)handrail\.ya?ml$/i, what: "Handrail's own configuration" },
 ];

@@ -33,12 +33,17 @@ export const bash = (options: ToolOptions = {}) => {
       {
         command: Type.String({ minLength: 1, description: "Bash script to run" }),
         timeout: Type.Optional(
-          Type.Number({ exclusiveMinimum: 0, maximum: MAX_TIMEOUT_S, description: `Seconds (default: ${DEFAULT_TIMEOUT_S})` }),
+          Type.Number({
+            exclusiveMinimum: 0,
+            maximum: MAX_TIMEOUT_S,
+            description: `Seconds (default: ${DEFAULT_TIMEOUT_S})`,
+          }),
         ),
       },
       { additionalProperties: false },
     ),
-    mend: (raw) => (typeof raw === "string" ? { command: raw } : renameKeys(raw, { cmd: "command", script: "command" })),
+    mend: (raw) =>
+      typeof raw === "string" ? { command: raw } : renameKeys(raw, { cmd: "command", script: "command" }),
     effects: ({ command }) => [{ kind: "exec", command }],
     async run({ command, timeout = DEFAULT_TIMEOUT_S }, context) {
       const process = await context.backend.spawn({
@@ -66,7 +71,10 @@ export const bash = (options: ToolOptions = {}) => {
   });
 };
 
-function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): { exit_code: number | null; signal: string | null } {
+function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {
+  exit_code: number | null;
+  signal: string | null;
+} {
   return exit.how === "exited" ? { exit_code: exit.code, signal: null } : { exit_code: null, signal: exit.signal };
 }
 

@@ -27,7 +27,10 @@ export const edit = (options: ToolOptions = {}) =>
     touches: ["read", "write"],
     input: Type.Object(
       {
-        path: Type.String({ minLength: 1, description: "File to edit: absolute, or relative to the working directory" }),
+        path: Type.String({
+          minLength: 1,
+          description: "File to edit: absolute, or relative to the working directory",
+        }),
         old_text: Type.Optional(Type.String({ description: "The exact text to replace" })),
         new_text: Type.Optional(Type.String({ description: "What stands there instead" })),
         edits: Type.Optional(
@@ -66,12 +69,18 @@ export const edit = (options: ToolOptions = {}) =>
     render: ({ path, edits, diff }) => `Edited ${path}${edits === 1 ? "" : ` (${plural(edits, "edit")})`}\n\n${diff}`,
   });
 
-function wantedEdits(old_text: string | undefined, new_text: string | undefined, edits: readonly Edit[] | undefined): readonly Edit[] {
+function wantedEdits(
+  old_text: string | undefined,
+  new_text: string | undefined,
+  edits: readonly Edit[] | undefined,
+): readonly Edit[] {
   if (edits !== undefined && (old_text !== undefined || new_text !== undefined)) {
     throw new ToolFailure("both edits and old_text or new_text were given; put all changes into edits");
   }
   if (edits === undefined && (old_text === undefined || new_text === undefined)) {
-    throw new ToolFailure(`${old_text === undefined ? "old_text" : "new_text"} is missing`, { hint: "Give old_text and new_text, or edits." });
+    throw new ToolFailure(`${old_text === undefined ? "old_text" : "new_text"} is missing`, {
+      hint: "Give old_text and new_text, or edits.",
+    });
   }
   const all = edits ?? [{ old_text: old_text ?? "", new_text: new_text ?? "" }];
   for (const { old_text: from, new_text: to } of all) {
@@ -85,20 +94,29 @@ function wantedEdits(old_text: string | undefined, new_text: string | undefined,
 async function requireUnchanged({ info }: TextFile, path: string, backend: Backend): Promise<void> {
   const now = await backend.files.stat(path);
   if (now?.version === info.version) return;
-  throw new ToolFailure(`${path} was changed by another program while it was edited; nothing was done`, { hint: "Edit it again." });
+  throw new ToolFailure(`${path} was changed by another program while it was edited; nothing was done`, {
+    hint: "Edit it again.",
+  });
 }
 
 /** The file's bytes with only the replaced stretches changed. */
-async function withReplacements(file: TextFile, replacements: ReturnType<typeof locateEdits>, path: string): Promise<Uint8Array> {
+async function withReplacements(
+  file: TextFile,
+  replacements: ReturnType<typeof locateEdits>,
+  path: string,
+): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let character = 0;
   let byte = 0;
   for (const { start, end, text } of replacements) {
     const fresh = await encodeText(text, file.encoding);
     if (fresh === undefined) {
-      throw new ToolFailure(`new_text has characters that ${encodingLabel(file.encoding)}, the encoding of ${path}, does not have`, {
-        hint: "Use characters it has, or convert the file with a command first.",
-      });
+      throw new ToolFailure(
+        `new_text has characters that ${encodingLabel(file.encoding)}, the encoding of ${path}, does not have`,
+        {
+          hint: "Use characters it has, or convert the file with a command first.",
+        },
+      );
     }
     const from = byte + (await lengthIn(file, character, start));
     parts.push(file.bytes.subarray(byte, from), fresh);
@@ -108,10 +126,16 @@ async function withReplacements(file: TextFile, replacements: ReturnType<typeof 
   parts.push(file.bytes.subarray(byte));
   const bytes = Buffer.concat(parts);
   // In some encodings two characters together have bytes of their own, so that neither can be replaced alone.
-  if (!file.encoding.name.startsWith("utf-") && (await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)) {
-    throw new ToolFailure(`old_text ends inside what ${encodingLabel(file.encoding)} writes as one character in ${path}`, {
-      hint: "Take the character before or after it into old_text.",
-    });
+  if (
+    !file.encoding.name.startsWith("utf-") &&
+    (await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)
+  ) {
+    throw new ToolFailure(
+      `old_text ends inside what ${encodingLabel(file.encoding)} writes as one character in ${path}`,
+      {
+        hint: "Take the character before or after it into old_text.",
+      },
+    );
   }
   return bytes;
 }
@@ -129,4 +153,3 @@ function mendEdits(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("edits" in raw) || !Array.isArray(raw.edits)) return raw;
   return { ...raw, edits: raw.edits.map((each: unknown) => renameKeys(each, FILE_SPELLINGS)) };
 }
-

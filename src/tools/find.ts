@@ -32,13 +32,23 @@ export const find = (options: ToolOptions = {}) =>
     touches: ["read"],
     input: Type.Object(
       {
-        path: Type.Optional(Type.String({ minLength: 1, description: "Directory to search (default: the working directory)" })),
-        pattern: Type.Optional(Type.String({ maxLength: MAX_NAME_PATTERN, description: "Glob, or part of a name (default: everything)" })),
+        path: Type.Optional(
+          Type.String({ minLength: 1, description: "Directory to search (default: the working directory)" }),
+        ),
+        pattern: Type.Optional(
+          Type.String({ maxLength: MAX_NAME_PATTERN, description: "Glob, or part of a name (default: everything)" }),
+        ),
         type: Type.Optional(
-          Type.Union([Type.Literal("file"), Type.Literal("dir"), Type.Literal("")], { description: 'Only these (default: "", both)' }),
+          Type.Union([Type.Literal("file"), Type.Literal("dir"), Type.Literal("")], {
+            description: 'Only these (default: "", both)',
+          }),
         ),
         max_results: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: MAX_RESULTS, description: `Results shown (default: ${DEFAULT_MAX_RESULTS})` }),
+          Type.Integer({
+            minimum: 1,
+            maximum: MAX_RESULTS,
+            description: `Results shown (default: ${DEFAULT_MAX_RESULTS})`,
+          }),
         ),
       },
       { additionalProperties: false },
@@ -66,16 +76,20 @@ export const find = (options: ToolOptions = {}) =>
       const sorted = found.map(pathOrderKey).sort();
       const base = baseOf(displayPath(root, context.backend));
       return {
-        paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)),
         total: found.length,
         sensitive_files: listed.files.length - files.length,
         complaints: listed.complaints || other.complaints,
+        paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)), // last: of much data the end is left out
       };
     },
     render({ paths, total, sensitive_files, complaints: problems }) {
       const notices = [
-        ...(paths.length === total ? [] : [`Showing ${paths.length} of ${total}. Use a narrower path or pattern, or a larger max_results.`]),
-        ...(sensitive_files === 0 ? [] : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
+        ...(paths.length === total
+          ? []
+          : [`Showing ${paths.length} of ${total}. Use a narrower path or pattern, or a larger max_results.`]),
+        ...(sensitive_files === 0
+          ? []
+          : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
         ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
       ];
       const body = paths.length === 0 ? "Nothing found." : paths.map(shownPath).join("\n");
@@ -93,7 +107,11 @@ const NO_FILES: Listed = { files: [], complaints: "" };
 const NO_FOLDERS: FoldersAndLinks = { folders: [], links: [], complaints: "" };
 
 /** The files under the folder that the pattern means and that are neither hidden nor ignored, relative to it. */
-async function listFiles(root: string, { pick, hidden, ripgrepTest }: NamePattern, { backend, signal }: ToolContext): Promise<Listed> {
+async function listFiles(
+  root: string,
+  { pick, hidden, ripgrepTest }: NamePattern,
+  { backend, signal }: ToolContext,
+): Promise<Listed> {
   const args = [...RIPGREP_ARGUMENTS, "--files", ...HIDDEN_ARGUMENTS[hidden], ...ripgrepTest];
   const process = await backend.helper("rg", args, { paths: [root], signal });
   const from = root === "/" ? 1 : root.length + 1;

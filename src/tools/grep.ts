@@ -18,8 +18,8 @@ import { shownPath } from "./shared/shown-path.ts";
 const DEFAULT_MAX_RESULTS = 100;
 const MAX_RESULTS = 10_000;
 
-/** Linux takes no argument of 128 KiB or more (MAX_ARG_STRLEN in execve(2)); a character has up to 3 bytes for each unit. */
-const MAX_PATTERN = 30_000;
+/** Longer ones take ripgrep seconds; Linux takes no argument of 128 KiB at all (MAX_ARG_STRLEN in execve(2)). */
+const MAX_PATTERN = 10_000;
 
 export interface GrepOptions extends ToolOptions {
   /** How long a search in the order of paths may take before a faster one is begun: milliseconds, default 10. What is found is the same. */
@@ -40,41 +40,70 @@ export const grep = ({ patience = 10, ...options }: GrepOptions = {}) =>
     touches: ["read", "output"],
     input: Type.Object(
       {
-        pattern: Type.String({ minLength: 1, maxLength: MAX_PATTERN, description: "Regular expression (or text, with literal)" }),
-        path: Type.Optional(Type.String({ minLength: 1, description: "File or directory to search (default: the working directory)" })),
+        pattern: Type.String({
+          minLength: 1,
+          maxLength: MAX_PATTERN,
+          description: "Regular expression (or text, with literal)",
+        }),
+        path: Type.Optional(
+          Type.String({ minLength: 1, description: "File or directory to search (default: the working directory)" }),
+        ),
         glob: Type.Optional(
-          Type.String({ maxLength: MAX_NAME_PATTERN, description: 'Only files whose name or path matches, e.g. "*.ts", "src/**" or "!*.md"' }),
+          Type.String({
+            maxLength: MAX_NAME_PATTERN,
+            description: 'Only files whose name or path matches, e.g. "*.ts", "src/**" or "!*.md"',
+          }),
         ),
         case_sensitive: Type.Optional(Type.Boolean({ description: "Default: false" })),
         literal: Type.Optional(Type.Boolean({ description: "The pattern is plain text (default: false)" })),
-        context_lines: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: "Lines shown around each match (default: 0)" })),
+        context_lines: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: 50, description: "Lines shown around each match (default: 0)" }),
+        ),
         max_results: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: MAX_RESULTS, description: `Matches shown (default: ${DEFAULT_MAX_RESULTS})` }),
+          Type.Integer({
+            minimum: 1,
+            maximum: MAX_RESULTS,
+            description: `Matches shown (default: ${DEFAULT_MAX_RESULTS})`,
+          }),
         ),
       },
       { additionalProperties: false },
     ),
     mend: (raw) => withoutIgnoreCase(renameKeys(raw, SPELLINGS)),
-    effects: ({ path = "." }) => (path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }]),
+    effects: ({ path = "." }) =>
+      path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
     async run({ path = ".", max_results: most = DEFAULT_MAX_RESULTS, ...asked }, context) {
       const question = { ...asked, most };
-      const search = path.startsWith(OUTPUT_SCHEME) ? await searchOutput(path, question, context) : await searchFiles(path, question, context);
+      const search = path.startsWith(OUTPUT_SCHEME)
+        ? await searchOutput(path, question, context)
+        : await searchFiles(path, question, context);
       const found = await firstMatches(search, most, patience, context.signal);
       return {
-        lines: found.lines,
         matches: found.matches,
         stopped_at: found.ending === "full" ? most : null,
         cut_lines: found.cut,
         sensitive_files: found.hidden,
         binary_files: found.binary,
         complaints: found.complaints,
+        lines: found.lines, // last: of much data the end is left out
       };
     },
-    render({ lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, complaints }, { context_lines = 0 }) {
+    render(
+      { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, complaints },
+      { context_lines = 0 },
+    ) {
       const notices = [
-        ...(stopped_at === null ? [] : [`Stopped at ${plural(stopped_at, "match", "matches")}; there are more. Use a narrower pattern, path or glob, or a larger max_results.`]),
-        ...(cut_lines === 0 ? [] : [`Long lines are cut to ${LINE_CHARACTERS} characters; use read to see them whole.`]),
-        ...(sensitive_files === 0 ? [] : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
+        ...(stopped_at === null
+          ? []
+          : [
+              `Stopped at ${plural(stopped_at, "match", "matches")}; there are more. Use a narrower pattern, path or glob, or a larger max_results.`,
+            ]),
+        ...(cut_lines === 0
+          ? []
+          : [`Long lines are cut to ${LINE_CHARACTERS} characters; use read to see them whole.`]),
+        ...(sensitive_files === 0
+          ? []
+          : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
         ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
         ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
       ];
@@ -98,7 +127,8 @@ async function searchFiles(path: string, question: Question, context: ToolContex
   const { backend, signal } = context;
   const info = await backend.files.stat(path);
   if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
-  if (info.kind !== "file" && info.kind !== "folder") throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
+  if (info.kind !== "file" && info.kind !== "folder")
+    throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
   const glob = info.kind === "file" ? "" : (question.glob ?? ""); // a file that is named is meant
   const meant = await fileGlob(glob);
   const root = await narrowed(info.path, glob, context);
@@ -106,7 +136,8 @@ async function searchFiles(path: string, question: Question, context: ToolContex
   // What lies in a key folder that was named is meant; a person was asked about it.
   const named = info.kind === "file" || sensitive(info.path) !== undefined;
   // A glob with a slash in it may be meant from the folder that is searched or from the working directory: either will do.
-  const bases = isInside(info.path, backend.workDir) && info.path !== backend.workDir ? [info.path, backend.workDir] : [info.path];
+  const bases =
+    isInside(info.path, backend.workDir) && info.path !== backend.workDir ? [info.path, backend.workDir] : [info.path];
   const needed = glob.startsWith("!") ? bases.length : 1;
   const isMeant = (found: string) => meant.pick(bases.map((base) => posix.relative(base, found))).length >= needed;
   return {
@@ -123,7 +154,10 @@ async function searchFiles(path: string, question: Question, context: ToolContex
 /** The folder that the glob begins with: nothing else need be looked at, provided that this one would be. */
 async function narrowed(root: string, glob: string, context: ToolContext): Promise<string> {
   const { files, workDir } = context.backend;
-  const parts = glob.replace(/^(\.?\/)+/, "").split("/").slice(0, -1);
+  const parts = glob
+    .replace(/^(\.?\/)+/, "")
+    .split("/")
+    .slice(0, -1);
   const wild = parts.findIndex((part) => /[^\w .@+-]/.test(part) || part === "..");
   const start = (wild === -1 ? parts : parts.slice(0, wild)).join("/");
   if (start === "" || (root !== workDir && isInside(root, workDir))) return root;
@@ -133,7 +167,11 @@ async function narrowed(root: string, glob: string, context: ToolContext): Promi
   return isThere && !(await ignoreRules(root, context).ignores(start, "folder")) ? folder : root;
 }
 
-async function searchOutput(path: string, question: Question, { backend, outputs, signal }: ToolContext): Promise<Search> {
+async function searchOutput(
+  path: string,
+  question: Question,
+  { backend, outputs, signal }: ToolContext,
+): Promise<Search> {
   return {
     async start() {
       const process = await backend.helper("rg", [...searchArguments(question), "--text"], { paths: [], signal });
@@ -149,7 +187,13 @@ async function searchOutput(path: string, question: Question, { backend, outputs
   };
 }
 
-function searchArguments({ pattern, case_sensitive = false, literal = false, context_lines = 0, most }: Question): readonly string[] {
+function searchArguments({
+  pattern,
+  case_sensitive = false,
+  literal = false,
+  context_lines = 0,
+  most,
+}: Question): readonly string[] {
   if (/[\0\n]/.test(pattern)) {
     throw new ToolFailure("the pattern has a line break or a NUL in it, but it is searched for in one line at a time", {
       hint: "Search for one of its lines, with context_lines to see the others.",
@@ -178,7 +222,7 @@ function searchArguments({ pattern, case_sensitive = false, literal = false, con
 async function feed(process: Process, file: OpenFile): Promise<void> {
   try {
     const decoder = new TextDecoder();
-    for (let offset = 0; ; ) {
+    for (let offset = 0; ;) {
       const chunk = await file.read(offset, 1024 * 1024);
       if (chunk.length === 0) break;
       offset += chunk.length;
@@ -221,7 +265,8 @@ const SPELLINGS: { readonly [spelling: string]: string } = {
 
 /** `ignore_case: true` is `case_sensitive: false`. */
 function withoutIgnoreCase(raw: unknown): unknown {
-  if (typeof raw !== "object" || raw === null || !("ignore_case" in raw) || typeof raw.ignore_case !== "boolean") return raw;
+  if (typeof raw !== "object" || raw === null || !("ignore_case" in raw) || typeof raw.ignore_case !== "boolean")
+    return raw;
   const { ignore_case, ...rest } = raw;
   return { case_sensitive: !ignore_case, ...rest };
 }

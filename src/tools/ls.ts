@@ -17,8 +17,12 @@ export const ls = (options: ToolOptions = {}) =>
     touches: ["read"],
     input: Type.Object(
       {
-        path: Type.Optional(Type.String({ minLength: 1, description: "Directory to list (default: the working directory)" })),
-        show_hidden: Type.Optional(Type.Boolean({ description: "Include names that begin with a dot (default: false)" })),
+        path: Type.Optional(
+          Type.String({ minLength: 1, description: "Directory to list (default: the working directory)" }),
+        ),
+        show_hidden: Type.Optional(
+          Type.Boolean({ description: "Include names that begin with a dot (default: false)" }),
+        ),
       },
       { additionalProperties: false },
     ),

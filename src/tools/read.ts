@@ -3,7 +3,16 @@ import { Type } from "typebox";
 import type { OpenFile } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { type Encoding, SAMPLE_BYTES, UTF_8, decodePart, decodeText, detectEncoding, encodingLabel, unitOf } from "../files/encoding.ts";
+import {
+  type Encoding,
+  SAMPLE_BYTES,
+  UTF_8,
+  decodePart,
+  decodeText,
+  detectEncoding,
+  encodingLabel,
+  unitOf,
+} from "../files/encoding.ts";
 import { type ImageType, fitImage, imageType } from "../files/image.ts";
 import { type LineIndex, type LineRange, lineIndex, readLines } from "../files/line-index.ts";
 import { formatSize } from "../output/size.ts";
@@ -34,14 +43,18 @@ export const read = (options: ToolOptions = {}) => {
     touches: ["read", "output"],
     input: Type.Object(
       {
-        path: Type.String({ minLength: 1, description: "File to read: absolute, or relative to the working directory" }),
+        path: Type.String({
+          minLength: 1,
+          description: "File to read: absolute, or relative to the working directory",
+        }),
         offset: Type.Optional(Type.Integer({ minimum: 1, description: "First line to show, from 1 (default: 1)" })),
         limit: Type.Optional(Type.Integer({ minimum: 1, description: `Number of lines to show (default: ${lines})` })),
       },
       { additionalProperties: false },
     ),
     mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
-    effects: ({ path }) => (path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }]),
+    effects: ({ path }) =>
+      path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
     async run({ path, offset = 1, limit = lines }, context) {
       const saved = path.startsWith(OUTPUT_SCHEME);
       const file = saved ? await context.outputs.open(outputId(path)) : await context.backend.files.open(path);
@@ -53,7 +66,11 @@ export const read = (options: ToolOptions = {}) => {
         const encoding = saved ? UTF_8 : await detectEncoding(sample, sample.length < SAMPLE_BYTES);
         if (encoding === undefined) throw await notText(path, sample, file.info.size);
         const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
-        return await showText(file, { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index }, context);
+        return await showText(
+          file,
+          { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index },
+          context,
+        );
       } finally {
         await file.close();
       }
@@ -89,7 +106,10 @@ interface Wanted {
 async function showText(file: OpenFile, wanted: Wanted, { seen, signal }: ToolContext) {
   const { path, offset, limit, bytes, index } = wanted;
   const unit = unitOf(wanted.encoding);
-  const lineBreak = { bytes: Uint8Array.from(wanted.encoding.name === "utf-16be" ? [0, 10] : unit === 2 ? [10, 0] : [10]), unit };
+  const lineBreak = {
+    bytes: Uint8Array.from(wanted.encoding.name === "utf-16be" ? [0, 10] : unit === 2 ? [10, 0] : [10]),
+    unit,
+  };
   const range = await readLines(file, { offset, maxLines: limit, maxBytes: bytes, lineBreak, index, signal });
   if (range.lines === 0 && offset > 1) {
     throw new ToolFailure(`offset ${offset} is past the end: ${path} has ${plural(range.total ?? 0, "line")}`);
@@ -125,27 +145,45 @@ async function encodingOf({ bytes, cutInLine }: LineRange, { path, encoding, sam
 async function showImage(file: OpenFile, type: ImageType, path: string, { attach, seen }: ToolContext) {
   const { size } = file.info;
   if (size > MAX_IMAGE_BYTES) {
-    throw new ToolFailure(`${path} is an image of ${formatSize(size)}; up to ${formatSize(MAX_IMAGE_BYTES)} can be shown`);
+    throw new ToolFailure(
+      `${path} is an image of ${formatSize(size)}; up to ${formatSize(MAX_IMAGE_BYTES)} can be shown`,
+    );
   }
   const image = await fitImage(await file.read(0, size), type, path);
   seen.remember(file.info);
   attach({ type: "image", data: Buffer.from(image.bytes).toString("base64"), mimeType: image.type });
   const { width, height, original = { type, width, height } } = image;
-  return { kind: "image" as const, path, type: original.type, size, width: original.width, height: original.height, shown: { type: image.type, width, height } };
+  return {
+    kind: "image" as const,
+    path,
+    type: original.type,
+    size,
+    width: original.width,
+    height: original.height,
+    shown: { type: image.type, width, height },
+  };
 }
 
 function imageNotice({ path, type, size, width, height, shown }: Awaited<ReturnType<typeof showImage>>): string {
   const scaled = shown.width !== width || shown.height !== height;
   const changed = shown.type === type ? "" : ` as ${shown.type}`;
-  const how = scaled ? `, shown scaled to ${shown.width}x${shown.height}${changed}` : changed === "" ? "" : `, shown${changed}`;
+  const how = scaled
+    ? `, shown scaled to ${shown.width}x${shown.height}${changed}`
+    : changed === ""
+      ? ""
+      : `, shown${changed}`;
   return `[Image: ${path}, ${type}, ${width}x${height}, ${formatSize(size)}${how}]`;
 }
 
 /** What a model is told below a line of which only the beginning fits. */
-function cutNotice({ path, text, first, total, encoding }: Awaited<ReturnType<typeof showText>>, bytes: number): string {
+function cutNotice(
+  { path, text, first, total, encoding }: Awaited<ReturnType<typeof showText>>,
+  bytes: number,
+): string {
   const where = `Line ${first}${total === null ? "" : ` of ${total}`} is cut at ${formatSize(bytes)}.`;
   const next = first === total ? "" : ` Use offset=${first + 1} for the next line.`;
-  if (path.startsWith(OUTPUT_SCHEME)) return `[${where}${next} For more of this one run its command again and cut the output]`;
+  if (path.startsWith(OUTPUT_SCHEME))
+    return `[${where}${next} For more of this one run its command again and cut the output]`;
   if (!encoding.startsWith("UTF-8")) return `[${where}${next}]`; // a command would count and show other bytes
   const mark = first === 1 && encoding !== encodingLabel(UTF_8) ? 3 : 0;
   const from = mark + Buffer.byteLength(text) + 1;

@@ -4,7 +4,16 @@ import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type SeenFile, type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { unifiedDiff } from "../files/diff.ts";
-import { type Encoding, SAMPLE_BYTES, UTF_8, decodeExactly, decodeText, detectEncoding, encodeText, encodingLabel } from "../files/encoding.ts";
+import {
+  type Encoding,
+  SAMPLE_BYTES,
+  UTF_8,
+  decodeExactly,
+  decodeText,
+  detectEncoding,
+  encodeText,
+  encodingLabel,
+} from "../files/encoding.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, truncateHead } from "../output/truncate.ts";
 import { displayPath } from "../util/paths.ts";
@@ -26,7 +35,10 @@ export const write = (options: ToolOptions = {}) =>
     touches: ["read", "write"],
     input: Type.Object(
       {
-        path: Type.String({ minLength: 1, description: "File to write: absolute, or relative to the working directory" }),
+        path: Type.String({
+          minLength: 1,
+          description: "File to write: absolute, or relative to the working directory",
+        }),
         content: Type.String({ description: "The whole content of the file" }),
       },
       { additionalProperties: false },
@@ -63,7 +75,10 @@ async function refuseIfChanged(info: FileInfo, path: string, { backend, seen }: 
   if (diff === "") return; // touched, not changed
   if (diff !== undefined) seen.remember(info); // seen now: the next write means it
   throw new ToolFailure(`${path} was changed since it was last read here; it was not replaced`, {
-    hint: diff === undefined ? "Read it again, then write." : "What changed is below. Write again to replace it all the same, or edit it.",
+    hint:
+      diff === undefined
+        ? "Read it again, then write."
+        : "What changed is below. Write again to replace it all the same, or edit it.",
     ...(diff !== undefined && { content: [text(truncateHead(diff, DEFAULT_LIMIT).text)] }),
   });
 }
@@ -100,7 +115,10 @@ async function encoded(content: string, encoding: Encoding, path: string): Promi
   const mark = encoding.mark > 0 && !content.startsWith("\ufeff") ? "\ufeff" : "";
   const bytes = await encodeText(mark + content, encoding);
   if (bytes !== undefined) return bytes;
-  throw new ToolFailure(`content has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have; it was not replaced`, {
-    hint: "Use characters it has, or remove the file first: a new one is written as UTF-8.",
-  });
+  throw new ToolFailure(
+    `content has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have; it was not replaced`,
+    {
+      hint: "Use characters it has, or remove the file first: a new one is written as UTF-8.",
+    },
+  );
 }

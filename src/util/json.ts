@@ -14,7 +14,10 @@ export function parseJson(text: string): Parsed {
 // Engines word the place differently or leave it out ("Unexpected token 'h', "hello" is not valid JSON"), so only the first
 // clause of their message is used and the place is found here.
 function explain(message: string, text: string): string {
-  const what = message.replace(/,? (?:\.{3})?"[\s\S]*is not valid JSON$|(?: in JSON)? at position \d+[\s\S]*$| of JSON input$/, "");
+  const what = message.replace(
+    /,? (?:\.{3})?"[\s\S]*is not valid JSON$|(?: in JSON)? at position \d+[\s\S]*$| of JSON input$/,
+    "",
+  );
   const offset = brokenAt(text);
   const before = text.slice(0, offset);
   const line = before.split("\n").length;

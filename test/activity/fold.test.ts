@@ -7,43 +7,83 @@ import type { Json } from "../../src/contract/schema.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
-type Happening = ActivityEvent extends infer E ? (E extends ActivityEvent ? Omit<E, "call" | "thread" | "at"> : never) : never;
+type Happening = ActivityEvent extends infer E
+  ? E extends ActivityEvent
+    ? Omit<E, "call" | "thread" | "at">
+    : never
+  : never;
 
 function fold(...happenings: readonly Happening[]): ToolMessage | undefined {
-  return happenings.reduce<ToolMessage | undefined>((message, happening) => foldMessage(message, { call: "c1", thread: "t1", at: 0, ...happening }), undefined);
+  return happenings.reduce<ToolMessage | undefined>(
+    (message, happening) => foldMessage(message, { call: "c1", thread: "t1", at: 0, ...happening }),
+    undefined,
+  );
 }
 
 const started: Happening = { type: "call.started", name: "create_task", input: { title: "Do thing" } };
-const approved: Happening = { type: "call.approved", effects: [], decision: { verdict: "allow", risk: "low" }, userFacing: true };
+const approved: Happening = {
+  type: "call.approved",
+  effects: [],
+  decision: { verdict: "allow", risk: "low" },
+  userFacing: true,
+};
 const updated = (update: CallUpdate): Happening => ({ type: "call.updated", update });
-const finished = (more: Partial<Extract<Happening, { type: "call.finished" }>> = {}): Happening => ({ type: "call.finished", status: "ok", ...more });
+const finished = (more: Partial<Extract<Happening, { type: "call.finished" }>> = {}): Happening => ({
+  type: "call.finished",
+  status: "ok",
+  ...more,
+});
 
 describe("foldMessage", () => {
   test("a call that has started is in progress, with its input and no data", () => {
     expect(fold(started)).toEqual({
       thread: "t1",
       userFacing: true,
-      metadata: { tool_activity: { id: "c1", name: "create_task", status: "in_progress", input: { title: "Do thing" }, data: {} } },
+      metadata: {
+        tool_activity: { id: "c1", name: "create_task", status: "in_progress", input: { title: "Do thing" }, data: {} },
+      },
     });
   });
 
   test("data is merged as it comes, the newest of a name counts", () => {
-    const message = fold(started, updated({ data: { a: 1, b: 1 } }), updated({ data: { b: 2 } }), finished({ data: { c: 3 } }));
-    expect(message?.metadata.tool_activity).toEqual({ id: "c1", name: "create_task", status: "success", input: { title: "Do thing" }, data: { a: 1, b: 2, c: 3 } });
+    const message = fold(
+      started,
+      updated({ data: { a: 1, b: 1 } }),
+      updated({ data: { b: 2 } }),
+      finished({ data: { c: 3 } }),
+    );
+    expect(message?.metadata.tool_activity).toEqual({
+      id: "c1",
+      name: "create_task",
+      status: "success",
+      input: { title: "Do thing" },
+      data: { a: 1, b: 2, c: 3 },
+    });
   });
 
   test("the display message is there while it runs, can be taken away, and is gone at the end", () => {
     const activity = (...more: readonly Happening[]) => fold(started, approved, ...more)?.metadata.tool_activity;
     expect(activity(updated({ displayMessage: "Creating task" }))).toMatchObject({ display_message: "Creating task" });
-    expect(activity(updated({ displayMessage: "Creating task" }), updated({ data: { half: true } }))).toMatchObject({ display_message: "Creating task" });
-    expect(activity(updated({ displayMessage: "Creating task" }), updated({ displayMessage: null }))).not.toHaveProperty("display_message");
-    for (const ending of [finished(), finished({ status: "failed", error: "x" }), finished({ status: "aborted" }), finished({ status: "denied" })]) {
+    expect(activity(updated({ displayMessage: "Creating task" }), updated({ data: { half: true } }))).toMatchObject({
+      display_message: "Creating task",
+    });
+    expect(
+      activity(updated({ displayMessage: "Creating task" }), updated({ displayMessage: null })),
+    ).not.toHaveProperty("display_message");
+    for (const ending of [
+      finished(),
+      finished({ status: "failed", error: "x" }),
+      finished({ status: "aborted" }),
+      finished({ status: "denied" }),
+    ]) {
       expect(activity(updated({ displayMessage: "Creating task" }), ending)).not.toHaveProperty("display_message");
     }
   });
 
   test("one that the tool returns stays in its data", () => {
-    expect(fold(started, finished({ data: { task_id: 1, display_message: "Created thing!" } }))?.metadata.tool_activity).toEqual({
+    expect(
+      fold(started, finished({ data: { task_id: 1, display_message: "Created thing!" } }))?.metadata.tool_activity,
+    ).toEqual({
       id: "c1",
       name: "create_task",
       status: "success",
@@ -52,10 +92,17 @@ describe("foldMessage", () => {
     });
   });
 
-  test.each(["failed", "denied", "aborted", "invalid-input", "unknown-tool"] as const)("%s is a failure, with its error and the data so far", (status) => {
-    const message = fold(started, updated({ data: { done: 1 } }), finished({ status, error: "Something failed" }));
-    expect(message?.metadata.tool_activity).toMatchObject({ status: "failure", error: "Something failed", data: { done: 1 } });
-  });
+  test.each(["failed", "denied", "aborted", "invalid-input", "unknown-tool"] as const)(
+    "%s is a failure, with its error and the data so far",
+    (status) => {
+      const message = fold(started, updated({ data: { done: 1 } }), finished({ status, error: "Something failed" }));
+      expect(message?.metadata.tool_activity).toMatchObject({
+        status: "failure",
+        error: "Something failed",
+        data: { done: 1 },
+      });
+    },
+  );
 
   test.each<[Json, object]>([
     [{ a: 1 }, { a: 1 }],
@@ -69,18 +116,33 @@ describe("foldMessage", () => {
   });
 
   test("a tool that is not for people makes a message, marked", () => {
-    expect(fold(started, { ...approved, userFacing: false }, finished())).toMatchObject({ userFacing: false, metadata: { tool_activity: { status: "success" } } });
+    expect(fold(started, { ...approved, userFacing: false }, finished())).toMatchObject({
+      userFacing: false,
+      metadata: { tool_activity: { status: "success" } },
+    });
   });
 
   test("what comes after the end changes nothing, and what comes before the start makes nothing", () => {
     const ended = fold(started, finished({ data: { a: 1 } }));
-    expect(fold(started, finished({ data: { a: 1 } }), updated({ displayMessage: "late", data: { b: 1 } }), finished({ status: "failed" }), approved)).toEqual(ended);
+    expect(
+      fold(
+        started,
+        finished({ data: { a: 1 } }),
+        updated({ displayMessage: "late", data: { b: 1 } }),
+        finished({ status: "failed" }),
+        approved,
+      ),
+    ).toEqual(ended);
     expect(fold(updated({ data: { a: 1 } }), finished())).toBeUndefined();
   });
 
   test("questions and answers leave the message as it is", () => {
     const decision = { verdict: "ask", risk: "low" } as const;
-    const message = fold(started, { type: "approval.requested", effects: [], decision }, { type: "approval.decided", approval: { answer: "once" } });
+    const message = fold(
+      started,
+      { type: "approval.requested", effects: [], decision },
+      { type: "approval.decided", approval: { answer: "once" } },
+    );
     expect(message).toEqual(fold(started));
   });
 
@@ -96,7 +158,15 @@ describe("foldMessage", () => {
 describe("a real call folds to seed 002's tool_activity", () => {
   async function messageOf(run: Tool["run"], options: Partial<Tool> = {}): Promise<ToolMessage | undefined> {
     const store = memoryStore();
-    const tool = defineTool({ name: "create_task", description: "Creates a task.", touches: [], input: {}, effects: () => [], run, ...options });
+    const tool = defineTool({
+      name: "create_task",
+      description: "Creates a task.",
+      touches: [],
+      input: {},
+      effects: () => [],
+      run,
+      ...options,
+    });
     const toolkit = await toolkitWith({ tools: [tool], store });
     await toolkit.call({ id: "c1", thread: "t1", name: "create_task", input: { title: "Do thing" } });
     let message: ToolMessage | undefined;
@@ -115,7 +185,9 @@ describe("a real call folds to seed 002's tool_activity", () => {
     expect(message).toEqual({
       thread: "t1",
       userFacing: true,
-      metadata: { tool_activity: { ...base, status: "success", data: { step: 1, task_id: 123, task_title: "Do thing" } } },
+      metadata: {
+        tool_activity: { ...base, status: "success", data: { step: 1, task_id: 123, task_title: "Do thing" } },
+      },
     });
   });
 
@@ -131,7 +203,10 @@ describe("a real call folds to seed 002's tool_activity", () => {
 
   test("a tool that is not for people, also when it succeeds without a word", async () => {
     const message = await messageOf(async () => null, { userFacing: false });
-    expect(message).toMatchObject({ userFacing: false, metadata: { tool_activity: { ...base, status: "success", data: {} } } });
+    expect(message).toMatchObject({
+      userFacing: false,
+      metadata: { tool_activity: { ...base, status: "success", data: {} } },
+    });
   });
 
   test("a call whose tool is not there", async () => {
@@ -140,6 +215,9 @@ describe("a real call folds to seed 002's tool_activity", () => {
     await toolkit.call({ id: "c1", name: "create_task", input: {} });
     let message: ToolMessage | undefined;
     for await (const event of store.events()) message = foldMessage(message, event);
-    expect(message?.metadata.tool_activity).toMatchObject({ status: "failure", error: 'unknown tool "create_task". There are no tools.' });
+    expect(message?.metadata.tool_activity).toMatchObject({
+      status: "failure",
+      error: 'unknown tool "create_task". There are no tools.',
+    });
   });
 });

@@ -30,13 +30,24 @@ describe("events", () => {
     store.append(event("a"));
     await store.commit(event("b"));
     store.append(event("c"));
-    expect(await all(store)).toEqual([{ ...event("a"), id: 1 }, { ...event("b"), id: 2 }, { ...event("c"), id: 3 }]);
+    expect(await all(store)).toEqual([
+      { ...event("a"), id: 1 },
+      { ...event("b"), id: 2 },
+      { ...event("c"), id: 3 },
+    ]);
     expect(await all(memoryStore())).toEqual([]);
   });
 
   test("are chosen by thread, by call and by the last one that was seen", async () => {
     const store = memoryStore();
-    for (const [call, thread] of [["a", "one"], ["b", "two"], ["a", "one"], ["c", "one"], ["b", "two"]] as const) store.append(event(call, thread));
+    for (const [call, thread] of [
+      ["a", "one"],
+      ["b", "two"],
+      ["a", "one"],
+      ["c", "one"],
+      ["b", "two"],
+    ] as const)
+      store.append(event(call, thread));
     expect(idsOf(await all(store, { thread: "one" }))).toEqual([1, 3, 4]);
     expect(idsOf(await all(store, { call: "b" }))).toEqual([2, 5]);
     expect(idsOf(await all(store, { thread: "one", call: "a", after: 1 }))).toEqual([3]);
@@ -50,29 +61,39 @@ describe("events", () => {
   test("beyond the limit the oldest go, and the numbers go on", async () => {
     const store = memoryStore({ limit: 3 });
     for (let index = 0; index < 10; index++) store.append(event(`call-${index}`));
-    expect((await all(store)).map(({ id, call }) => [id, call])).toEqual([[8, "call-7"], [9, "call-8"], [10, "call-9"]]);
+    expect((await all(store)).map(({ id, call }) => [id, call])).toEqual([
+      [8, "call-7"],
+      [9, "call-8"],
+      [10, "call-9"],
+    ]);
     expect(idsOf(await all(store, { after: 9 }))).toEqual([10]);
     expect(idsOf(await all(store, { after: 2 }))).toEqual([8, 9, 10]);
   });
 
   test("whatever is appended and asked for, it is the end of what there was", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 30 }), fc.nat(40), async (limit, calls, after) => {
-        const store = memoryStore({ limit });
-        const expected: StoredEvent[] = [];
-        for (const [index, call] of calls.entries()) {
-          store.append(event(call));
-          expected.push({ ...event(call), id: index + 1 });
-        }
-        const kept = expected.slice(-limit).filter(({ id }) => id > after);
-        expect(await all(store, { after })).toEqual(kept);
-        expect(await all(store, { after, call: "a" })).toEqual(kept.filter(({ call }) => call === "a"));
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 8 }),
+        fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 30 }),
+        fc.nat(40),
+        async (limit, calls, after) => {
+          const store = memoryStore({ limit });
+          const expected: StoredEvent[] = [];
+          for (const [index, call] of calls.entries()) {
+            store.append(event(call));
+            expected.push({ ...event(call), id: index + 1 });
+          }
+          const kept = expected.slice(-limit).filter(({ id }) => id > after);
+          expect(await all(store, { after })).toEqual(kept);
+          expect(await all(store, { after, call: "a" })).toEqual(kept.filter(({ call }) => call === "a"));
+        },
+      ),
     );
   });
 
   test("a limit that is none is refused", () => {
-    for (const limit of [0, -1, 1.5, NaN, Infinity]) expect(() => memoryStore({ limit })).toThrow("expected a whole number above 0");
+    for (const limit of [0, -1, 1.5, NaN, Infinity])
+      expect(() => memoryStore({ limit })).toThrow("expected a whole number above 0");
   });
 });
 

@@ -1,6 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:net";
-import { chmod, chown, link, lstat, mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -132,7 +147,9 @@ describe("write", () => {
   test("a file in the place of a folder on the way is told", async () => {
     await files.write("file", bytes("x"));
     expect(await failureOf(files.write("file/below", bytes("x")))).toContain("Not a folder on the way to: file/below");
-    expect(await failureOf(files.write("file/far/below", bytes("x")))).toContain("Not a folder on the way to: file/far/below");
+    expect(await failureOf(files.write("file/far/below", bytes("x")))).toContain(
+      "Not a folder on the way to: file/far/below",
+    );
     expect(await readdir(folder)).toEqual(["file"]);
   });
 
@@ -191,7 +208,36 @@ describe("what is no regular file", () => {
 });
 
 describe("names", () => {
-  const WILD = [" ", "a b", " lead", "trail ", "new\nline", "tab\tname", "\x1b[31mred", "-rf", "--", "'", '"', "\\", "*", "?", "$HOME", "`id`", "~x", "#", "é", "e\u0301", "漢字", "😀", "\u202egnp.exe", ".hidden", "...", "n".repeat(255), "é".repeat(127), "file (deleted)"];
+  const WILD = [
+    " ",
+    "a b",
+    " lead",
+    "trail ",
+    "new\nline",
+    "tab\tname",
+    "\x1b[31mred",
+    "-rf",
+    "--",
+    "'",
+    '"',
+    "\\",
+    "*",
+    "?",
+    "$HOME",
+    "`id`",
+    "~x",
+    "#",
+    "é",
+    "e\u0301",
+    "漢字",
+    "😀",
+    "\u202egnp.exe",
+    ".hidden",
+    "...",
+    "n".repeat(255),
+    "é".repeat(127),
+    "file (deleted)",
+  ];
 
   test.each(WILD)("%j is written, read, listed and removed like any other", async (name) => {
     await files.write(`./${name}`, bytes(name));
@@ -205,7 +251,9 @@ describe("names", () => {
   test("whatever a name has in it, what is written is what is read", async () => {
     const name = fc
       .string({ unit: "binary", minLength: 1, maxLength: 60 })
-      .filter((text) => !/[/\0]|\p{Surrogate}/u.test(text) && Buffer.byteLength(text) <= 255 && text !== "." && text !== "..");
+      .filter(
+        (text) => !/[/\0]|\p{Surrogate}/u.test(text) && Buffer.byteLength(text) <= 255 && text !== "." && text !== "..",
+      );
     await fc.assert(
       fc.asyncProperty(name, fc.uint8Array(), async (given, content) => {
         await files.write(at(given), content);
@@ -223,7 +271,8 @@ describe("names", () => {
   });
 
   test("a NUL byte is refused everywhere", async () => {
-    for (const operation of ["open", "stat", "list", "remove", "realPath"] as const) expect(await failureOf(files[operation]("a\0b"))).toContain("null bytes");
+    for (const operation of ["open", "stat", "list", "remove", "realPath"] as const)
+      expect(await failureOf(files[operation]("a\0b"))).toContain("null bytes");
     expect(await failureOf(files.write("a\0b", bytes("x")))).toContain("null bytes");
   });
 });
@@ -244,15 +293,21 @@ describe("list", () => {
     expect(broken).toMatchObject({ name: "link", kind: "link", target: "nowhere\nat all" });
   });
 
-  test.skipIf(process.platform !== "linux")("a name that is no UTF-8 is there too, with a mark for what is not (NOT RUN except on Linux)", async () => {
-    await writeFile(Buffer.concat([bytes(`${folder}/caf`), Buffer.from([0xe9]), bytes(".txt")]), "12345");
-    expect(await files.list(".")).toMatchObject([{ name: "caf\ufffd.txt", kind: "file", size: 5 }]);
-  });
+  test.skipIf(process.platform !== "linux")(
+    "a name that is no UTF-8 is there too, with a mark for what is not (NOT RUN except on Linux)",
+    async () => {
+      await writeFile(Buffer.concat([bytes(`${folder}/caf`), Buffer.from([0xe9]), bytes(".txt")]), "12345");
+      expect(await files.list(".")).toMatchObject([{ name: "caf\ufffd.txt", kind: "file", size: 5 }]);
+    },
+  );
 
   test("an entry that goes away meanwhile is left out, not an error", async () => {
     const names = Array.from({ length: 300 }, (_, index) => `file-${String(index).padStart(3, "0")}`);
     await Promise.all(names.map((name) => writeFile(at(name), "x")));
-    const [listed] = await Promise.all([files.list("."), ...names.filter((_, index) => index % 3 !== 0).map((name) => rm(at(name)))]);
+    const [listed] = await Promise.all([
+      files.list("."),
+      ...names.filter((_, index) => index % 3 !== 0).map((name) => rm(at(name))),
+    ]);
     const kept = names.filter((_, index) => index % 3 === 0);
     expect(listed.map(({ name }) => name).filter((name) => kept.includes(name))).toEqual(kept);
   });
@@ -260,7 +315,8 @@ describe("list", () => {
   test("a folder of thousands is listed whole", async () => {
     const names = Array.from({ length: 3_000 }, (_, index) => `f${index}`);
     await mkdir(at("many"));
-    for (let start = 0; start < names.length; start += 100) await Promise.all(names.slice(start, start + 100).map((name) => writeFile(at(`many/${name}`), "")));
+    for (let start = 0; start < names.length; start += 100)
+      await Promise.all(names.slice(start, start + 100).map((name) => writeFile(at(`many/${name}`), "")));
     expect((await files.list("many")).map(({ name }) => name)).toEqual([...names].sort());
   });
 });
@@ -272,7 +328,9 @@ describe("open and read", () => {
     const file = await files.open("file");
     await fc.assert(
       fc.asyncProperty(fc.nat(6_000), fc.nat(6_000), async (offset, length) => {
-        expect(Buffer.from(await file.read(offset, length)).equals(content.subarray(offset, offset + length))).toBe(true);
+        expect(Buffer.from(await file.read(offset, length)).equals(content.subarray(offset, offset + length))).toBe(
+          true,
+        );
       }),
     );
     await file.close();
@@ -355,7 +413,8 @@ describe("realPath", () => {
     await symlink("two", at("one"));
     await symlink("one", at("two"));
     await symlink("self/x", at("self"));
-    for (const path of ["one", "one/x", "self", "self/y"]) expect(await failureOf(files.realPath(path))).toContain("circle");
+    for (const path of ["one", "one/x", "self", "self/y"])
+      expect(await failureOf(files.realPath(path))).toContain("circle");
   });
 
   test("forty dangling links in a row are followed, an endless chain is not", async () => {
@@ -407,37 +466,50 @@ describe("remove", () => {
   });
 });
 
-describe.skipIf(!isRoot || process.platform !== "linux")("a full disk (NOT RUN without root on Linux: it needs a mount)", () => {
-  let disk: string;
-  beforeAll(async () => {
-    disk = await mkdtemp(join(tmpdir(), "handrail-disk-"));
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]);
-  });
-  afterAll(async () => {
-    execFileSync("umount", [disk]);
-    await rm(disk, { recursive: true });
-  });
+describe.skipIf(!isRoot || process.platform !== "linux")(
+  "a full disk (NOT RUN without root on Linux: it needs a mount)",
+  () => {
+    let disk: string;
+    beforeAll(async () => {
+      disk = await mkdtemp(join(tmpdir(), "handrail-disk-"));
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]);
+    });
+    afterAll(async () => {
+      execFileSync("umount", [disk]);
+      await rm(disk, { recursive: true });
+    });
 
-  test("fails with a sentence, the old content stays, and nothing is left behind", async () => {
-    const there = (await local({ workDir: disk, outputFolder: folder })).files;
-    await there.write("file", bytes("old"));
-    expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain("No space is left on the disk for: file");
-    expect(await failureOf(there.write("other", Buffer.alloc(200_000)))).toContain("No space is left on the disk for: other");
-    await link(join(disk, "file"), join(disk, "file-too"));
-    expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain("No space is left on the disk for: file");
-    await rm(join(disk, "file-too"));
-    expect((await readAll("file", there)).toString()).toBe("old");
-    expect(await readdir(disk)).toEqual(["file"]);
-    await there.write("file", Buffer.alloc(20_000, 7)); // and the space is there again
-    expect((await there.stat("file"))?.size).toBe(20_000);
-  });
-});
+    test("fails with a sentence, the old content stays, and nothing is left behind", async () => {
+      const there = (await local({ workDir: disk, outputFolder: folder })).files;
+      await there.write("file", bytes("old"));
+      expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain(
+        "No space is left on the disk for: file",
+      );
+      expect(await failureOf(there.write("other", Buffer.alloc(200_000)))).toContain(
+        "No space is left on the disk for: other",
+      );
+      await link(join(disk, "file"), join(disk, "file-too"));
+      expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain(
+        "No space is left on the disk for: file",
+      );
+      await rm(join(disk, "file-too"));
+      expect((await readAll("file", there)).toString()).toBe("old");
+      expect(await readdir(disk)).toEqual(["file"]);
+      await there.write("file", Buffer.alloc(20_000, 7)); // and the space is there again
+      expect((await there.stat("file"))?.size).toBe(20_000);
+    });
+  },
+);
 
 describe("the working directory", () => {
   test("must be a folder that is there", async () => {
     await files.write("file", bytes("x"));
-    expect(await failureOf(local({ workDir: at("none"), outputFolder: folder }))).toContain(`The working directory does not exist: ${at("none")}`);
-    expect(await failureOf(local({ workDir: at("file"), outputFolder: folder }))).toContain(`The working directory is not a folder: ${at("file")}`);
+    expect(await failureOf(local({ workDir: at("none"), outputFolder: folder }))).toContain(
+      `The working directory does not exist: ${at("none")}`,
+    );
+    expect(await failureOf(local({ workDir: at("file"), outputFolder: folder }))).toContain(
+      `The working directory is not a folder: ${at("file")}`,
+    );
   });
 
   test("given through a link is the folder it leads to", async () => {

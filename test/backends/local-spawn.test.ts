@@ -15,7 +15,11 @@ let backend: Backend;
 beforeEach(async () => {
   folder = temporaryFolder();
   mkdirSync(join(folder, "ws"));
-  backend = await local({ workDir: join(folder, "ws"), home: join(folder, "home"), outputFolder: join(folder, "outputs") });
+  backend = await local({
+    workDir: join(folder, "ws"),
+    home: join(folder, "home"),
+    outputFolder: join(folder, "outputs"),
+  });
 });
 afterEach(() => backend.close());
 
@@ -25,7 +29,10 @@ const whole = async (log: OutputLog) => Buffer.from(await log.read(0, log.kept))
 const text = async (log: OutputLog) => (await whole(log)).toString();
 
 /** Runs a script to its end. */
-async function run(script: string, options: Omit<Command, "argv"> = {}): Promise<{ exit: Exit; output: string; errors: string | undefined }> {
+async function run(
+  script: string,
+  options: Omit<Command, "argv"> = {},
+): Promise<{ exit: Exit; output: string; errors: string | undefined }> {
   const child = await backend.spawn({ argv: bash(script), ...options });
   const exit = await child.exit;
   const ended = { exit, output: await text(child.output), errors: child.errors && (await text(child.errors)) };
@@ -35,7 +42,8 @@ async function run(script: string, options: Omit<Command, "argv"> = {}): Promise
 
 /** The process ids that a script has written to `pids`, one a line, once there are so many. */
 async function pidsOf(count: number): Promise<readonly number[]> {
-  const read = () => (existsSync(at("pids")) ? readFileSync(at("pids"), "utf8").split("\n").slice(0, -1).map(Number) : []);
+  const read = () =>
+    existsSync(at("pids")) ? readFileSync(at("pids"), "utf8").split("\n").slice(0, -1).map(Number) : [];
   await until(`${count} processes have said that they run`, () => read().length >= count);
   return read();
 }
@@ -58,13 +66,18 @@ describe("how a process ends", () => {
     const codes = Array.from({ length: 256 }, (_, code) => code);
     for (let start = 0; start < codes.length; start += 16) {
       const batch = codes.slice(start, start + 16);
-      const exits = await Promise.all(batch.map(async (code) => (await backend.spawn({ argv: ["sh", "-c", `exit ${code}`] })).exit));
+      const exits = await Promise.all(
+        batch.map(async (code) => (await backend.spawn({ argv: ["sh", "-c", `exit ${code}`] })).exit),
+      );
       expect(exits).toEqual(batch.map((code) => ({ how: "exited", code })));
     }
   });
 
   test.each(["TERM", "KILL", "HUP", "INT", "PIPE", "SEGV", "ABRT", "USR1"])("SIG%s is told by name", async (signal) => {
-    expect((await run(`ulimit -c 0; echo before; kill -${signal} $$; sleep 1000`)).exit).toEqual({ how: "signaled", signal: `SIG${signal}` });
+    expect((await run(`ulimit -c 0; echo before; kill -${signal} $$; sleep 1000`)).exit).toEqual({
+      how: "signaled",
+      signal: `SIG${signal}`,
+    });
   });
 
   test("a child that is killed is the shell's own affair", async () => {
@@ -73,24 +86,40 @@ describe("how a process ends", () => {
 
   test("the exit says the same as often as it is asked", async () => {
     const child = await backend.spawn({ argv: bash("exit 3") });
-    expect(await Promise.all([child.exit, child.exit])).toEqual(Array.from({ length: 2 }, () => ({ how: "exited", code: 3 })));
+    expect(await Promise.all([child.exit, child.exit])).toEqual(
+      Array.from({ length: 2 }, () => ({ how: "exited", code: 3 })),
+    );
   });
 });
 
 describe("what cannot be started", () => {
   test.each<[string, Command, RegExp]>([
-    ["a program that is not there", { argv: ["no-such-program-at-all"] }, /^cannot start no-such-program-at-all: no such program on the PATH, or no folder /],
+    [
+      "a program that is not there",
+      { argv: ["no-such-program-at-all"] },
+      /^cannot start no-such-program-at-all: no such program on the PATH, or no folder /,
+    ],
     ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such program/],
-    ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: no such program on the PATH, or no folder .*\/none$/],
+    [
+      "a folder that is not there",
+      { argv: ["true"], cwd: "none" },
+      /^cannot start true: no such program on the PATH, or no folder .*\/none$/,
+    ],
     ["a folder that is a file", { argv: ["true"], cwd: "file" }, /^cannot start true: /],
     ["a file that is not executable", { argv: ["./file"] }, /^cannot start \.\/file: it is not executable/],
     ["no name at all", { argv: [""] }, /^cannot start : /],
     ["a NUL byte in an argument", { argv: ["echo", "a\0b"] }, /^cannot start echo: .*null bytes/],
     ["a NUL byte in a variable", { argv: ["echo"], env: { A: "a\0b" } }, /^cannot start echo: .*null bytes/],
-    ["arguments that are too long", { argv: ["echo", "x".repeat(3_000_000)] }, /^cannot start echo: its arguments are too long; write them to a file$/],
+    [
+      "arguments that are too long",
+      { argv: ["echo", "x".repeat(3_000_000)] },
+      /^cannot start echo: its arguments are too long; write them to a file$/,
+    ],
   ])("%s is a failure that says so, and nothing stays open", async (_, command, message) => {
     await writeFile(at("file"), "no program");
-    await (await backend.spawn({ argv: ["true"] })).exit; // the first makes the pipes' folder
+    await (
+      await backend.spawn({ argv: ["true"] })
+    ).exit; // the first makes the pipes' folder
     const before = descriptors();
     expect(await failureOf(backend.spawn(command))).toMatch(message);
     await until("its pipes are closed", () => descriptors() <= before);
@@ -98,7 +127,9 @@ describe("what cannot be started", () => {
 
   test("a command that was stopped before it started never runs", async () => {
     for (let round = 0; round < 5; round++) {
-      expect(await failureOf(backend.spawn({ argv: bash("touch ran"), signal: AbortSignal.abort() }))).toMatch(/^bash was stopped before it was started$/);
+      expect(await failureOf(backend.spawn({ argv: bash("touch ran"), signal: AbortSignal.abort() }))).toMatch(
+        /^bash was stopped before it was started$/,
+      );
     }
     expect(existsSync(at("ran"))).toBe(false);
   });
@@ -170,9 +201,12 @@ describe("output", () => {
   });
 
   test("its files can be opened by name", async () => {
-    const script = "echo 1; echo 2 >/dev/stdout; echo 3 | tee /dev/stderr; echo 4 >/dev/fd/1; echo 5 >/proc/self/fd/2; echo 6 >>/dev/stdout; echo 7";
+    const script =
+      "echo 1; echo 2 >/dev/stdout; echo 3 | tee /dev/stderr; echo 4 >/dev/fd/1; echo 5 >/proc/self/fd/2; echo 6 >>/dev/stdout; echo 7";
     expect((await run(script)).output).toBe("1\n2\n3\n3\n4\n5\n6\n7\n");
-    const split = await run("echo out >/dev/stdout; echo err >/dev/stderr; echo both | tee /dev/stderr", { streams: "split" });
+    const split = await run("echo out >/dev/stdout; echo err >/dev/stderr; echo both | tee /dev/stderr", {
+      streams: "split",
+    });
     expect([split.output, split.errors]).toEqual(["out\nboth\n", "err\nboth\n"]);
   });
 
@@ -183,7 +217,10 @@ describe("output", () => {
     for (let times = 0; times < 50; times++) hash.update(block);
     const expected = hash.digest("hex");
     for (const redirect of ["", ">&2"]) {
-      const child = await backend.spawn({ argv: bash(`for i in $(seq 50); do cat block; done ${redirect}`), streams: "split" });
+      const child = await backend.spawn({
+        argv: bash(`for i in $(seq 50); do cat block; done ${redirect}`),
+        streams: "split",
+      });
       expect(await child.exit).toEqual({ how: "exited", code: 0 });
       const log = redirect === "" ? child.output : child.errors!;
       expect({ size: log.size, kept: log.kept }).toEqual({ size: 50 * block.length, kept: 50 * block.length });
@@ -224,10 +261,11 @@ describe("output", () => {
 
   test("a busy program reads it all the same", async () => {
     const busy = setInterval(() => {
-      for (const end = performance.now() + 30; performance.now() < end; );
+      for (const end = performance.now() + 30; performance.now() < end;);
     }, 1);
     try {
-      for (let round = 0; round < 10; round++) expect((await run("head -c 60000 /dev/zero; printf END")).output.length).toBe(60_003);
+      for (let round = 0; round < 10; round++)
+        expect((await run("head -c 60000 /dev/zero; printf END")).output.length).toBe(60_003);
     } finally {
       clearInterval(busy);
     }
@@ -250,6 +288,22 @@ describe("output", () => {
     expect(await isAlive(pid!)).toBe(true);
     await backend.close();
     expect(await isAlive(pid!)).toBe(false);
+  });
+
+  test("a child in the background may go on writing after its command has ended, and lives", async () => {
+    const { exit } = await run("(i=0; while :; do echo $((i += 1)); echo x >>beats; sleep 0.01; done) & echo $! >pids");
+    expect(exit).toEqual({ how: "exited", code: 0 });
+    const beats = () => (existsSync(at("beats")) ? readFileSync(at("beats")).length : 0);
+    const before = beats();
+    await until("it has written some more", () => beats() > before + 40);
+    expect(await isAlive((await pidsOf(1))[0]!)).toBe(true);
+  });
+
+  test("one that floods us after its command has ended is cut off in the end", async () => {
+    const { exit } = await run("yes & echo $! >pids");
+    expect(exit).toEqual({ how: "exited", code: 0 });
+    const [pid] = await pidsOf(1);
+    await until("its pipe was closed and it has ended", async () => !(await isAlive(pid!)), 25_000);
   });
 
   test("a child in the background that writes without end does not hold the call either", async () => {
@@ -290,7 +344,9 @@ describe("what a process is given", () => {
     const child = await backend.spawn({ argv: ["env", "-0"], ...options });
     await child.exit;
     const entries = (await text(child.output)).split("\0").slice(0, -1);
-    return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]));
+    return Object.fromEntries(
+      entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
+    );
   };
 
   test("of our environment only what is harmless, and none of the secrets", async () => {
@@ -298,7 +354,13 @@ describe("what a process is given", () => {
     const { HANDRAIL_PROCESS: mark, ...environment } = await environmentOf();
     const allowed = /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ)$/;
     expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
-    expect(environment).toMatchObject({ HOME: join(folder, "home"), LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
+    expect(environment).toMatchObject({
+      HOME: join(folder, "home"),
+      LANG: "C.UTF-8",
+      LC_TIME: "C",
+      TZ: "Asia/Tokyo",
+      TERM: "dumb",
+    });
     expect(mark).not.toBe("forged");
     expect(JSON.stringify(environment)).not.toContain("secret");
   });
@@ -322,7 +384,10 @@ describe("what a process is given", () => {
 
   test("what the command adds, and what was asked to be passed", async () => {
     Object.assign(process.env, SECRETS);
-    expect(await environmentOf({ env: { CI: "1", LANG: "de_DE.UTF-8" } })).toMatchObject({ CI: "1", LANG: "de_DE.UTF-8" });
+    expect(await environmentOf({ env: { CI: "1", LANG: "de_DE.UTF-8" } })).toMatchObject({
+      CI: "1",
+      LANG: "de_DE.UTF-8",
+    });
     const passing = await local({ workDir: folder, outputFolder: folder, passEnv: ["GITHUB_TOKEN"] });
     const child = await passing.spawn({ argv: bash("echo $GITHUB_TOKEN $OPENAI_API_KEY") });
     await child.exit;
@@ -338,15 +403,20 @@ describe("what a process is given", () => {
   });
 
   test("no terminal: none on its streams and none to open", async () => {
-    const { output } = await run("test -t 0 || test -t 1 || test -t 2 || echo none; (: </dev/tty) 2>/dev/null || echo cannot; ps -o tty= -p $$");
+    const { output } = await run(
+      "test -t 0 || test -t 1 || test -t 2 || echo none; (: </dev/tty) 2>/dev/null || echo cannot; ps -o tty= -p $$",
+    );
     expect(output).toBe("none\ncannot\n?\n");
   });
 
   test("none of our file descriptors beside its three streams", async () => {
     const ours = await open(join(folder, "ours"), "w");
     // What we ourselves were started with goes on to everyone: O_CLOEXEC (0o2000000) is not set on it.
-    const flags = (fd: string) => (existsSync(`/proc/self/fdinfo/${fd}`) ? readFileSync(`/proc/self/fdinfo/${fd}`, "utf8") : "");
-    const inherited = readdirSync("/proc/self/fd").filter((fd) => (parseInt(/^flags:\s*(\d+)/m.exec(flags(fd))?.[1] ?? "2000000", 8) & 0o2000000) === 0);
+    const flags = (fd: string) =>
+      existsSync(`/proc/self/fdinfo/${fd}`) ? readFileSync(`/proc/self/fdinfo/${fd}`, "utf8") : "";
+    const inherited = readdirSync("/proc/self/fd").filter(
+      (fd) => (parseInt(/^flags:\s*(\d+)/m.exec(flags(fd))?.[1] ?? "2000000", 8) & 0o2000000) === 0,
+    );
     expect(inherited).not.toContain(String(ours.fd));
     for (const streams of ["merged", "split"] as const) {
       for (const stdin of ["closed", "pipe"] as const) {
@@ -364,7 +434,11 @@ describe("what a process is given", () => {
     await run("true", { streams: "split" });
     const count = descriptors();
     for (let round = 0; round < 20; round++) {
-      const child = await backend.spawn({ argv: ["echo", "x"], streams: "split", stdin: round % 2 === 0 ? "pipe" : "closed" });
+      const child = await backend.spawn({
+        argv: ["echo", "x"],
+        streams: "split",
+        stdin: round % 2 === 0 ? "pipe" : "closed",
+      });
       await child.exit;
     }
     await expect.poll(descriptors).toBeLessThanOrEqual(count);
@@ -390,11 +464,16 @@ describe("stopping", () => {
     ["with disown", "sleep 1000 & echo $! >>pids; disown"],
     ["with job control", "set -m; sleep 1000 & echo $! >>pids"],
     ["deaf to TERM", "sh -c 'trap \"\" TERM; echo $$ >>pids; while :; do sleep 1000; done' &"],
-    ["deaf to TERM and with setsid", "setsid sh -c 'trap \"\" TERM INT HUP; echo $$ >>pids; while :; do sleep 1000; done' >/dev/null 2>&1 </dev/null &"],
+    [
+      "deaf to TERM and with setsid",
+      "setsid sh -c 'trap \"\" TERM INT HUP; echo $$ >>pids; while :; do sleep 1000; done' >/dev/null 2>&1 </dev/null &",
+    ],
   ];
 
   /** All of them at once, and what proves that they ran. */
-  const allEscapes = `${ESCAPES.slice(1).map(([, script]) => script).join("\n")}\nwait`;
+  const allEscapes = `${ESCAPES.slice(1)
+    .map(([, script]) => script)
+    .join("\n")}\nwait`;
   const EXPECTED = ESCAPES.length - 1;
 
   test("a timeout ends all that was started", async () => {
@@ -415,7 +494,10 @@ describe("stopping", () => {
 
   test.each(ESCAPES)("an abort ends what was started %s", async (_, escape) => {
     const controller = new AbortController();
-    const child = await backend.spawn({ argv: bash(`${escape}\necho $$ >>pids; sleep 1000`), signal: controller.signal });
+    const child = await backend.spawn({
+      argv: bash(`${escape}\necho $$ >>pids; sleep 1000`),
+      signal: controller.signal,
+    });
     await pidsWhenTwo(escape);
     controller.abort();
     expect(await child.exit).toEqual({ how: "aborted" });
@@ -435,7 +517,9 @@ describe("stopping", () => {
   const pidsWhenTwo = (escape: string) => pidsOf(escape.startsWith("sh -c 'echo") ? 1 : 2);
 
   test("TERM comes first, so that a process can clean up; what it writes then is there", async () => {
-    const child = await backend.spawn({ argv: bash("trap 'echo cleaned; exit 5' TERM; echo ready; while :; do sleep 0.05; done") });
+    const child = await backend.spawn({
+      argv: bash("trap 'echo cleaned; exit 5' TERM; echo ready; while :; do sleep 0.05; done"),
+    });
     await until("it is ready", async () => (await text(child.output)) === "ready\n");
     await child.kill();
     expect(await child.exit).toEqual({ how: "exited", code: 5 });
@@ -443,7 +527,10 @@ describe("stopping", () => {
   });
 
   test("KILL comes after the grace", async () => {
-    const child = await backend.spawn({ argv: bash("trap '' TERM; echo ready; while :; do sleep 0.05; done"), timeoutMs: 1_000 });
+    const child = await backend.spawn({
+      argv: bash("trap '' TERM; echo ready; while :; do sleep 0.05; done"),
+      timeoutMs: 1_000,
+    });
     const exit = await child.exit;
     expect(exit).toMatchObject({ how: "timed-out" });
     expect(exit.how === "timed-out" && exit.afterMs).toBeGreaterThanOrEqual(990);
@@ -486,7 +573,11 @@ describe("stopping", () => {
   });
 
   test("closing the backend stops what runs, and is not confused by being called twice", async () => {
-    const children = await Promise.all(Array.from({ length: 5 }, () => backend.spawn({ argv: bash("trap '' TERM; while :; do sleep 0.1; done & wait") })));
+    const children = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        backend.spawn({ argv: bash("trap '' TERM; while :; do sleep 0.1; done & wait") }),
+      ),
+    );
     await Promise.all([backend.close(), backend.close()]);
     await backend.close();
     for (const child of children) {

@@ -58,7 +58,9 @@ describe("what a person answers", () => {
   test("what the policy allows is never asked about", async () => {
     const { approver, asked } = person();
     const { toolkit } = await coding({ approver });
-    expect(await toolkit.call({ name: "write", input: { path: "a.txt", content: "x" } })).toMatchObject({ status: "ok" });
+    expect(await toolkit.call({ name: "write", input: { path: "a.txt", content: "x" } })).toMatchObject({
+      status: "ok",
+    });
     expect(asked).toEqual([]);
   });
 
@@ -74,19 +76,31 @@ describe("what a person answers", () => {
     const { approver, asked, decisions } = person(once, refuse);
     const { toolkit, workDir } = await coding({ approver });
     expect(asText(await toolkit.call({ name: "bash", input: { command: "echo hi" } }))).toBe("hi\n");
-    expect(await toolkit.call({ name: "bash", input: { command: "echo hi" } })).toMatchObject({ status: "denied", by: "person" });
-    expect(asked.map(({ effects }) => effects)).toEqual(Array.from({ length: 2 }, () => [{ kind: "exec", command: "echo hi", real: workDir }]));
+    expect(await toolkit.call({ name: "bash", input: { command: "echo hi" } })).toMatchObject({
+      status: "denied",
+      by: "person",
+    });
+    expect(asked.map(({ effects }) => effects)).toEqual(
+      Array.from({ length: 2 }, () => [{ kind: "exec", command: "echo hi", real: workDir }]),
+    );
     expect(decisions[0]).toMatchObject({ verdict: "ask", risk: "medium" });
   });
 
   test("the text for a refused command is the one of seed 000; other refusals name the tool, and a reason is passed on", async () => {
-    const { approver } = person(refuse, { answer: "refuse", reason: "Use npm ci." }, { answer: "refuse", reason: "" }, refuse);
+    const { approver } = person(
+      refuse,
+      { answer: "refuse", reason: "Use npm ci." },
+      { answer: "refuse", reason: "" },
+      refuse,
+    );
     const { toolkit } = await coding({ approver });
     const run = async () => asText(await toolkit.call({ name: "bash", input: { command: "npm i" } }));
     expect(await run()).toBe("Command execution denied by user.");
     expect(await run()).toBe("Command execution denied by user. Use npm ci.");
     expect(await run()).toBe("Command execution denied by user.");
-    expect(asText(await toolkit.call({ name: "write", input: { path: ".git/config", content: "" } }))).toBe("Call of write denied by user.");
+    expect(asText(await toolkit.call({ name: "write", input: { path: ".git/config", content: "" } }))).toBe(
+      "Call of write denied by user.",
+    );
   });
 
   test("a refused call does not run", async () => {
@@ -97,28 +111,50 @@ describe("what a person answers", () => {
   });
 
   test.each([
-    ["throws", () => { throw new Error("dialog crashed"); }],
+    [
+      "throws",
+      () => {
+        throw new Error("dialog crashed");
+      },
+    ],
     ["rejects", () => Promise.reject(new Error("dialog crashed"))],
   ])("an approver that %s refuses, and says why", async (_, approver) => {
     const { toolkit } = await coding({ approver });
     const result = await toolkit.call({ name: "bash", input: { command: "true" } });
     expect(result).toMatchObject({ status: "denied", by: "person" });
-    expect(asText(result)).toBe("Command execution denied by user. The approval could not be asked for: dialog crashed");
+    expect(asText(result)).toBe(
+      "Command execution denied by user. The approval could not be asked for: dialog crashed",
+    );
   });
 
-  test.each([undefined, null, true, "yes", "once", {}, { answer: "yes" }, { answer: "deny" }, { answer: "ALWAYS" }, { answer: true }, { approved: true }, ["once"]])(
-    "an answer that is none (%j) refuses",
-    async (answer) => {
-      const { tool, runs } = touching();
-      const toolkit = await toolkitWith({ tools: [tool], approver: person(answer).approver });
-      expect(await toolkit.call({ name: "touching", input: { effects: [{ kind: "delegate", agent: "x" }] } })).toMatchObject({ status: "denied", by: "person" });
-      expect(runs).toEqual([]);
-    },
-  );
+  test.each([
+    undefined,
+    null,
+    true,
+    "yes",
+    "once",
+    {},
+    { answer: "yes" },
+    { answer: "deny" },
+    { answer: "ALWAYS" },
+    { answer: true },
+    { approved: true },
+    ["once"],
+  ])("an answer that is none (%j) refuses", async (answer) => {
+    const { tool, runs } = touching();
+    const toolkit = await toolkitWith({ tools: [tool], approver: person(answer).approver });
+    expect(
+      await toolkit.call({ name: "touching", input: { effects: [{ kind: "delegate", agent: "x" }] } }),
+    ).toMatchObject({ status: "denied", by: "person" });
+    expect(runs).toEqual([]);
+  });
 
   test("only the first of two answers counts", async () => {
     const { tool, runs } = touching();
-    for (const [first, second, ran] of [[refuse, once, 0], [once, refuse, 1]] as const) {
+    for (const [first, second, ran] of [
+      [refuse, once, 0],
+      [once, refuse, 1],
+    ] as const) {
       const approver: Approver = () =>
         new Promise((resolve) => {
           resolve(first);
@@ -185,7 +221,9 @@ describe("what a person answers", () => {
     const first = person();
     const second = person(once);
     const { toolkit } = await coding({ approver: first.approver });
-    expect(await toolkit.call({ name: "bash", input: { command: "true" } }, { approver: second.approver })).toMatchObject({ status: "ok" });
+    expect(
+      await toolkit.call({ name: "bash", input: { command: "true" } }, { approver: second.approver }),
+    ).toMatchObject({ status: "ok" });
     expect([first.asked.length, second.asked.length]).toEqual([0, 1]);
   });
 
@@ -279,7 +317,12 @@ describe("an answer for the session", () => {
     const world = await layout();
     const { tool } = touching();
     const { approver, asked } = person(session, session);
-    const toolkit = await world.toolkit({ preset: "none", tools: [tool], approver, policy: { workspaceOnly: false, forbiddenPaths: [] } });
+    const toolkit = await world.toolkit({
+      preset: "none",
+      tools: [tool],
+      approver,
+      policy: { workspaceOnly: false, forbiddenPaths: [] },
+    });
     await world.file(join(world.root, "one/x"));
     await world.file(join(world.root, "two/x"));
     const input = { effects: [{ kind: "read", path: "link/x" }] };
@@ -295,7 +338,9 @@ describe("an answer for the session", () => {
 
   test("a call is covered only when each of its effects is", async () => {
     const other: Effect = { kind: "delegate", agent: "reviewer" };
-    expect(await asks([test1], [test1, other], [other], [other, test1], [other, test1, { kind: "foreign", from: "x" }])).toEqual([true, true, false, false, true]);
+    expect(
+      await asks([test1], [test1, other], [other], [other, test1], [other, test1, { kind: "foreign", from: "x" }]),
+    ).toEqual([true, true, false, false, true]);
   });
 
   test("it never covers what the policy denies", async () => {
@@ -306,7 +351,11 @@ describe("an answer for the session", () => {
     const input = { effects: [{ kind: "delegate", agent: "x" }] };
     expect(await toolkit.call({ name: "touching", input })).toMatchObject({ status: "ok" });
     verdict = "deny";
-    expect(await toolkit.call({ name: "touching", input })).toEqual({ status: "denied", reason: "as told", by: "policy" });
+    expect(await toolkit.call({ name: "touching", input })).toEqual({
+      status: "denied",
+      reason: "as told",
+      by: "policy",
+    });
     expect(runs.length).toBe(1);
   });
 
@@ -357,7 +406,13 @@ describe("several policies", () => {
   });
 
   test.each<[string, Policy, string]>([
-    ["throws", () => { throw new Error("rules file is broken"); }, "rules file is broken"],
+    [
+      "throws",
+      () => {
+        throw new Error("rules file is broken");
+      },
+      "rules file is broken",
+    ],
     ["rejects", () => Promise.reject(new Error("rules file is broken")), "rules file is broken"],
     ["answers a word that is no verdict", async () => ({ verdict: "block", risk: "low" }) as never, '"block"'],
     ["answers no decision", async () => true as never, "true"],
@@ -403,11 +458,23 @@ describe("several policies", () => {
     const world = await layout();
     const { backend } = await world.toolkit();
     const { tool } = touching();
-    const call = (effects: readonly Effect[]): CheckedCall => ({ request: { id: "1", name: "touching", input: {}, thread: "main" }, tool, input: {}, effects });
+    const call = (effects: readonly Effect[]): CheckedCall => ({
+      request: { id: "1", name: "touching", input: {}, thread: "main" },
+      tool,
+      input: {},
+      effects,
+    });
     for (const policies of [[], [abstain]]) {
-      expect((await decide(call([]), { policies, backend })).decision).toEqual({ verdict: "allow", risk: "low", rule: "no_effect" });
+      expect((await decide(call([]), { policies, backend })).decision).toEqual({
+        verdict: "allow",
+        risk: "low",
+        rule: "no_effect",
+      });
       for (const effects of [READ, FORBIDDEN, EXEC, [{ kind: "output", id: "x" }] as const]) {
-        expect((await decide(call(effects), { policies, backend })).decision).toMatchObject({ verdict: "ask", rule: "default" });
+        expect((await decide(call(effects), { policies, backend })).decision).toMatchObject({
+          verdict: "ask",
+          rule: "default",
+        });
       }
     }
   });

@@ -21,7 +21,13 @@ describe("asJson", () => {
     ["what is left out", { a: undefined, f: () => 1, b: [undefined] }, { b: [null] }],
     ["no number", [NaN, Infinity], [null, null]],
     ["a hole", Object.assign([1], { length: 3 }), [1, null, null]],
-    ["an object of a class", new (class Point { x = 1; })(), { x: 1 }],
+    [
+      "an object of a class",
+      new (class Point {
+        x = 1;
+      })(),
+      { x: 1 },
+    ],
     ["a map", new Map([["a", 1]]), {}],
     ["an object without a prototype", Object.assign(Object.create(null) as object, { a: 1 }), { a: 1 }],
     ["one that says how", { toJSON: () => "said" }, "said"],
@@ -40,7 +46,8 @@ describe("asJson", () => {
     circle.self = circle;
     let deep: unknown = 1;
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
-    for (const value of [circle, { n: 1n }, deep, { long: LONG, circle }, Symbol("x"), () => 1]) expect(asJson(value)).toBeUndefined();
+    for (const value of [circle, { n: 1n }, deep, { long: LONG, circle }, Symbol("x"), () => 1])
+      expect(asJson(value)).toBeUndefined();
   });
 });
 
@@ -55,9 +62,24 @@ describe("boundJson", () => {
   test.each(["head", "tail"] as const)("whatever is handed in comes out bounded, and as JSON (%s)", (keep) => {
     const big: fc.Arbitrary<Json> = fc.oneof(
       fc.array(fc.string({ maxLength: 400 }), { minLength: 100, maxLength: 400 }),
-      fc.dictionary(fc.string({ maxLength: 300 }), fc.jsonValue() as fc.Arbitrary<Json>, { minKeys: 50, maxKeys: 300, size: "max" }),
-      fc.nat(120).map((depth) => Array.from({ length: depth }).reduce<Json>((inner) => ({ inner, more: "y".repeat(1_000) }), "end")),
-      fc.constantFrom<Json>(LONG, [LONG, LONG], { [LONG]: 1, a: 2 }, { a: { [LONG]: 1 } }, Array.from({ length: 100_000 }, () => 1), Array.from({ length: 100_000 }, () => [])),
+      fc.dictionary(fc.string({ maxLength: 300 }), fc.jsonValue() as fc.Arbitrary<Json>, {
+        minKeys: 50,
+        maxKeys: 300,
+        size: "max",
+      }),
+      fc
+        .nat(120)
+        .map((depth) =>
+          Array.from({ length: depth }).reduce<Json>((inner) => ({ inner, more: "y".repeat(1_000) }), "end"),
+        ),
+      fc.constantFrom<Json>(
+        LONG,
+        [LONG, LONG],
+        { [LONG]: 1, a: 2 },
+        { a: { [LONG]: 1 } },
+        Array.from({ length: 100_000 }, () => 1),
+        Array.from({ length: 100_000 }, () => []),
+      ),
     );
     fc.assert(
       fc.property(big, (value) => {
@@ -76,7 +98,10 @@ describe("boundJson", () => {
   });
 
   test("a list and an object keep what comes first, and say how much is left out", () => {
-    const list = boundJson(Array.from({ length: 100_000 }, (_, index) => index), "head") as readonly Json[];
+    const list = boundJson(
+      Array.from({ length: 100_000 }, (_, index) => index),
+      "head",
+    ) as readonly Json[];
     expect(list[0]).toBe(0);
     expect(list.at(-1)).toBe(`[${100_000 - (list.length - 1)} more left out]`);
     const object = boundJson({ a: 1, b: LONG, c: 3 }, "head") as { [key: string]: Json };

@@ -44,7 +44,11 @@ describe("what comes in", () => {
   test("arguments are an object, a JSON string, or a JSON string in a JSON string", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     for (const input of [{ a: 1, b: 2 }, '{"a":1,"b":2}', JSON.stringify('{"a":1,"b":2}')]) {
-      expect(await toolkit.call({ name: "add", input })).toEqual({ status: "ok", content: [{ type: "text", text: "3" }], data: 3 });
+      expect(await toolkit.call({ name: "add", input })).toEqual({
+        status: "ok",
+        content: [{ type: "text", text: "3" }],
+        data: 3,
+      });
     }
   });
 
@@ -76,9 +80,16 @@ describe("what comes in", () => {
   });
 
   test("a missing parameter reads as seed 004 says", async () => {
-    const weather = defineTool({ ...pure, name: "weather", input: Type.Object({ city: Type.String() }), run: async () => null });
+    const weather = defineTool({
+      ...pure,
+      name: "weather",
+      input: Type.Object({ city: Type.String() }),
+      run: async () => null,
+    });
     const toolkit = await toolkitWith({ tools: [weather] });
-    expect(asText(await toolkit.call({ name: "weather", input: {} }))).toBe('validation error: missing required parameter "city"');
+    expect(asText(await toolkit.call({ name: "weather", input: {} }))).toBe(
+      'validation error: missing required parameter "city"',
+    );
   });
 
   test("a value of the wrong type is converted only when it does not fit as it is", async () => {
@@ -92,7 +103,9 @@ describe("what comes in", () => {
     expect(await toolkit.call({ name: "either", input: { value: "5", count: "7" } })).toMatchObject({
       data: { value: "5", count: 7 },
     });
-    expect(await toolkit.call({ name: "either", input: { value: 5, count: null } })).toMatchObject({ data: { value: 5, count: null } });
+    expect(await toolkit.call({ name: "either", input: { value: 5, count: null } })).toMatchObject({
+      data: { value: 5, count: null },
+    });
   });
 
   test("the caller's own arguments are never changed by coercion", async () => {
@@ -144,7 +157,9 @@ describe("what comes in", () => {
   test("an unknown tool is told with the closest names", async () => {
     const toolkit = await toolkitWith({ preset: "coding" });
     expect(asText(await toolkit.call({ name: "raed", input: {} }))).toBe('unknown tool "raed". Closest: "read"');
-    expect(asText(await toolkit.call({ name: "xyzzy", input: {} }))).toMatch(/^unknown tool "xyzzy"\. Closest: ".+", ".+", ".+"$/);
+    expect(asText(await toolkit.call({ name: "xyzzy", input: {} }))).toMatch(
+      /^unknown tool "xyzzy"\. Closest: ".+", ".+", ".+"$/,
+    );
     const empty = await toolkitWith({ preset: "none" });
     expect(asText(await empty.call({ name: "read", input: {} }))).toBe('unknown tool "read". There are no tools.');
   });
@@ -165,7 +180,9 @@ describe("what comes in", () => {
     const toolkit = await toolkitWith({ tools: [plain, zod] });
     expect(await toolkit.call({ name: "plain", input: { city: "Rome" } })).toMatchObject({ data: 4 });
     expect(await toolkit.call({ name: "zod", input: { city: " Rome " } })).toMatchObject({ data: "Rome 3" });
-    expect(asText(await toolkit.call({ name: "zod", input: { city: "  x  " } }))).toMatch(/^validation error: parameter "city": /);
+    expect(asText(await toolkit.call({ name: "zod", input: { city: "  x  " } }))).toMatch(
+      /^validation error: parameter "city": /,
+    );
   });
 
   test("a Standard Schema that validates asynchronously is waited for; one that throws is the tool's failure", async () => {
@@ -178,17 +195,34 @@ describe("what comes in", () => {
     const throwing = defineTool({
       ...pure,
       name: "throwing",
-      input: standardSchema({ "~standard": { version: 1, vendor: "test", validate: async () => Promise.reject(new Error("validator broke")) } }, {}),
+      input: standardSchema(
+        {
+          "~standard": {
+            version: 1,
+            vendor: "test",
+            validate: async () => Promise.reject(new Error("validator broke")),
+          },
+        },
+        {},
+      ),
       run: async () => 1,
     });
     const toolkit = await toolkitWith({ tools: [slow, throwing] });
     expect(await toolkit.call({ name: "slow", input: { n: 2 } })).toMatchObject({ status: "ok", data: 2 });
     expect(asText(await toolkit.call({ name: "slow", input: { n: 1 } }))).toBe("validation error: too small");
-    expect(await toolkit.call({ name: "throwing", input: { n: 1 } })).toMatchObject({ status: "failed", message: "validator broke" });
+    expect(await toolkit.call({ name: "throwing", input: { n: 1 } })).toMatchObject({
+      status: "failed",
+      message: "validator broke",
+    });
   });
 
   test("a schema that cannot be compiled is the tool's failure, not the process's", async () => {
-    const bad = defineTool({ ...pure, name: "bad", input: { type: "object", properties: { a: { pattern: "(" } } }, run: async () => 1 });
+    const bad = defineTool({
+      ...pure,
+      name: "bad",
+      input: { type: "object", properties: { a: { pattern: "(" } } },
+      run: async () => 1,
+    });
     const toolkit = await toolkitWith({ tools: [bad] });
     expect(await toolkit.call({ name: "bad", input: { a: "x" } })).toMatchObject({ status: "failed" });
   });
@@ -197,14 +231,33 @@ describe("what comes in", () => {
 describe("what a tool does", () => {
   test("ToolFailure is a failure with its hint and partial output; any other error only with its message", async () => {
     const failing = doing(async () => {
-      throw new ToolFailure("no such city", { hint: "Give a capital.", content: [{ type: "text", text: "looked in 3 lists" }], data: { lists: 3 } });
+      throw new ToolFailure("no such city", {
+        hint: "Give a capital.",
+        content: [{ type: "text", text: "looked in 3 lists" }],
+        data: { lists: 3 },
+      });
     });
     const toolkit = await toolkitWith({ tools: [failing] });
     const result = await toolkit.call({ name: "doing", input: {} });
-    expect(result).toMatchObject({ status: "failed", message: "no such city", hint: "Give a capital.", data: { lists: 3 } });
+    expect(result).toMatchObject({
+      status: "failed",
+      message: "no such city",
+      hint: "Give a capital.",
+      data: { lists: 3 },
+    });
     expect(asText(result)).toBe("Tool error: no such city\nGive a capital.\nlooked in 3 lists");
-    expect(asOutcome(result)).toEqual({ success: false, output: "looked in 3 lists", error: "no such city\nGive a capital." });
-    const throwing = await toolkitWith({ tools: [doing(() => { throw new RangeError("boom"); })] });
+    expect(asOutcome(result)).toEqual({
+      success: false,
+      output: "looked in 3 lists",
+      error: "no such city\nGive a capital.",
+    });
+    const throwing = await toolkitWith({
+      tools: [
+        doing(() => {
+          throw new RangeError("boom");
+        }),
+      ],
+    });
     expect(await throwing.call({ name: "doing", input: {} })).toEqual({ status: "failed", message: "boom" });
   });
 
@@ -247,7 +300,9 @@ describe("what a tool does", () => {
   test("a call that is aborted before it starts does not run", async () => {
     let ran = false;
     const toolkit = await toolkitWith({ tools: [acting(async () => (ran = true))] });
-    expect(await toolkit.call({ name: "acting", input: {} }, { signal: AbortSignal.abort() })).toEqual({ status: "aborted" });
+    expect(await toolkit.call({ name: "acting", input: {} }, { signal: AbortSignal.abort() })).toEqual({
+      status: "aborted",
+    });
     expect(ran).toBe(false);
   });
 
@@ -255,7 +310,9 @@ describe("what a tool does", () => {
     const partial = doing(
       (_, { signal }) =>
         new Promise((_resolve, reject) => {
-          signal.addEventListener("abort", () => reject(new ToolFailure("stopped", { content: [{ type: "text", text: "half" }] })));
+          signal.addEventListener("abort", () =>
+            reject(new ToolFailure("stopped", { content: [{ type: "text", text: "half" }] })),
+          );
         }),
     );
     const toolkit = await toolkitWith({ tools: [partial] });
@@ -286,7 +343,9 @@ describe("what a tool does", () => {
       run: async () => 1,
     });
     const toolkit = await toolkitWith({ tools: [lying] });
-    expect(asText(await toolkit.call({ name: "lying", input: {} }))).toContain('kind "write" that its `touches` does not name');
+    expect(asText(await toolkit.call({ name: "lying", input: {} }))).toContain(
+      'kind "write" that its `touches` does not name',
+    );
   });
 });
 
@@ -300,13 +359,19 @@ describe("what comes out", () => {
     circle.self = circle;
     for (const bad of [circle, { n: 1n }]) {
       const toolkit = await toolkitWith({ tools: [doing(async () => bad as never)] });
-      expect(await toolkit.call({ name: "doing", input: {} })).toMatchObject({ status: "failed", message: expect.stringContaining("not JSON") });
+      expect(await toolkit.call({ name: "doing", input: {} })).toMatchObject({
+        status: "failed",
+        message: expect.stringContaining("not JSON"),
+      });
     }
   });
 
   test("a long text is cut, saved and readable as output://ID; long texts inside the data are cut too", async () => {
     const long = Array.from({ length: 5_000 }, (_, index) => `line ${index + 1}`).join("\n");
-    const toolkit = await toolkitWith({ preset: "coding", tools: [{ ...doing(async () => ({ deep: [long.repeat(3)] })), render: () => long }] });
+    const toolkit = await toolkitWith({
+      preset: "coding",
+      tools: [{ ...doing(async () => ({ deep: [long.repeat(3)] })), render: () => long }],
+    });
     const result = await toolkit.call({ name: "doing", input: {} });
     const shown = asText(result);
     expect(shown.split("\n")).toHaveLength(2_002);
@@ -320,11 +385,17 @@ describe("what comes out", () => {
   test("an image stays an image, and one no model takes is named instead", async () => {
     const image = (data: string): Tool => ({
       ...doing(async () => null),
-      render: () => [{ type: "text", text: "a picture" }, { type: "image", data, mimeType: "image/png" }],
+      render: () => [
+        { type: "text", text: "a picture" },
+        { type: "image", data, mimeType: "image/png" },
+      ],
     });
     const small = await toolkitWith({ tools: [image("iVBORw0KGgo=")] });
     expect(asContent(await small.call({ name: "doing", input: {} }))).toEqual({
-      content: [{ type: "text", text: "a picture" }, { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }],
+      content: [
+        { type: "text", text: "a picture" },
+        { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },
+      ],
       isError: false,
     });
     const huge = await toolkitWith({ tools: [image("A".repeat(7_000_000))] });
@@ -337,16 +408,29 @@ describe("the record", () => {
     const store = memoryStore();
     const toolkit = await toolkitWith({
       store,
-      tools: [acting(async (_, { report }) => {
-        report({ displayMessage: "Working …", data: { done: 1 } });
-        return { result: 42 };
-      })],
+      tools: [
+        acting(async (_, { report }) => {
+          report({ displayMessage: "Working …", data: { done: 1 } });
+          return { result: 42 };
+        }),
+      ],
     });
     await toolkit.call({ name: "acting", input: '{"x":1}', id: "c1", thread: "t1" });
     expect((await eventsOf(store)).map(({ at: _, ...event }) => event)).toEqual([
       { id: 1, call: "c1", thread: "t1", type: "call.started", name: "acting", input: { x: 1 } },
-      expect.objectContaining({ id: 2, type: "call.approved", userFacing: true, decision: { verdict: "allow", risk: "low", rule: "state" } }),
-      { id: 3, call: "c1", thread: "t1", type: "call.updated", update: { displayMessage: "Working …", data: { done: 1 } } },
+      expect.objectContaining({
+        id: 2,
+        type: "call.approved",
+        userFacing: true,
+        decision: { verdict: "allow", risk: "low", rule: "state" },
+      }),
+      {
+        id: 3,
+        call: "c1",
+        thread: "t1",
+        type: "call.updated",
+        update: { displayMessage: "Working …", data: { done: 1 } },
+      },
       { id: 4, call: "c1", thread: "t1", type: "call.finished", status: "ok", data: { result: 42 } },
     ]);
   });
@@ -368,20 +452,28 @@ describe("the record", () => {
   test("a store that cannot write refuses acts, still serves reads, and says so", async () => {
     const broken: Store = {
       ...memoryStore(),
-      append: () => { throw new Error("disk full"); },
+      append: () => {
+        throw new Error("disk full");
+      },
       commit: () => Promise.reject(new Error("disk full")),
     };
     let ran = false;
     const toolkit = await toolkitWith({ store: broken, tools: [add, acting(async () => (ran = true))] });
-    expect(asText(await toolkit.call({ name: "add", input: { a: 1, b: 1 } }))).toBe("2\n[This call was not recorded: disk full]");
+    expect(asText(await toolkit.call({ name: "add", input: { a: 1, b: 1 } }))).toBe(
+      "2\n[This call was not recorded: disk full]",
+    );
     const act = await toolkit.call({ name: "acting", input: {} });
-    expect(asText(act)).toBe("Tool error: the call could not be recorded, so it was not run: disk full\nCalls that only look still work.");
+    expect(asText(act)).toBe(
+      "Tool error: the call could not be recorded, so it was not run: disk full\nCalls that only look still work.",
+    );
     expect(ran).toBe(false);
   });
 
   test("a listener that throws does not touch the call", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
-    const onEvent = () => { throw new Error("listener"); };
+    const onEvent = () => {
+      throw new Error("listener");
+    };
     expect(await toolkit.call({ name: "add", input: { a: 1, b: 1 } }, { onEvent })).toMatchObject({ status: "ok" });
   });
 
@@ -396,12 +488,20 @@ describe("the record", () => {
 
 test("a closed toolkit answers calls with a failure, and stops what still runs", async () => {
   const toolkit = await toolkitWith({
-    tools: [doing((_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("x")))))],
+    tools: [
+      doing(
+        (_, { signal }) =>
+          new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("x")))),
+      ),
+    ],
   });
   const running = toolkit.call({ name: "doing", input: {} });
   await toolkit.close();
   expect(await running).toEqual({ status: "aborted" });
-  expect(await toolkit.call({ name: "doing", input: {} })).toEqual({ status: "failed", message: "the toolkit is closed" });
+  expect(await toolkit.call({ name: "doing", input: {} })).toEqual({
+    status: "failed",
+    message: "the toolkit is closed",
+  });
 });
 
 async function eventsOf(store: Store): Promise<readonly (ActivityEvent & { id: number })[]> {

@@ -5,7 +5,14 @@ import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { validate } from "../../src/engine/validate.ts";
 
 function taking(input: JsonSchema | object): Tool {
-  return defineTool({ name: "taking", description: "Takes it.", touches: [], input, effects: () => [], run: async () => null });
+  return defineTool({
+    name: "taking",
+    description: "Takes it.",
+    touches: [],
+    input,
+    effects: () => [],
+    run: async () => null,
+  });
 }
 
 /** A tool that takes one optional value of a schema. */
@@ -81,21 +88,43 @@ describe("a value of the wrong type with one evident reading", () => {
   test("what fits as it is stays as it is", async () => {
     const either = taking1({ anyOf: [STRING, NUMBER] });
     for (const x of ["5", 5, "true"]) expect(await validate(either, { x })).toEqual({ ok: true, input: { x } });
-    expect(await validate(taking1({ type: ["null", "number"] }), { x: null })).toEqual({ ok: true, input: { x: null } });
+    expect(await validate(taking1({ type: ["null", "number"] }), { x: null })).toEqual({
+      ok: true,
+      input: { x: null },
+    });
   });
 
   test("null stands for not given where it is not allowed, and is told where something is needed", async () => {
     expect(await validate(taking1(NUMBER), { x: null })).toEqual({ ok: true, input: {} });
     const needed = taking({ type: "object", properties: { x: NUMBER }, required: ["x"] });
-    expect(await validate(needed, { x: null })).toMatchObject({ ok: false, issues: [{ path: "x", message: 'parameter "x": expected number, got null' }] });
+    expect(await validate(needed, { x: null })).toMatchObject({
+      ok: false,
+      issues: [{ path: "x", message: 'parameter "x": expected number, got null' }],
+    });
     expect(await validate(taking1(NUMBERS), { x: [1, null] })).toMatchObject({ ok: false });
   });
 
   test("deep inside too, and only where it does not fit", async () => {
-    const tool = taking(Type.Object({ list: Type.Array(Type.Object({ n: Type.Number(), s: Type.String() })), "a/b~c": Type.Number() }));
-    expect(await validate(tool, { list: [{ n: "1", s: "1" }, { n: 2, s: 2 }], "a/b~c": "3" })).toEqual({
+    const tool = taking(
+      Type.Object({ list: Type.Array(Type.Object({ n: Type.Number(), s: Type.String() })), "a/b~c": Type.Number() }),
+    );
+    expect(
+      await validate(tool, {
+        list: [
+          { n: "1", s: "1" },
+          { n: 2, s: 2 },
+        ],
+        "a/b~c": "3",
+      }),
+    ).toEqual({
       ok: true,
-      input: { list: [{ n: 1, s: "1" }, { n: 2, s: "2" }], "a/b~c": 3 },
+      input: {
+        list: [
+          { n: 1, s: "1" },
+          { n: 2, s: "2" },
+        ],
+        "a/b~c": 3,
+      },
     });
   });
 
@@ -111,7 +140,10 @@ describe("a value of the wrong type with one evident reading", () => {
   });
 
   test("names that every object inherits are no places in it", async () => {
-    const tool = taking({ type: "object", properties: { toString: NUMBER, ["__proto__"]: OBJECT, constructor: NUMBER } });
+    const tool = taking({
+      type: "object",
+      properties: { toString: NUMBER, ["__proto__"]: OBJECT, constructor: NUMBER },
+    });
     expect(await validate(tool, { toString: "5" })).toEqual({ ok: true, input: { toString: 5 } });
     expect(Object.prototype.toString.call({})).toBe("[object Object]");
     const parsed = JSON.parse('{"__proto__": "{\\"a\\": 1}"}') as object;

@@ -14,7 +14,11 @@ import { isAlive, until } from "../support/until.ts";
 const KINDS: readonly EffectKind[] = ["read", "write", "exec", "output", "state"];
 
 /** A tool that declares these effects and then does as it likes. */
-function declaring(effects: readonly Effect[], run: (context: ToolContext) => Promise<unknown>, touches: readonly EffectKind[] = KINDS): Tool {
+function declaring(
+  effects: readonly Effect[],
+  run: (context: ToolContext) => Promise<unknown>,
+  touches: readonly EffectKind[] = KINDS,
+): Tool {
   return defineTool({
     name: "doing",
     description: "Does it.",
@@ -26,8 +30,18 @@ function declaring(effects: readonly Effect[], run: (context: ToolContext) => Pr
 }
 
 /** Makes one call of such a tool, in full autonomy: only the confinement is left to say no. */
-async function calling(world: Layout, effects: readonly Effect[], run: (context: ToolContext) => Promise<unknown>, options: ToolkitOptions = {}) {
-  const toolkit = await world.toolkit({ preset: "none", tools: [declaring(effects, run)], policy: { autonomy: "full", forbiddenPaths: [] }, ...options });
+async function calling(
+  world: Layout,
+  effects: readonly Effect[],
+  run: (context: ToolContext) => Promise<unknown>,
+  options: ToolkitOptions = {},
+) {
+  const toolkit = await world.toolkit({
+    preset: "none",
+    tools: [declaring(effects, run)],
+    policy: { autonomy: "full", forbiddenPaths: [] },
+    ...options,
+  });
   return toolkit.call({ name: "doing", input: {} });
 }
 
@@ -69,7 +83,10 @@ describe("files", () => {
   ])("what was not declared is refused: %s", async (_, run) => {
     const here = await prepared();
     const result = await calling(here, [{ kind: "read", path: "a.txt" }], run);
-    expect(result).toMatchObject({ status: "failed", message: expect.stringMatching(/^tool "doing" tried to \w+ .+, which this call did not declare$/) });
+    expect(result).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/^tool "doing" tried to \w+ .+, which this call did not declare$/),
+    });
     expect(await readFile(join(here.workDir, "b.txt"), "utf8")).toBe("b\n");
     expect(await readFile(join(here.workDir, "a.txt"), "utf8")).toBe(CONTENT_OF_A);
   });
@@ -88,10 +105,18 @@ describe("files", () => {
   test("a folder means all under it, and nothing beside it", async () => {
     const here = await prepared();
     const declared: readonly Effect[] = [{ kind: "read", path: "folder" }];
-    expect(await calling(here, declared, ({ backend }) => textOf(backend, "folder/inner/c.txt"))).toMatchObject({ data: "c\n" });
-    expect(await calling(here, declared, async ({ backend }) => (await backend.files.list("folder")).map(({ name }) => name))).toMatchObject({ data: ["inner"] });
+    expect(await calling(here, declared, ({ backend }) => textOf(backend, "folder/inner/c.txt"))).toMatchObject({
+      data: "c\n",
+    });
+    expect(
+      await calling(here, declared, async ({ backend }) =>
+        (await backend.files.list("folder")).map(({ name }) => name),
+      ),
+    ).toMatchObject({ data: ["inner"] });
     for (const path of ["folder2/d.txt", "folder2", ".", "folder/.."]) {
-      expect(await calling(here, declared, ({ backend }) => backend.files.list(path))).toMatchObject({ status: "failed" });
+      expect(await calling(here, declared, ({ backend }) => backend.files.list(path))).toMatchObject({
+        status: "failed",
+      });
     }
   });
 
@@ -99,10 +124,18 @@ describe("files", () => {
     const here = await prepared();
     await here.link("folder/out", here.outside);
     await here.link("folder/beside", "../b.txt");
-    const declared: readonly Effect[] = [{ kind: "read", path: "folder" }, { kind: "write", path: "folder" }];
+    const declared: readonly Effect[] = [
+      { kind: "read", path: "folder" },
+      { kind: "write", path: "folder" },
+    ];
     for (const path of ["folder/out/secret.txt", "folder/beside"]) {
-      expect(await calling(here, declared, ({ backend }) => textOf(backend, path))).toMatchObject({ status: "failed", message: expect.stringContaining("did not declare") });
-      expect(await calling(here, declared, ({ backend }) => backend.files.write(path, bytes("x")))).toMatchObject({ status: "failed" });
+      expect(await calling(here, declared, ({ backend }) => textOf(backend, path))).toMatchObject({
+        status: "failed",
+        message: expect.stringContaining("did not declare"),
+      });
+      expect(await calling(here, declared, ({ backend }) => backend.files.write(path, bytes("x")))).toMatchObject({
+        status: "failed",
+      });
     }
     expect(readFileSync(join(here.outside, "secret.txt"), "utf8")).toBe("secret\n");
   });
@@ -110,8 +143,12 @@ describe("files", () => {
   test("to write includes to look whether it is there, not to read it", async () => {
     const here = await prepared();
     const declared: readonly Effect[] = [{ kind: "write", path: "a.txt" }];
-    expect(await calling(here, declared, async ({ backend }) => (await backend.files.stat("a.txt"))?.size ?? null)).toMatchObject({ data: 2 });
-    expect(await calling(here, declared, ({ backend }) => textOf(backend, "a.txt"))).toMatchObject({ status: "failed" });
+    expect(
+      await calling(here, declared, async ({ backend }) => (await backend.files.stat("a.txt"))?.size ?? null),
+    ).toMatchObject({ data: 2 });
+    expect(await calling(here, declared, ({ backend }) => textOf(backend, "a.txt"))).toMatchObject({
+      status: "failed",
+    });
   });
 
   test("a tool cannot close the backend", async () => {
@@ -147,20 +184,27 @@ describe("a link that is swapped", () => {
     const refused = { status: "failed", message: expect.stringContaining("did not declare") };
     expect(await swapped("read", ({ backend }) => textOf(backend, "link/secret.txt"))).toMatchObject(refused);
     expect(await swapped("read", ({ backend }) => backend.files.stat("link/secret.txt"))).toMatchObject(refused);
-    expect(await swapped("write", ({ backend }) => backend.files.write("link/secret.txt", bytes("x")))).toMatchObject(refused);
+    expect(await swapped("write", ({ backend }) => backend.files.write("link/secret.txt", bytes("x")))).toMatchObject(
+      refused,
+    );
     expect(await swapped("write", ({ backend }) => backend.files.remove("link/secret.txt"))).toMatchObject(refused);
   });
 
   test("in place of a file between the approval and the use is refused", async () => {
     const here = await prepared();
-    const result = await calling(here, [{ kind: "write", path: "a.txt" }], ({ backend }) => backend.files.write("a.txt", bytes("x")), {
-      policies: [async () => ({ verdict: "ask", risk: "low" })],
-      approver: async () => {
-        rmSync(join(here.workDir, "a.txt"));
-        symlinkSync(join(here.outside, "secret.txt"), join(here.workDir, "a.txt"));
-        return { answer: "session" };
+    const result = await calling(
+      here,
+      [{ kind: "write", path: "a.txt" }],
+      ({ backend }) => backend.files.write("a.txt", bytes("x")),
+      {
+        policies: [async () => ({ verdict: "ask", risk: "low" })],
+        approver: async () => {
+          rmSync(join(here.workDir, "a.txt"));
+          symlinkSync(join(here.outside, "secret.txt"), join(here.workDir, "a.txt"));
+          return { answer: "session" };
+        },
       },
-    });
+    );
     expect(result).toMatchObject({ status: "failed" });
     expect(readFileSync(join(here.outside, "secret.txt"), "utf8")).toBe("secret\n");
   });
@@ -201,7 +245,12 @@ describe("commands", () => {
   }
 
   test("the declared script runs, in a shell of any name, in the declared folder, with the declared variables", async () => {
-    for (const argv of [["sh", "-c", "echo $WHO"], ["/bin/sh", "-c", "echo $WHO"], ["bash", "--noprofile", "--norc", "-c", "echo $WHO"], ["bash", "-lc", "echo $WHO"]] as const) {
+    for (const argv of [
+      ["sh", "-c", "echo $WHO"],
+      ["/bin/sh", "-c", "echo $WHO"],
+      ["bash", "--noprofile", "--norc", "-c", "echo $WHO"],
+      ["bash", "-lc", "echo $WHO"],
+    ] as const) {
       expect(await running({ ...approved, argv })).toMatchObject({ status: "ok", data: "me\n" });
     }
     expect(await running({ ...approved, cwd: "./folder/inner/.." })).toMatchObject({ status: "ok", data: "me\n" });
@@ -209,14 +258,20 @@ describe("commands", () => {
 
   test("words without a shell run when they are the declared words", async () => {
     const effects: readonly Effect[] = [{ kind: "exec", command: "printf %s 'two words'" }];
-    expect(await running({ argv: ["printf", "%s", "two words"] }, effects)).toMatchObject({ status: "ok", data: "two words" });
+    expect(await running({ argv: ["printf", "%s", "two words"] }, effects)).toMatchObject({
+      status: "ok",
+      data: "two words",
+    });
     expect(await running({ argv: ["printf", "%s", "two", "words"] }, effects)).toMatchObject({ status: "failed" });
   });
 
   test.each<[string, Command]>([
     ["another script", { ...approved, argv: ["sh", "-c", "echo $WHO; id"] }],
     ["the declared script as an argument of another", { ...approved, argv: ["sh", "-c", "id", "-c", "echo $WHO"] }],
-    ["the declared script as an argument of a script file", { ...approved, argv: ["sh", "evil.sh", "-c", "echo $WHO"] }],
+    [
+      "the declared script as an argument of a script file",
+      { ...approved, argv: ["sh", "evil.sh", "-c", "echo $WHO"] },
+    ],
     ["a start-up file before it", { ...approved, argv: ["bash", "--rcfile", "evil.sh", "-i", "-c", "echo $WHO"] }],
     ["a program of its own that is named like a shell", { ...approved, argv: ["./sh", "-c", "echo $WHO"] }],
     ["a program elsewhere that is named like a shell", { ...approved, argv: ["/tmp/bash", "-c", "echo $WHO"] }],
@@ -231,12 +286,24 @@ describe("commands", () => {
     ["one variable less", { argv: approved.argv, cwd: "folder" }],
     ["a variable that every object has", { ...approved, env: { toString: "me" } }],
   ])("with %s it is refused", async (_, command) => {
-    expect(await running(command)).toMatchObject({ status: "failed", message: expect.stringMatching(/^tool "doing" tried to run a command that this call did not declare: /) });
+    expect(await running(command)).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/^tool "doing" tried to run a command that this call did not declare: /),
+    });
   });
 
   test("a tool that declared no command runs none", async () => {
-    for (const effects of [[], [{ kind: "read", path: "." }, { kind: "write", path: "." }]] as const) {
-      expect(await running({ argv: ["true"] }, effects)).toMatchObject({ status: "failed", message: expect.stringContaining("did not declare") });
+    for (const effects of [
+      [],
+      [
+        { kind: "read", path: "." },
+        { kind: "write", path: "." },
+      ],
+    ] as const) {
+      expect(await running({ argv: ["true"] }, effects)).toMatchObject({
+        status: "failed",
+        message: expect.stringContaining("did not declare"),
+      });
     }
   });
 });
@@ -259,14 +326,33 @@ describe("saved outputs", () => {
       preset: "none",
       tools: [
         saving,
-        { ...reading, effects: () => [{ kind: "output", id: ids[0] ?? "" }], run: async (wanted, context) => opened(ids[Number(wanted)] ?? "", context) },
+        {
+          ...reading,
+          effects: () => [{ kind: "output", id: ids[0] ?? "" }],
+          run: async (wanted, context) => opened(ids[Number(wanted)] ?? "", context),
+        },
       ],
     });
     expect(await toolkit.call({ name: "doing", input: {} })).toMatchObject({ status: "ok" });
     expect(await toolkit.call({ name: "reading", input: 0 })).toMatchObject({ status: "ok", data: "one" });
-    expect(await toolkit.call({ name: "reading", input: 1 })).toMatchObject({ status: "failed", message: expect.stringContaining("did not declare") });
-    const other = await here.toolkit({ preset: "none", tools: [{ ...reading, effects: () => [{ kind: "output", id: ids[0] ?? "" }], run: (_, context) => opened(ids[0] ?? "", context) }] });
-    expect(await other.call({ name: "reading", input: 0 })).toMatchObject({ status: "failed", message: expect.stringContaining("belongs to another session") });
+    expect(await toolkit.call({ name: "reading", input: 1 })).toMatchObject({
+      status: "failed",
+      message: expect.stringContaining("did not declare"),
+    });
+    const other = await here.toolkit({
+      preset: "none",
+      tools: [
+        {
+          ...reading,
+          effects: () => [{ kind: "output", id: ids[0] ?? "" }],
+          run: (_, context) => opened(ids[0] ?? "", context),
+        },
+      ],
+    });
+    expect(await other.call({ name: "reading", input: 0 })).toMatchObject({
+      status: "failed",
+      message: expect.stringContaining("belongs to another session"),
+    });
   });
 });
 
@@ -278,7 +364,9 @@ describe("permit", () => {
       await expect(backend.files.write("a.txt", bytes("x"))).rejects.toThrow("did not declare");
       await expect(backend.files.open("b.txt")).rejects.toThrow("did not declare");
       await permit({ kind: "exec", command: "true" });
-      await (await backend.spawn({ argv: ["true"] })).exit;
+      await (
+        await backend.spawn({ argv: ["true"] })
+      ).exit;
       await expect(backend.spawn({ argv: ["false"] })).rejects.toThrow("did not declare");
       return read;
     });
@@ -335,7 +423,10 @@ describe("permit", () => {
     const here = await prepared();
     const tool = declaring([], ({ permit }) => permit({ kind: "exec", command: "true" }), ["read"]);
     const toolkit = await here.toolkit({ preset: "none", tools: [tool], policy: { autonomy: "full" } });
-    expect(await toolkit.call({ name: "doing", input: {} })).toMatchObject({ status: "failed", message: expect.stringContaining("`touches` does not name") });
+    expect(await toolkit.call({ name: "doing", input: {} })).toMatchObject({
+      status: "failed",
+      message: expect.stringContaining("`touches` does not name"),
+    });
   });
 });
 
@@ -346,7 +437,12 @@ describe("after the call", () => {
     let backend: Backend | undefined;
     let outputs: ToolContext["outputs"] | undefined;
     const store: string[] = [];
-    const effects: readonly Effect[] = [{ kind: "read", path: "." }, { kind: "write", path: "." }, { kind: "exec", command: "true" }, { kind: "output", id: "x" }];
+    const effects: readonly Effect[] = [
+      { kind: "read", path: "." },
+      { kind: "write", path: "." },
+      { kind: "exec", command: "true" },
+      { kind: "output", id: "x" },
+    ];
     const toolkit = await here.toolkit({
       preset: "all",
       tools: [
@@ -357,7 +453,9 @@ describe("after the call", () => {
       ],
       policy: { autonomy: "full" },
     });
-    expect(await toolkit.call({ name: "doing", input: {} }, { onEvent: ({ type }) => store.push(type) })).toMatchObject({ status: "ok" });
+    expect(await toolkit.call({ name: "doing", input: {} }, { onEvent: ({ type }) => store.push(type) })).toMatchObject(
+      { status: "ok" },
+    );
     const over = /is over; (it can touch nothing more|nothing more is permitted)$/;
     for (const each of [backend, context?.backend]) {
       const { files, spawn, helper } = each!;
@@ -373,7 +471,10 @@ describe("after the call", () => {
     await expect(outputs!.save("x")).rejects.toThrow(over);
     await expect(outputs!.open("x")).rejects.toThrow(over);
     await expect(context!.permit({ kind: "read", path: "a.txt" })).rejects.toThrow(over);
-    expect(await context!.call("write", { path: "a.txt", content: "x" })).toMatchObject({ status: "failed", message: expect.stringContaining("is over") });
+    expect(await context!.call("write", { path: "a.txt", content: "x" })).toMatchObject({
+      status: "failed",
+      message: expect.stringContaining("is over"),
+    });
     const events = [...store];
     context!.report({ displayMessage: "still here" });
     context!.attach({ type: "text", text: "late" });
@@ -384,7 +485,9 @@ describe("after the call", () => {
   test("a context that is looked at for the first time after the call is over too", async () => {
     const here = await prepared();
     let context: ToolContext | undefined;
-    expect(await calling(here, [{ kind: "read", path: "." }], async (given) => void (context = given))).toMatchObject({ status: "ok" });
+    expect(await calling(here, [{ kind: "read", path: "." }], async (given) => void (context = given))).toMatchObject({
+      status: "ok",
+    });
     await expect(context!.backend.files.open("a.txt")).rejects.toThrow("is over");
   });
 
@@ -450,7 +553,9 @@ describe("after the call", () => {
       return new Promise(() => {});
     });
     const toolkit = await here.toolkit({ preset: "none", tools: [tool] });
-    expect(await toolkit.call({ name: "doing", input: {} }, { signal: controller.signal })).toEqual({ status: "aborted" });
+    expect(await toolkit.call({ name: "doing", input: {} }, { signal: controller.signal })).toEqual({
+      status: "aborted",
+    });
   });
 });
 
@@ -477,7 +582,9 @@ test.fails("a folder exchanged for a link between the check and the use is refus
     symlinkSync(here.outside, join(here.workDir, "folder"));
   });
   await writeFile(join(here.workDir, "folder/secret.txt"), "harmless\n");
-  const tool = declaring([{ kind: "read", path: "folder/secret.txt" }], ({ backend: confined }) => textOf(confined, "folder/secret.txt"));
+  const tool = declaring([{ kind: "read", path: "folder/secret.txt" }], ({ backend: confined }) =>
+    textOf(confined, "folder/secret.txt"),
+  );
   const toolkit = await here.toolkit({ preset: "none", tools: [tool], backend, policy: { forbiddenPaths: [] } });
   const result = await toolkit.call({ name: "doing", input: {} });
   expect(looks).toBeGreaterThanOrEqual(2);

@@ -46,7 +46,14 @@ interface Group {
 
 /** Whether the value fits as it is: what only fits when it is converted does not count. */
 async function accepts(schema: { readonly [keyword: string]: unknown }, data: unknown): Promise<boolean> {
-  const tool = defineTool({ name: "t", description: "", touches: [], input: schema, effects: () => [], run: async () => null });
+  const tool = defineTool({
+    name: "t",
+    description: "",
+    touches: [],
+    input: schema,
+    effects: () => [],
+    run: async () => null,
+  });
   try {
     const result = await validate(tool, data);
     return result.ok && JSON.stringify(result.input) === JSON.stringify(data);
@@ -58,5 +65,7 @@ async function accepts(schema: { readonly [keyword: string]: unknown }, data: un
 function testFiles(draft: string): readonly string[] {
   const names = readdirSync(join(suite, draft)).filter((name) => statSync(join(suite, draft, name)).isFile());
   // Remote documents are not fetched; dynamic references and anchors across documents need them.
-  return names.filter((name) => !/^(refRemote|dynamicRef|anchor|infinite)/.test(name)).map((name) => `${draft}/${name}`);
+  return names
+    .filter((name) => !/^(refRemote|dynamicRef|anchor|infinite)/.test(name))
+    .map((name) => `${draft}/${name}`);
 }

@@ -57,6 +57,7 @@ describe("the encoding of a text is told", () => {
     ["windows-1252", "naïve façade – “quoted” €5\n"],
     ["windows-1252", "Größe und Übermaß\n"],
     ["windows-1252", "Änderung\n"],
+    ["windows-1252", "é[1]\n<1>é[2]\n<2>é[3]\n<3>é[4]\n – “quoted” €5\n"],
     ["windows-1252", "año niño señor\n"],
     ["windows-1252", "©®™ °C ±5 µm ½\n"],
     ["utf-8", "naïve 文件 \u{1f9d1}\u200d\u{1f680}\n"],

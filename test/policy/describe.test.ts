@@ -5,10 +5,22 @@ import { defineTool } from "../../src/contract/tool.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import { layout } from "../support/layout.ts";
 
-const tool = defineTool({ name: "doing", description: "Does it.", touches: [], input: {}, effects: () => [], run: async () => null });
+const tool = defineTool({
+  name: "doing",
+  description: "Does it.",
+  touches: [],
+  input: {},
+  effects: () => [],
+  run: async () => null,
+});
 
 function described(...effects: readonly Effect[]): string {
-  const call: CheckedCall = { request: { id: "1", name: "doing", input: {}, thread: "main" }, tool, input: {}, effects };
+  const call: CheckedCall = {
+    request: { id: "1", name: "doing", input: {}, thread: "main" },
+    tool,
+    input: {},
+    effects,
+  };
   return describeCall(call);
 }
 
@@ -17,7 +29,10 @@ describe("describeCall", () => {
     [{ kind: "read", path: "/srv/a", real: "/srv/a" }, "Read: /srv/a"],
     [{ kind: "write", path: "a b" }, "Write: a b"],
     [{ kind: "exec", command: "npm test" }, "Run: npm test"],
-    [{ kind: "exec", command: "npm test", cwd: "packages/a", env: { CI: "1", LD_PRELOAD: "x.so" } }, "Run: npm test (in packages/a) (with CI=1 LD_PRELOAD=x.so)"],
+    [
+      { kind: "exec", command: "npm test", cwd: "packages/a", env: { CI: "1", LD_PRELOAD: "x.so" } },
+      "Run: npm test (in packages/a) (with CI=1 LD_PRELOAD=x.so)",
+    ],
     [{ kind: "terminal", types: "ls", keys: ["Enter"] }, "Type: ls Enter"],
     [{ kind: "fetch", url: "https://example.org/", method: "POST" }, "POST: https://example.org/"],
     [{ kind: "output", id: "abc" }, "Read: output://abc"],
@@ -30,7 +45,9 @@ describe("describeCall", () => {
   });
 
   test("one line an effect; what is read in order to be written is one thing", () => {
-    expect(described({ kind: "read", path: "a" }, { kind: "write", path: "a" }, { kind: "read", path: "b" })).toBe("Write: a\nRead: b");
+    expect(described({ kind: "read", path: "a" }, { kind: "write", path: "a" }, { kind: "read", path: "b" })).toBe(
+      "Write: a\nRead: b",
+    );
     expect(described()).toBe("Call: doing");
   });
 

@@ -8,14 +8,21 @@ import { isInside } from "../../src/util/paths.ts";
 import { layout } from "../support/layout.ts";
 
 /** What stands at a path of a random tree: few names, so that things meet. */
-type Node = { readonly kind: "folder" } | { readonly kind: "file" } | { readonly kind: "link"; readonly target: string };
+type Node =
+  | { readonly kind: "folder" }
+  | { readonly kind: "file" }
+  | { readonly kind: "link"; readonly target: string };
 
 const name = fc.constantFrom("a", "b", "c", "d");
 const step = fc.constantFrom("a", "b", "c", "d", "..", "..", ".");
 const place = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
 const relative = fc.array(step, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("/"));
 /** `$WS` and `$OUT` stand for the two folders. */
-const target = fc.oneof(relative, relative.map((path) => `$WS/${path}`), relative.map((path) => `$OUT/${path}`));
+const target = fc.oneof(
+  relative,
+  relative.map((path) => `$WS/${path}`),
+  relative.map((path) => `$OUT/${path}`),
+);
 const node: fc.Arbitrary<Node> = fc.oneof(
   { weight: 3, arbitrary: target.map((to) => ({ kind: "link", target: to }) as const) },
   { weight: 1, arbitrary: fc.constant({ kind: "folder" } as const) },
@@ -97,6 +104,10 @@ function linkAt(path: string): string | undefined {
 
 /** Files, links not followed, in which the text stands. */
 function filesWith(text: string, folder: string): readonly string[] {
-  const { stdout } = spawnSync("grep", ["--recursive", "--files-with-matches", "--fixed-strings", "--null", "-e", text, folder], { encoding: "utf8" });
+  const { stdout } = spawnSync(
+    "grep",
+    ["--recursive", "--files-with-matches", "--fixed-strings", "--null", "-e", text, folder],
+    { encoding: "utf8" },
+  );
   return stdout.split("\0").slice(0, -1);
 }

@@ -10,7 +10,12 @@ import { temporaryFolder } from "../support/workspace.ts";
 type Operation = "read" | "write";
 
 /** What the policy says of one path, in a world and under settings. */
-async function judge(world: Layout, path: string, operation: Operation = "read", policy: PolicySettings = {}): Promise<Decision> {
+async function judge(
+  world: Layout,
+  path: string,
+  operation: Operation = "read",
+  policy: PolicySettings = {},
+): Promise<Decision> {
   const toolkit = await world.toolkit({ policy });
   return toolkit.judge([{ kind: operation, path }]);
 }
@@ -19,11 +24,20 @@ describe("which root decides", () => {
   let world: Layout;
   beforeAll(async () => {
     world = await layout();
-    for (const path of ["a.txt", "lib/secret/key.txt", "lib/secret/public/readme.txt", "..hidden"]) await world.file(path);
+    for (const path of ["a.txt", "lib/secret/key.txt", "lib/secret/public/readme.txt", "..hidden"])
+      await world.file(path);
   });
 
   test("files of the workspace are read and written without asking", async () => {
-    for (const path of ["a.txt", "./a.txt", ".", "lib/../a.txt", "new/deep/file.txt", "..hidden", join(world.workDir, "a.txt")]) {
+    for (const path of [
+      "a.txt",
+      "./a.txt",
+      ".",
+      "lib/../a.txt",
+      "new/deep/file.txt",
+      "..hidden",
+      join(world.workDir, "a.txt"),
+    ]) {
       expect(await judge(world, path)).toEqual({ verdict: "allow", risk: "low", rule: "workspace" });
       expect(await judge(world, path, "write")).toEqual({ verdict: "allow", risk: "low", rule: "workspace" });
     }
@@ -33,27 +47,44 @@ describe("which root decides", () => {
     const policy = { forbiddenPaths: [world.root] };
     expect(await judge(world, "a.txt", "write", policy)).toMatchObject({ verdict: "allow", rule: "workspace" });
     expect(await judge(world, "../other", "read", policy)).toMatchObject({ verdict: "deny", rule: "forbidden_paths" });
-    expect(await judge(world, world.root, "read", { ...policy, workspaceOnly: false })).toMatchObject({ verdict: "deny", rule: "forbidden_paths" });
+    expect(await judge(world, world.root, "read", { ...policy, workspaceOnly: false })).toMatchObject({
+      verdict: "deny",
+      rule: "forbidden_paths",
+    });
   });
 
   test("the longest match decides, whichever list it is on and in whichever order", async () => {
     const policy = { forbiddenPaths: ["lib/secret"], allowedRoots: ["lib/secret/public"] };
     expect(await judge(world, "lib/x", "write", policy)).toMatchObject({ verdict: "allow", rule: "workspace" });
-    expect(await judge(world, "lib/secret/key.txt", "read", policy)).toMatchObject({ verdict: "deny", rule: "forbidden_paths" });
+    expect(await judge(world, "lib/secret/key.txt", "read", policy)).toMatchObject({
+      verdict: "deny",
+      rule: "forbidden_paths",
+    });
     expect(await judge(world, "lib/secret", "read", policy)).toMatchObject({ verdict: "deny" });
-    expect(await judge(world, "lib/secret/public/readme.txt", "write", policy)).toMatchObject({ verdict: "allow", rule: "allowed_roots" });
+    expect(await judge(world, "lib/secret/public/readme.txt", "write", policy)).toMatchObject({
+      verdict: "allow",
+      rule: "allowed_roots",
+    });
     expect(await judge(world, "lib/secretive", "read", policy)).toMatchObject({ verdict: "allow" });
   });
 
   test("a tie forbids", async () => {
     expect(await judge(world, "a.txt", "read", { forbiddenPaths: [world.workDir] })).toMatchObject({ verdict: "deny" });
-    expect(await judge(world, world.outside, "read", { forbiddenPaths: [world.outside], allowedRoots: [`${world.outside}/`] })).toMatchObject({ verdict: "deny" });
+    expect(
+      await judge(world, world.outside, "read", {
+        forbiddenPaths: [world.outside],
+        allowedRoots: [`${world.outside}/`],
+      }),
+    ).toMatchObject({ verdict: "deny" });
   });
 
   test("allowed roots are used like the workspace; ~ is the home there", async () => {
     await world.file(join(world.home, "notes/today.md"));
     const policy = { allowedRoots: ["~/notes", world.outside], forbiddenPaths: ["~"] };
-    expect(await judge(world, "~/notes/today.md", "write", policy)).toMatchObject({ verdict: "allow", rule: "allowed_roots" });
+    expect(await judge(world, "~/notes/today.md", "write", policy)).toMatchObject({
+      verdict: "allow",
+      rule: "allowed_roots",
+    });
     expect(await judge(world, join(world.home, "notes/new.md"), "write", policy)).toMatchObject({ verdict: "allow" });
     expect(await judge(world, "../../outside/secret.txt", "read", policy)).toMatchObject({ verdict: "allow" });
     for (const path of ["~", "~/other", "~/notes2/x", "~/notes/../other"]) {
@@ -63,7 +94,10 @@ describe("which root decides", () => {
 
   test("a sibling whose name begins like the workspace's is outside", async () => {
     for (const path of ["../ws2/out.txt", `${world.workDir}2/out.txt`, `${world.workDir}-old`, "../w"]) {
-      expect(await judge(world, path, "write", { forbiddenPaths: [] })).toMatchObject({ verdict: "deny", rule: "workspace_only" });
+      expect(await judge(world, path, "write", { forbiddenPaths: [] })).toMatchObject({
+        verdict: "deny",
+        rule: "workspace_only",
+      });
     }
   });
 
@@ -80,18 +114,27 @@ describe("which root decides", () => {
   test("with workspaceOnly off, what is outside is asked about, what is forbidden stays forbidden", async () => {
     const policy = { workspaceOnly: false, forbiddenPaths: ["/etc"] };
     for (const autonomy of ["supervised", "full"] as const) {
-      expect(await judge(world, world.outside, "read", { ...policy, autonomy })).toMatchObject({ verdict: "ask", risk: "medium", rule: "outside" });
+      expect(await judge(world, world.outside, "read", { ...policy, autonomy })).toMatchObject({
+        verdict: "ask",
+        risk: "medium",
+        rule: "outside",
+      });
       expect(await judge(world, "/etc/hostname", "read", { ...policy, autonomy })).toMatchObject({ verdict: "deny" });
     }
   });
 
   test("a path in other capitals is another path", async () => {
     await world.file(join(world.root, "SRV/WS/a.txt"));
-    expect(await judge(world, join(world.root, "SRV/WS/a.txt"), "read", { forbiddenPaths: [] })).toMatchObject({ verdict: "deny", rule: "workspace_only" });
+    expect(await judge(world, join(world.root, "SRV/WS/a.txt"), "read", { forbiddenPaths: [] })).toMatchObject({
+      verdict: "deny",
+      rule: "workspace_only",
+    });
   });
 
   test("the text names the forbidden path as seed 003 does", async () => {
-    expect((await judge(world, "/etc/passwd")).reason).toBe("Path blocked by security policy: /etc/passwd (forbidden_paths has /etc)");
+    expect((await judge(world, "/etc/passwd")).reason).toBe(
+      "Path blocked by security policy: /etc/passwd (forbidden_paths has /etc)",
+    );
   });
 });
 
@@ -119,9 +162,12 @@ describe("links", () => {
     await world.link("up-through-missing-link", "dangling/../none");
   });
 
-  test.each(["good", "good-folder/a.txt", "good-folder/new.txt", "dangling-inside", "self/self/self/x"])("%s leads inside and is fine", async (path) => {
-    expect(await judge(world, path, "write", policy)).toMatchObject({ verdict: "allow" });
-  });
+  test.each(["good", "good-folder/a.txt", "good-folder/new.txt", "dangling-inside", "self/self/self/x"])(
+    "%s leads inside and is fine",
+    async (path) => {
+      expect(await judge(world, path, "write", policy)).toMatchObject({ verdict: "allow" });
+    },
+  );
 
   test.each([
     "to-file",
@@ -148,37 +194,53 @@ describe("links", () => {
 
   test("a call through a circle of links is denied, not failed", async () => {
     const toolkit = await world.toolkit({ policy });
-    expect(await toolkit.call({ name: "read", input: { path: "loop1" } })).toMatchObject({ status: "denied", by: "policy" });
+    expect(await toolkit.call({ name: "read", input: { path: "loop1" } })).toMatchObject({
+      status: "denied",
+      by: "policy",
+    });
   });
 
   test("the kernel reads two dots behind a link as above its target, and text as above the link: both stay inside what is judged", async () => {
     // Written by a model, `to-folder/..` is the workspace itself; what is touched is what was judged.
     expect(await judge(world, "to-folder/../inside/a.txt", "read", policy)).toMatchObject({ verdict: "allow" });
     const toolkit = await world.toolkit({ policy });
-    expect(await toolkit.call({ name: "read", input: { path: "to-folder/../inside/a.txt" } })).toMatchObject({ status: "ok", data: { text: "content\n" } });
+    expect(await toolkit.call({ name: "read", input: { path: "to-folder/../inside/a.txt" } })).toMatchObject({
+      status: "ok",
+      data: { text: "content\n" },
+    });
   });
 
   test("a path forbidden as it is written stays so although a link leads it inside", async () => {
     await world.link(join(world.root, "vault/door"), world.workDir);
-    const decision = await judge(world, join(world.root, "vault/door/a.txt"), "read", { forbiddenPaths: [join(world.root, "vault")] });
+    const decision = await judge(world, join(world.root, "vault/door/a.txt"), "read", {
+      forbiddenPaths: [join(world.root, "vault")],
+    });
     expect(decision).toMatchObject({ verdict: "deny", rule: "forbidden_paths" });
     await world.folder("forbidden-here");
     await world.link("forbidden-here/back", "../inside");
-    expect(await judge(world, "forbidden-here/back/a.txt", "read", { forbiddenPaths: ["forbidden-here"] })).toMatchObject({ verdict: "deny" });
+    expect(
+      await judge(world, "forbidden-here/back/a.txt", "read", { forbiddenPaths: ["forbidden-here"] }),
+    ).toMatchObject({ verdict: "deny" });
   });
 
   test("a link into a forbidden folder is refused, and so is a forbidden path that is itself a link", async () => {
     await world.file("private/key.txt");
     await world.link("way-in", "private");
     await world.link("private-link", "private");
-    expect(await judge(world, "way-in/key.txt", "read", { forbiddenPaths: ["private"] })).toMatchObject({ verdict: "deny" });
-    expect(await judge(world, "private/key.txt", "read", { forbiddenPaths: ["private-link"] })).toMatchObject({ verdict: "deny" });
+    expect(await judge(world, "way-in/key.txt", "read", { forbiddenPaths: ["private"] })).toMatchObject({
+      verdict: "deny",
+    });
+    expect(await judge(world, "private/key.txt", "read", { forbiddenPaths: ["private-link"] })).toMatchObject({
+      verdict: "deny",
+    });
   });
 
   test("an allowed root that is a link allows what it leads to", async () => {
     await world.link(join(world.root, "shortcut"), world.outside);
     const allowed = { forbiddenPaths: [], allowedRoots: [join(world.root, "shortcut")] };
-    expect(await judge(world, join(world.root, "shortcut/secret.txt"), "read", allowed)).toMatchObject({ verdict: "allow" });
+    expect(await judge(world, join(world.root, "shortcut/secret.txt"), "read", allowed)).toMatchObject({
+      verdict: "allow",
+    });
     expect(await judge(world, join(world.outside, "secret.txt"), "read", allowed)).toMatchObject({ verdict: "allow" });
   });
 
@@ -229,7 +291,10 @@ describe("what a path's text alone says", () => {
       expect(decision.reason).toContain(reason);
     }
     const toolkit = await world.toolkit({ policy: { autonomy: "full" } });
-    expect(await toolkit.judge([{ kind: "exec", command: "true", cwd: path }])).toMatchObject({ verdict: "deny", rule: "path_text" });
+    expect(await toolkit.judge([{ kind: "exec", command: "true", cwd: path }])).toMatchObject({
+      verdict: "deny",
+      rule: "path_text",
+    });
   });
 
   test("length is counted in bytes", async () => {
@@ -241,7 +306,9 @@ describe("what a path's text alone says", () => {
       for (const autonomy of ["supervised", "full"] as const) {
         const decision = await judge(world, path, "write", { autonomy });
         expect(decision).toMatchObject({ verdict: "ask", rule: "path_text" });
-        expect(decision.reason).toBe(`Writing ${JSON.stringify(path)} requires approval: its name has control characters in it`);
+        expect(decision.reason).toBe(
+          `Writing ${JSON.stringify(path)} requires approval: its name has control characters in it`,
+        );
       }
       expect(await judge(world, path, "read")).toMatchObject({ verdict: "allow" });
     }
@@ -249,7 +316,17 @@ describe("what a path's text alone says", () => {
   });
 
   test("backslashes, colons, spaces and other scripts are letters like any other", async () => {
-    for (const path of ["..\\..\\etc\\passwd", "C:x.txt", "C:\\x", "a b", "é…漢字", "-rf", "file:notes", "~root", "a~"]) {
+    for (const path of [
+      "..\\..\\etc\\passwd",
+      "C:x.txt",
+      "C:\\x",
+      "a b",
+      "é…漢字",
+      "-rf",
+      "file:notes",
+      "~root",
+      "a~",
+    ]) {
       expect(await judge(world, path, "write")).toMatchObject({ verdict: "allow" });
     }
   });
@@ -376,7 +453,10 @@ describe("files that are special wherever they lie", () => {
     await world.link("ordinary.txt", ".env.real");
     await world.link("plain", ".git/config");
     expect(await judge(world, ".env", "read")).toMatchObject({ verdict: "ask", rule: "sensitive_files" });
-    expect(await judge(world, ".git/hooks/pre-commit", "write")).toMatchObject({ verdict: "ask", rule: "protected_files" });
+    expect(await judge(world, ".git/hooks/pre-commit", "write")).toMatchObject({
+      verdict: "ask",
+      rule: "protected_files",
+    });
     expect(await judge(world, "ordinary.txt", "read")).toMatchObject({ verdict: "ask", rule: "sensitive_files" });
     expect(await judge(world, "plain", "write")).toMatchObject({ verdict: "ask", rule: "protected_files" });
   });
@@ -392,7 +472,11 @@ describe("Handrail's own folders", () => {
   test.each(cases)("are refused in every autonomy and whatever is allowed: %s", async (_, pathIn) => {
     const world = await layout();
     for (const autonomy of ["readonly", "supervised", "full"] as const) {
-      for (const more of [{}, { workspaceOnly: false, forbiddenPaths: [] }, { allowedRoots: ["/", world.root, join(world.stateDir, "outputs"), world.stateDir] }]) {
+      for (const more of [
+        {},
+        { workspaceOnly: false, forbiddenPaths: [] },
+        { allowedRoots: ["/", world.root, join(world.stateDir, "outputs"), world.stateDir] },
+      ]) {
         const toolkit = await world.toolkit({ policy: { autonomy, ...more } });
         const decision = await toolkit.judge([{ kind: "read", path: pathIn(world) }]);
         expect(decision).toMatchObject({ verdict: "deny", rule: "state" });
@@ -408,7 +492,13 @@ describe("Handrail's own folders", () => {
     await world.link("way", ".local/state/handrail");
     await world.link("link-to-file", ".local/state/handrail/new");
     const toolkit = await world.toolkit({ stateDir, policy: { autonomy: "full" } });
-    for (const path of [".local/state/handrail", ".local/state/handrail/x", "way/x", "link-to-file", join(stateDir, "..", "handrail/x")]) {
+    for (const path of [
+      ".local/state/handrail",
+      ".local/state/handrail/x",
+      "way/x",
+      "link-to-file",
+      join(stateDir, "..", "handrail/x"),
+    ]) {
       expect(await toolkit.judge([{ kind: "write", path }])).toMatchObject({ verdict: "deny", rule: "state" });
     }
     expect(await toolkit.judge([{ kind: "write", path: ".local/state/other" }])).toMatchObject({ verdict: "allow" });
@@ -426,9 +516,16 @@ describe("Handrail's own folders", () => {
     process.env["XDG_CONFIG_HOME"] = config;
     try {
       const world = await layout();
-      const toolkit: Toolkit = await world.toolkit({ policy: { autonomy: "full", workspaceOnly: false, forbiddenPaths: [] } });
-      expect(await toolkit.judge([{ kind: "write", path: join(config, "handrail/config.yaml") }])).toMatchObject({ verdict: "deny", rule: "state" });
-      expect(await toolkit.judge([{ kind: "write", path: join(config, "other/config") }])).toMatchObject({ verdict: "ask" });
+      const toolkit: Toolkit = await world.toolkit({
+        policy: { autonomy: "full", workspaceOnly: false, forbiddenPaths: [] },
+      });
+      expect(await toolkit.judge([{ kind: "write", path: join(config, "handrail/config.yaml") }])).toMatchObject({
+        verdict: "deny",
+        rule: "state",
+      });
+      expect(await toolkit.judge([{ kind: "write", path: join(config, "other/config") }])).toMatchObject({
+        verdict: "ask",
+      });
     } finally {
       delete process.env["XDG_CONFIG_HOME"];
     }

@@ -48,13 +48,23 @@ describe("readonly", () => {
   test("a call that looks and acts is refused as a whole, and the model reads why", async () => {
     const world = await layout();
     await world.file("a.txt", "one\n");
-    const toolkit = await world.toolkit({ policy: { autonomy: "readonly" }, approver: async () => ({ answer: "session" }) });
+    const toolkit = await world.toolkit({
+      policy: { autonomy: "readonly" },
+      approver: async () => ({ answer: "session" }),
+    });
     const edit = await toolkit.call({ name: "edit", input: { path: "a.txt", old_text: "one", new_text: "two" } });
     expect(edit).toMatchObject({ status: "denied", by: "policy" });
     expect(asText(edit)).toBe("Read-only mode: cannot perform 'write files'");
-    expect(asText(await toolkit.call({ name: "write", input: { path: "b.txt", content: "x" } }))).toBe("Read-only mode: cannot perform 'write files'");
-    expect(asText(await toolkit.call({ name: "bash", input: { command: "touch c.txt" } }))).toBe("Read-only mode: cannot perform 'run a command'");
-    expect(await toolkit.call({ name: "read", input: { path: "a.txt" } })).toMatchObject({ status: "ok", data: { text: "one\n" } });
+    expect(asText(await toolkit.call({ name: "write", input: { path: "b.txt", content: "x" } }))).toBe(
+      "Read-only mode: cannot perform 'write files'",
+    );
+    expect(asText(await toolkit.call({ name: "bash", input: { command: "touch c.txt" } }))).toBe(
+      "Read-only mode: cannot perform 'run a command'",
+    );
+    expect(await toolkit.call({ name: "read", input: { path: "a.txt" } })).toMatchObject({
+      status: "ok",
+      data: { text: "one\n" },
+    });
   });
 });
 
@@ -70,7 +80,12 @@ describe("supervised and full", () => {
 
   test("supervised asks about every command, and about whatever reaches beyond the workspace's files; full does not", async () => {
     for (const effect of acts) {
-      expect(await judged("supervised", effect)).toMatchObject({ verdict: "ask", risk: "medium", rule: "autonomy", reason: expect.stringContaining("requires approval") });
+      expect(await judged("supervised", effect)).toMatchObject({
+        verdict: "ask",
+        risk: "medium",
+        rule: "autonomy",
+        reason: expect.stringContaining("requires approval"),
+      });
       expect(await judged("full", effect)).toMatchObject({ verdict: "allow", rule: "autonomy" });
     }
   });
@@ -110,9 +125,15 @@ describe("supervised and full", () => {
     const world = await layout();
     await world.link("loop", "loop");
     const toolkit = await world.toolkit({ policy: { autonomy: "full" } });
-    expect(await toolkit.judge([{ kind: "read", path: "/etc/passwd", real: `${world.workDir}/a` }])).toMatchObject({ verdict: "deny" });
-    expect(await toolkit.judge([{ kind: "read", path: "loop", real: `${world.workDir}/a` }])).toMatchObject({ verdict: "deny" });
-    expect(await toolkit.judge([{ kind: "exec", command: "ls", cwd: "loop", real: world.workDir }])).toMatchObject({ verdict: "deny" });
+    expect(await toolkit.judge([{ kind: "read", path: "/etc/passwd", real: `${world.workDir}/a` }])).toMatchObject({
+      verdict: "deny",
+    });
+    expect(await toolkit.judge([{ kind: "read", path: "loop", real: `${world.workDir}/a` }])).toMatchObject({
+      verdict: "deny",
+    });
+    expect(await toolkit.judge([{ kind: "exec", command: "ls", cwd: "loop", real: world.workDir }])).toMatchObject({
+      verdict: "deny",
+    });
   });
 
   // Known and open: an effect on a folder means all under it, and nothing tells the tool (or ripgrep) what is forbidden in there.
@@ -142,7 +163,12 @@ describe("supervised and full", () => {
         return null;
       },
     });
-    const toolkit = await world.toolkit({ preset: "none", tools: [writer], policy: { autonomy: "full" }, approver: async () => ({ answer: "session" }) });
+    const toolkit = await world.toolkit({
+      preset: "none",
+      tools: [writer],
+      policy: { autonomy: "full" },
+      approver: async () => ({ answer: "session" }),
+    });
     const path = `${world.outside}/new/file.txt`;
     expect(await toolkit.call({ name: "writer", input: { path } })).toMatchObject({ status: "denied", by: "policy" });
     expect(ran).toBe(false);

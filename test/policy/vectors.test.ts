@@ -19,7 +19,9 @@ interface Vector {
   readonly setup?: readonly string[];
 }
 
-const all = JSON.parse(readFileSync(new URL("../fixtures/security.json", import.meta.url), "utf8")) as readonly Vector[];
+const all = JSON.parse(
+  readFileSync(new URL("../fixtures/security.json", import.meta.url), "utf8"),
+) as readonly Vector[];
 const vectors = all.filter(({ area }) => area === "path");
 
 const VERDICTS = { block: ["deny"], approve: ["ask", "deny"], allow: ["allow"] } as const;
@@ -40,7 +42,8 @@ describe("security vectors: path", () => {
       const { forbiddenPaths } = world;
       const toolkit = await world.toolkit({ policy: { autonomy: "full", forbiddenPaths } });
       const path = placed(vector.input, world);
-      const effect: Effect = vector.op === "cwd" ? { kind: "exec", command: "true", cwd: path } : { kind: vector.op, path };
+      const effect: Effect =
+        vector.op === "cwd" ? { kind: "exec", command: "true", cwd: path } : { kind: vector.op, path };
       const { verdict } = await toolkit.judge([effect]);
       expect(VERDICTS[vector.expect]).toContain(verdict);
     });
@@ -53,14 +56,18 @@ function notHere({ platform, setup = [] }: Vector): string | undefined {
   return unknown === undefined ? undefined : `its set-up is not known here ("${unknown}")`;
 }
 
-const STEPS: readonly { pattern: RegExp; run(match: RegExpExecArray, vector: Vector, world: Layout): Promise<unknown> }[] = [
+const STEPS: readonly {
+  pattern: RegExp;
+  run(match: RegExpExecArray, vector: Vector, world: Layout): Promise<unknown>;
+}[] = [
   {
     pattern: /^symlink ws\/(\S+) -> (\S+)$/,
     run: ([, name = "", target = ""], _, world) => world.link(name, placed(target, world)),
   },
   {
     pattern: /^hardlink ws\/(\S+) = (\S+)$/,
-    run: async ([, name = "", target = ""], _, world) => link(await world.file(placed(target, world)), join(world.workDir, name)),
+    run: async ([, name = "", target = ""], _, world) =>
+      link(await world.file(placed(target, world)), join(world.workDir, name)),
   },
   {
     pattern: /^symlink inside ws$/,

@@ -32,7 +32,9 @@ export interface Layout {
 
 export async function layout(): Promise<Layout> {
   const root = temporaryFolder();
-  const [workDir, home, outside, stateDir] = ["srv/ws", "home/dev", "outside", "state"].map((path) => join(root, path)) as [string, string, string, string];
+  const [workDir, home, outside, stateDir] = ["srv/ws", "home/dev", "outside", "state"].map((path) =>
+    join(root, path),
+  ) as [string, string, string, string];
   const at = (path: string) => join(path.startsWith("/") ? "/" : workDir, path);
   const folder = async (path: string) => {
     await mkdir(at(path), { recursive: true });

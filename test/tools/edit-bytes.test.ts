@@ -20,7 +20,12 @@ describe("every byte outside the edits stays as it was", () => {
     ["utf-8", "\ufeff", "naïve café – 文件 \u{1f680}", ["é", "文件", "\ufeff", "word"]],
     ["utf-16le", "\ufeff", "naïve 文件 \u{1f680}", ["é", "\u0a0a\u0d0d", "\u{1f680}", "word"]],
     ["utf-16be", "\ufeff", "naïve 文件 \u{1f680}", ["é", "\u0a0a\u0d0d", "\u{1f680}", "word"]],
-    ["windows-1252", "", "naïve façade – “quoted” €5", ["é", "ÄÖÜ", "€", "’", "word"]],
+    [
+      "windows-1252",
+      "",
+      "Une façade naïve – déjà “payée” 5 € à l’hôtel; die Größe für alle Käufer",
+      ["été", "Äpfel", "€", "’", "word"],
+    ],
     ["shift_jis", "", "こんにちは世界、設定ファイルを読み込む。", ["表示", "ソース", "能力", "ｶﾅ", "word"]],
   ] as const;
 

@@ -1,10 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Approver } from "../../src/contract/policy.ts";
-import { repository } from "../support/workspace.ts";
+import { gitApplied } from "./git.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 
 describe("a text that stands in the file once", () => {
@@ -70,7 +69,7 @@ describe("a text that stands in the file once", () => {
     const tools = await toolsOn({ "a.txt": before });
     const diff = await diffOf(tools, { path: "a.txt", old_text, new_text });
     expect(await readFile(join(tools.folder, "a.txt"), "utf8")).toBe(after);
-    expect(await applied("a.txt", before, diff)).toEqual(Buffer.from(after));
+    expect(await gitApplied("a.txt", before, diff)).toEqual(Buffer.from(after));
   });
 
   test("leaves every other byte as it was: a byte order mark, CRLF, mixed line endings, trailing blanks, no final newline", async () => {
@@ -252,7 +251,7 @@ describe("the diff", () => {
     const before = numberedLines(20);
     const tools = await toolsOn({ [path]: before }, { preset: "all", approver: approveOnce });
     const diff = await diffOf(tools, { path, old_text: "line 10\n", new_text: "ten\n" });
-    expect(await applied(path, before, diff)).toEqual(Buffer.from(before.replace("line 10\n", "ten\n")));
+    expect(await gitApplied(path, before, diff)).toEqual(Buffer.from(before.replace("line 10\n", "ten\n")));
     expect(diff.split("\n").slice(0, 3)).toEqual([
       expect.stringMatching(/^--- /),
       expect.stringMatching(/^\+\+\+ /),
@@ -265,7 +264,7 @@ describe("the diff", () => {
     const changed = Array.from({ length: 2_400 }, (_, line) => `new ${line * 7}\n`).join("");
     const before = `${numberedLines(10)}${middle}${numberedLines(9)}`;
     const tools = await toolsOn({ "a.txt": before });
-    expect(await applied("a.txt", before, await wholeDiffOf(tools, before, middle, changed))).toEqual(
+    expect(await gitApplied("a.txt", before, await wholeDiffOf(tools, before, middle, changed))).toEqual(
       Buffer.from(before.replace(middle, changed)),
     );
   });
@@ -288,7 +287,7 @@ describe("the diff", () => {
           Buffer.concat([before.slice(0, start), written, before.slice(end)].map((part) => Buffer.from(part))),
         );
         if (result.status !== "ok") throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
-        expect(await applied(path, before, (result.data as { diff: string }).diff)).toEqual(bytes);
+        expect(await gitApplied(path, before, (result.data as { diff: string }).diff)).toEqual(bytes);
       }),
       { numRuns: 80 },
     );
@@ -348,7 +347,7 @@ describe("several edits in one call", () => {
         const result = await tools.call("edit", { path: "a.txt", edits });
         if (result.status !== "ok") throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
         expect(await readFile(join(tools.folder, "a.txt"), "utf8")).toBe(after);
-        expect((await applied("a.txt", before, (result.data as { diff: string }).diff)).toString()).toBe(after);
+        expect((await gitApplied("a.txt", before, (result.data as { diff: string }).diff)).toString()).toBe(after);
       }),
       { numRuns: 40 },
     );
@@ -424,19 +423,4 @@ async function wholeDiffOf(tools: Tools, before: string, old_text: string, new_t
     offset = notice?.[1] === undefined ? undefined : Number(notice[1]);
   }
   return whole.replace(/^Edited a\.txt\n\n/, "");
-}
-
-let gitFolder: Promise<string> | undefined;
-
-/** What git makes of the old file with the diff. */
-async function applied(path: string, before: string, diff: string): Promise<Buffer> {
-  gitFolder ??= repository({ ".keep": "" });
-  const folder = await gitFolder;
-  await mkdir(join(folder, path, ".."), { recursive: true });
-  await writeFile(join(folder, path), before);
-  execFileSync("git", ["-C", folder, "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn"], {
-    input: diff,
-    stdio: "pipe",
-  });
-  return readFile(join(folder, path));
 }

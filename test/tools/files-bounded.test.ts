@@ -136,7 +136,7 @@ test("a folder with 100,000 entries is listed as far as it fits, sorted, and all
   expect(await text("read", { path, offset: 100_000 })).toMatch(
     / file099999\n\[Showing lines 100000-100000 of 100000\.\]$/,
   );
-});
+}, 120_000);
 
 describe("a file that goes or changes while it is read", () => {
   const whole = numberedLines(1_000);

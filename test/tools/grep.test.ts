@@ -1,16 +1,26 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { rgPath } from "@vscode/ripgrep";
 import fc from "fast-check";
+import { Type } from "typebox";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
-import { boundByPermissions, dataOf, filesNamed, permissionsUntested, processesNaming, searchTools } from "./searching.ts";
+import {
+  boundByPermissions,
+  dataOf,
+  filesNamed,
+  permissionsUntested,
+  processesNaming,
+  searchTools,
+} from "./searching.ts";
 import { type Tools, numberedLines } from "./tools.ts";
 
 type Data = {
@@ -24,13 +34,20 @@ type Data = {
 };
 
 const dataOfGrep = (tools: Tools, input: object) => dataOf<Data>(tools, "grep", input);
-const pathsOf = async (tools: Tools, input: object) => [...new Set((await dataOfGrep(tools, input)).lines.map(({ path }) => path))];
+const pathsOf = async (tools: Tools, input: object) => [
+  ...new Set((await dataOfGrep(tools, input)).lines.map(({ path }) => path)),
+];
 
 afterEach(() => vi.unstubAllEnvs());
 
 describe("what is found", () => {
   test("matching lines are shown as path:line: text, in the order of paths, in any case", async () => {
-    const tools = await searchTools({ "b.txt": "one\nTwo words\n", "a/z.txt": "x\ny\ntwo", "a.txt": "nothing\n", "c.txt": "(TWO)\r\n" });
+    const tools = await searchTools({
+      "b.txt": "one\nTwo words\n",
+      "a/z.txt": "x\ny\ntwo",
+      "a.txt": "nothing\n",
+      "c.txt": "(TWO)\r\n",
+    });
     expect(await tools.text("grep", { pattern: "two" })).toBe("a/z.txt:3: two\nb.txt:2: Two words\nc.txt:1: (TWO)");
     expect(await dataOfGrep(tools, { pattern: "two", path: "b.txt" })).toEqual({
       lines: [{ path: "b.txt", line: 2, text: "Two words", match: true }],
@@ -75,12 +92,15 @@ describe("what is found", () => {
 
   test("other spellings that models use are understood", async () => {
     const tools = await searchTools({ "a.txt": "One\none\nONE\n", "b.md": "one\n" });
-    const found = (input: object) => dataOfGrep(tools, input).then(({ lines }) => lines.map(({ path, line }) => `${path}:${line}`).join(" "));
+    const found = (input: object) =>
+      dataOfGrep(tools, input).then(({ lines }) => lines.map(({ path, line }) => `${path}:${line}`).join(" "));
     expect(await found({ query: "one", include: "*.txt", limit: "2" })).toBe("a.txt:1 a.txt:2");
     expect(await found({ regex: "one", file_path: "a.txt", ignore_case: false })).toBe("a.txt:2");
     expect(await found({ pattern: "one", filePath: "a.txt", caseSensitive: "true" })).toBe("a.txt:2");
     expect(await found({ pattern: "one", directory: ".", ignoreCase: true })).toBe("a.txt:1 a.txt:2 a.txt:3 b.md:1");
-    expect(await found({ pattern: "One", path: "a.txt", case_insensitive: false, contextLines: 1 })).toBe("a.txt:1 a.txt:2");
+    expect(await found({ pattern: "One", path: "a.txt", case_insensitive: false, contextLines: 1 })).toBe(
+      "a.txt:1 a.txt:2",
+    );
     expect((await tools.call("ripgrep", { pattern: "one", maxResults: 1 })).status).toBe("ok");
   });
 
@@ -131,7 +151,9 @@ describe("names and patterns", () => {
     expect((await pathsOf(tools, { pattern: "needle" })).toSorted()).toEqual(NAMES.toSorted());
     for (const path of NAMES) {
       expect(await tools.text("grep", { pattern: "needle", path })).toBe(`${path}:1: needle`);
-      expect(await pathsOf(tools, { pattern: "needle", path: join(tools.folder, path), context_lines: 1 })).toEqual([path]);
+      expect(await pathsOf(tools, { pattern: "needle", path: join(tools.folder, path), context_lines: 1 })).toEqual([
+        path,
+      ]);
     }
   });
 
@@ -143,15 +165,22 @@ describe("names and patterns", () => {
     }
     const found = await pathsOf({ folder, ...tools }, { pattern: "needle", context_lines: 1 });
     expect(found.toSorted()).toEqual(
-      ["two\nlines.txt", "--\n--\n\nx", "a.txt:1: fake\n", "\x1b[31mred", "tab\there"].map((name) => `${name}/--\nin.txt`).toSorted(),
+      ["two\nlines.txt", "--\n--\n\nx", "a.txt:1: fake\n", "\x1b[31mred", "tab\there"]
+        .map((name) => `${name}/--\nin.txt`)
+        .toSorted(),
     );
-    expect(await tools.text("grep", { pattern: "needle", path: "two\nlines.txt" })).toBe('"two\\nlines.txt/--\\nin.txt":2: needle');
-    expect((await tools.text("grep", { pattern: "needle", path: "--\n--\n\nx/--\nin.txt" })).split("\n")).toHaveLength(1);
+    expect(await tools.text("grep", { pattern: "needle", path: "two\nlines.txt" })).toBe(
+      '"two\\nlines.txt/--\\nin.txt":2: needle',
+    );
+    expect((await tools.text("grep", { pattern: "needle", path: "--\n--\n\nx/--\nin.txt" })).split("\n")).toHaveLength(
+      1,
+    );
   });
 
   test("names that are no UTF-8 are found, each for itself", async () => {
     const tools = await searchTools();
-    for (const last of [0xfe, 0xff]) writeFileSync(Buffer.concat([Buffer.from(join(tools.folder, "x")), Buffer.of(last)]), `needle ${last}\n`);
+    for (const last of [0xfe, 0xff])
+      writeFileSync(Buffer.concat([Buffer.from(join(tools.folder, "x")), Buffer.of(last)]), `needle ${last}\n`);
     expect(await tools.text("grep", { pattern: "needle" })).toBe("x\ufffd:1: needle 254\nx\ufffd:1: needle 255");
   });
 
@@ -185,11 +214,31 @@ describe("names and patterns", () => {
     ["{a", ""],
   ])("glob %j looks at %j", async (glob, expected) => {
     const tools = await searchTools({
-      ...filesNamed("needle\n", "a.ts", "readme.md", "src/b.ts", "src/deep/d.ts", "src/x.js", "lib/c.js", "lib/src/c.ts"),
-      ...filesNamed("needle\n", ".hidden.ts", ".github/workflows/ci.yml", ".git/needle", "node_modules/m.ts", "src/node_modules/m.ts", "src/gen.min.js", ".eslintrc.js"),
+      ...filesNamed(
+        "needle\n",
+        "a.ts",
+        "readme.md",
+        "src/b.ts",
+        "src/deep/d.ts",
+        "src/x.js",
+        "lib/c.js",
+        "lib/src/c.ts",
+      ),
+      ...filesNamed(
+        "needle\n",
+        ".hidden.ts",
+        ".github/workflows/ci.yml",
+        ".git/needle",
+        "node_modules/m.ts",
+        "src/node_modules/m.ts",
+        "src/gen.min.js",
+        ".eslintrc.js",
+      ),
       ".gitignore": "node_modules\n*.min.js\n!.eslintrc.js\n",
     });
-    const files = (await pathsOf(tools, { pattern: "needle", glob })).filter((path) => !(glob === ".*" && path === ".eslintrc.js"));
+    const files = (await pathsOf(tools, { pattern: "needle", glob })).filter(
+      (path) => !(glob === ".*" && path === ".eslintrc.js"),
+    );
     expect(files.join(" ")).toBe(expected);
   });
 
@@ -197,9 +246,17 @@ describe("names and patterns", () => {
     const tools = await searchTools(filesNamed("needle\n", "pkg/src/a.ts", "pkg/test/b.ts", "pkg/[x]/src/c.ts"));
     expect(await pathsOf(tools, { pattern: "needle", path: "pkg", glob: "src/**" })).toEqual(["pkg/src/a.ts"]);
     expect(await pathsOf(tools, { pattern: "needle", path: "pkg", glob: "pkg/src/**" })).toEqual(["pkg/src/a.ts"]);
-    expect(await pathsOf(tools, { pattern: "needle", path: "pkg/[x]", glob: "src/*.ts" })).toEqual(["pkg/[x]/src/c.ts"]);
-    expect(await pathsOf(tools, { pattern: "needle", path: "pkg", glob: "!src/**" })).toEqual(["pkg/[x]/src/c.ts", "pkg/test/b.ts"]);
-    expect(await pathsOf(tools, { pattern: "needle", path: "pkg", glob: "!pkg/src/**" })).toEqual(["pkg/[x]/src/c.ts", "pkg/test/b.ts"]);
+    expect(await pathsOf(tools, { pattern: "needle", path: "pkg/[x]", glob: "src/*.ts" })).toEqual([
+      "pkg/[x]/src/c.ts",
+    ]);
+    expect(await pathsOf(tools, { pattern: "needle", path: "pkg", glob: "!src/**" })).toEqual([
+      "pkg/[x]/src/c.ts",
+      "pkg/test/b.ts",
+    ]);
+    expect(await pathsOf(tools, { pattern: "needle", path: "pkg", glob: "!pkg/src/**" })).toEqual([
+      "pkg/[x]/src/c.ts",
+      "pkg/test/b.ts",
+    ]);
   });
 
   test("a glob that begins with an ignored folder or with a link finds no more than one that does not", async () => {
@@ -232,10 +289,32 @@ describe("context", () => {
   test("lines around a match have -, groups that do not touch are set apart by --", async () => {
     const tools = await searchTools({ "a.txt": TWENTY, "b.txt": TWENTY });
     expect(await tools.text("grep", { pattern: "line (3|5|12)$", path: "a.txt", context_lines: 1 })).toBe(
-      ["a.txt-2- line 2", "a.txt:3: line 3", "a.txt-4- line 4", "a.txt:5: line 5", "a.txt-6- line 6", "--", "a.txt-11- line 11", "a.txt:12: line 12", "a.txt-13- line 13"].join("\n"),
+      [
+        "a.txt-2- line 2",
+        "a.txt:3: line 3",
+        "a.txt-4- line 4",
+        "a.txt:5: line 5",
+        "a.txt-6- line 6",
+        "--",
+        "a.txt-11- line 11",
+        "a.txt:12: line 12",
+        "a.txt-13- line 13",
+      ].join("\n"),
     );
     expect(await tools.text("grep", { pattern: "line (1|20)$", context_lines: 1 })).toBe(
-      ["a.txt:1: line 1", "a.txt-2- line 2", "--", "a.txt-19- line 19", "a.txt:20: line 20", "--", "b.txt:1: line 1", "b.txt-2- line 2", "--", "b.txt-19- line 19", "b.txt:20: line 20"].join("\n"),
+      [
+        "a.txt:1: line 1",
+        "a.txt-2- line 2",
+        "--",
+        "a.txt-19- line 19",
+        "a.txt:20: line 20",
+        "--",
+        "b.txt:1: line 1",
+        "b.txt-2- line 2",
+        "--",
+        "b.txt-19- line 19",
+        "b.txt:20: line 20",
+      ].join("\n"),
     );
   });
 
@@ -246,7 +325,11 @@ describe("context", () => {
   });
 
   test("at the limit the context of the last match is whole, and nothing of the next one is shown", async () => {
-    const tools = await searchTools({ "a.txt": TWENTY, "b.txt": `${TWENTY.replace("line 7", "line 10")}`, "c.txt": "1\n2\n3\n4\n5\nline 10\n" });
+    const tools = await searchTools({
+      "a.txt": TWENTY,
+      "b.txt": TWENTY.replace("line 7", "line 10"),
+      "c.txt": "1\n2\n3\n4\n5\nline 10\n",
+    });
     const shown = async (max_results: number, pattern = "line 10$") => {
       const { lines } = await dataOfGrep(tools, { pattern, context_lines: 2, max_results });
       return lines.map(({ path, line, match }) => `${path[0]}${line}${match ? "!" : ""}`).join(" ");
@@ -265,7 +348,8 @@ describe("context", () => {
 });
 
 describe("the limit", () => {
-  const STOPPED = "[Stopped at 100 matches; there are more. Use a narrower pattern, path or glob, or a larger max_results.]";
+  const STOPPED =
+    "[Stopped at 100 matches; there are more. Use a narrower pattern, path or glob, or a larger max_results.]";
 
   test.each([
     [99, 99, false],
@@ -274,21 +358,36 @@ describe("the limit", () => {
     [5_000, 100, true],
   ])("of %i matches %i are shown, in one file and in many", async (there, shown, stopped) => {
     const one = await searchTools({ "a.txt": "x\n".repeat(there) });
-    const many = await searchTools(filesNamed("x\n", ...Array.from({ length: Math.min(there, 500) }, (_, index) => `d${index % 7}/f${index}.txt`)));
+    const many = await searchTools(
+      filesNamed("x\n", ...Array.from({ length: Math.min(there, 500) }, (_, index) => `d${index % 7}/f${index}.txt`)),
+    );
     for (const tools of [one, many]) {
-      expect(await dataOfGrep(tools, { pattern: "x" })).toMatchObject({ matches: shown, stopped_at: stopped ? 100 : null });
+      expect(await dataOfGrep(tools, { pattern: "x" })).toMatchObject({
+        matches: shown,
+        stopped_at: stopped ? 100 : null,
+      });
       const text = await tools.text("grep", { pattern: "x" });
       expect(text.endsWith(`\n\n${STOPPED}`)).toBe(stopped);
       expect(text.split("\n").filter((line) => line.endsWith(": x"))).toHaveLength(shown);
     }
-    expect(await dataOfGrep(one, { pattern: "x", path: "a.txt" })).toMatchObject({ matches: shown, stopped_at: stopped ? 100 : null });
+    expect(await dataOfGrep(one, { pattern: "x", path: "a.txt" })).toMatchObject({
+      matches: shown,
+      stopped_at: stopped ? 100 : null,
+    });
   });
 
   test("it may be set, from 1 to 10,000", async () => {
     const tools = await searchTools({ "a.txt": "x\n".repeat(10_001) });
-    expect(await tools.text("grep", { pattern: "x", max_results: 1 })).toMatch(/^a\.txt:1: x\n\n\[Stopped at 1 match; there are more\./);
-    expect(await dataOfGrep(tools, { pattern: "x", max_results: "10000" })).toMatchObject({ matches: 10_000, stopped_at: 10_000 });
-    expect(await dataOfGrep(await searchTools({ "a.txt": "x\n".repeat(10_000) }), { pattern: "x", max_results: 10_000 })).toMatchObject({ matches: 10_000, stopped_at: null });
+    expect(await tools.text("grep", { pattern: "x", max_results: 1 })).toMatch(
+      /^a\.txt:1: x\n\n\[Stopped at 1 match; there are more\./,
+    );
+    expect(await dataOfGrep(tools, { pattern: "x", max_results: "10000" })).toMatchObject({
+      matches: 10_000,
+      stopped_at: 10_000,
+    });
+    expect(
+      await dataOfGrep(await searchTools({ "a.txt": "x\n".repeat(10_000) }), { pattern: "x", max_results: 10_000 }),
+    ).toMatchObject({ matches: 10_000, stopped_at: null });
   });
 
   test("what does not fit a model's window is saved whole", async () => {
@@ -306,7 +405,8 @@ describe("order", () => {
     const files: { [path: string]: string } = {};
     for (let index = 0; index < 400; index++) {
       const folder = ["a", "a-b", "a.d", "a b", "B", "é", "🎉", "\uffee", "z/y/x"][index % 9];
-      files[`${folder}/${(index * 7919) % 400}.txt`] = `${"filler\n".repeat(index % 50 === 0 ? 20_000 : index % 10)}needle\n`;
+      files[`${folder}/${(index * 7919) % 400}.txt`] =
+        `${"filler\n".repeat(index % 50 === 0 ? 20_000 : index % 10)}needle\n`;
     }
     return searchTools(files, { grep: { patience } });
   }
@@ -323,13 +423,12 @@ describe("order", () => {
         expect(await dataOfGrep(soon, input)).toEqual(expected);
       }
     }
-    // The parallel search really has an order of its own; else nothing was shown above.
-    const raw = () => execFileSync(process.execPath, ["-e", RAW_ORDER, late.folder], { encoding: "utf8", maxBuffer: 1e8 });
-    expect(new Set([raw(), raw(), raw(), raw()]).size).toBeGreaterThan(1);
+    // The parallel search really has orders of its own; else nothing was shown above.
+    const raw = () =>
+      execFileSync(rgPath, ["--no-config", "--files-with-matches", "needle", late.folder], { encoding: "utf8" });
+    const first = raw();
+    await until("ripgrep's own order differs", () => raw() !== first);
   });
-
-  const RAW_ORDER = `import("@vscode/ripgrep").then(({ rgPath }) =>
-    process.stdout.write(require("node:child_process").execFileSync(rgPath, ["--no-config", "-l", "needle", process.argv[1]])))`;
 
   test("on any tree, for any limit: the first matches by path and line, whichever way they are found", async () => {
     const name = fc.stringMatching(/^[a-c.\- é🎉]{1,3}$/u).filter((text) => !/^\.|^ *$/.test(text));
@@ -340,11 +439,17 @@ describe("order", () => {
     );
     await fc.assert(
       fc.asyncProperty(tree, fc.integer({ min: 1, max: 10 }), async (files, max_results) => {
-        const made = Object.fromEntries(Object.entries(files).filter(([path]) => !Object.keys(files).some((other) => other.startsWith(`${path}/`))));
+        const made = Object.fromEntries(
+          Object.entries(files).filter(([path]) => !Object.keys(files).some((other) => other.startsWith(`${path}/`))),
+        );
         const contents = Object.fromEntries(Object.entries(made).map(([path, lines]) => [path, lines.join("\n")]));
         const all = Object.keys(made)
-          .toSorted((one, other) => Buffer.compare(Buffer.from(one.replaceAll("/", "\0")), Buffer.from(other.replaceAll("/", "\0"))))
-          .flatMap((path) => made[path]!.flatMap((text, index) => (/needle/i.test(text) ? [`${path}:${index + 1}:${text}`] : [])));
+          .toSorted((one, other) =>
+            Buffer.compare(Buffer.from(one.replaceAll("/", "\0")), Buffer.from(other.replaceAll("/", "\0"))),
+          )
+          .flatMap((path) =>
+            made[path]!.flatMap((text, index) => (/needle/i.test(text) ? [`${path}:${index + 1}:${text}`] : [])),
+          );
         for (const patience of [0, 60_000]) {
           const tools = await searchTools(contents, { grep: { patience } });
           const { lines, stopped_at } = await dataOfGrep(tools, { pattern: "needle", max_results });
@@ -369,19 +474,29 @@ describe("long lines", () => {
     ["a joined emoji", "👩‍👩‍👧‍👦"],
     ["a combining mark", "e\u0301"],
   ])("up to 500 characters are shown whole, of more the first 500: %s", async (_, unit) => {
-    const characters = [...unit.repeat(501)];
-    const tools = await searchTools({ "a.txt": `${characters.slice(0, 500).join("")}\n`, "b.txt": `${characters.slice(0, 501).join("")}\r\n` });
+    const characters = Array.from(unit.repeat(501));
+    const tools = await searchTools({
+      "a.txt": `${characters.slice(0, 500).join("")}\n`,
+      "b.txt": `${characters.slice(0, 501).join("")}\r\n`,
+    });
     const { lines, cut_lines } = await dataOfGrep(tools, { pattern: "." });
-    expect(lines.map(({ text }) => text)).toEqual([characters.slice(0, 500).join(""), `${characters.slice(0, 500).join("")}…`]);
+    expect(lines.map(({ text }) => text)).toEqual([
+      characters.slice(0, 500).join(""),
+      `${characters.slice(0, 500).join("")}…`,
+    ]);
     expect(cut_lines).toBe(1);
     expect(await tools.text("grep", { pattern: ".", path: "a.txt" })).not.toContain("[");
-    expect(await tools.text("grep", { pattern: ".", path: "b.txt" })).toMatch(new RegExp(`…\\n\\n${CUT.replace(/[[\]]/g, "\\$&")}$`));
+    expect(await tools.text("grep", { pattern: ".", path: "b.txt" })).toMatch(
+      new RegExp(`…\\n\\n${CUT.replace(/[[\]]/g, "\\$&")}$`),
+    );
   });
 
   test("a match far to the right in a line of a megabyte is found, with its neighbours", async () => {
-    const tools = await searchTools({ "a.min.js": `${"é".repeat(500_000)}needle${"é".repeat(500_000)}\nshort\n${"y".repeat(3_000)}\n` });
+    const tools = await searchTools({
+      "a.min.js": `${"é".repeat(500_000)}needle${"é".repeat(500_000)}\nshort\n${"y".repeat(3_000)}\n`,
+    });
     const { lines, cut_lines } = await dataOfGrep(tools, { pattern: "needle", context_lines: 2 });
-    expect(lines.map(({ line, text, match }) => [line, [...text].length, match])).toEqual([
+    expect(lines.map(({ line, text, match }) => [line, Array.from(text).length, match])).toEqual([
       [1, 501, true],
       [2, 5, false],
       [3, 501, false],
@@ -392,7 +507,7 @@ describe("long lines", () => {
   test("marks without end on one letter are cut too", async () => {
     const tools = await searchTools({ "a.txt": `needle ${"e".padEnd(400_000, "\u0301")}\nneedle 2\n` });
     const { lines } = await dataOfGrep(tools, { pattern: "needle" });
-    expect(lines.map(({ text }) => [...text].length)).toEqual([501, 8]);
+    expect(lines.map(({ text }) => Array.from(text).length)).toEqual([501, 8]);
   });
 
   test("a line that looks as if it had been cut is shown as it is", async () => {
@@ -419,12 +534,16 @@ describe("encodings and binary files", () => {
       "le.txt": Buffer.from("\ufeffGrün über\r\nzwei\r\n", "utf16le"),
       "utf8.txt": "\ufeffGrün über\n",
     });
-    expect(await tools.text("grep", { pattern: "^grün Ü" })).toBe("be.txt:1: Grün über\nle.txt:1: Grün über\nutf8.txt:1: Grün über");
+    expect(await tools.text("grep", { pattern: "^grün Ü" })).toBe(
+      "be.txt:1: Grün über\nle.txt:1: Grün über\nutf8.txt:1: Grün über",
+    );
   });
 
   test("lines that are no UTF-8 are shown as Latin text", async () => {
     const tools = await searchTools({ "latin1.c": Buffer.from("/* grün */ needle\nplain needle\n", "latin1") });
-    expect(await tools.text("grep", { pattern: "needle" })).toBe("latin1.c:1: /* grün */ needle\nlatin1.c:2: plain needle");
+    expect(await tools.text("grep", { pattern: "needle" })).toBe(
+      "latin1.c:1: /* grün */ needle\nlatin1.c:2: plain needle",
+    );
     expect(await tools.text("grep", { pattern: "gr.n" })).toBe("No matches found."); // a dot is one character of UTF-8
     expect(await tools.text("grep", { pattern: "gr(?-u:.)n" })).toBe("latin1.c:1: /* grün */ needle");
   });
@@ -432,13 +551,22 @@ describe("encodings and binary files", () => {
   test("binary files are skipped; named, they are told of", async () => {
     const tools = await searchTools({ "a.bin": Buffer.from("\0needle\n"), "z.txt": "needle\n" });
     expect(await tools.text("grep", { pattern: "needle" })).toBe("z.txt:1: needle");
-    expect(await tools.text("grep", { pattern: "needle", path: "a.bin" })).toBe("No matches found.\n\n[1 binary file with matches that are not shown.]");
+    expect(await tools.text("grep", { pattern: "needle", path: "a.bin" })).toBe(
+      "No matches found.\n\n[1 binary file with matches that are not shown.]",
+    );
   });
 
   test("a file that turns out to be binary late ends there, and the next file is not mixed up with it", async () => {
-    const late = Buffer.concat([Buffer.from("needle\n".repeat(3)), Buffer.from("filler\n".repeat(40_000)), Buffer.from("\0\nneedle\n")]);
+    const late = Buffer.concat([
+      Buffer.from("needle\n".repeat(3)),
+      Buffer.from("filler\n".repeat(40_000)),
+      Buffer.from("\0\nneedle\n"),
+    ]);
     for (const patience of [0, 60_000]) {
-      const tools = await searchTools({ "late.bin": late, "z.txt": "needle z\n", "z2.txt": "no\n" }, { grep: { patience } });
+      const tools = await searchTools(
+        { "late.bin": late, "z.txt": "needle z\n", "z2.txt": "no\n" },
+        { grep: { patience } },
+      );
       expect(await tools.text("grep", { pattern: "needle" })).toBe(
         "late.bin:1: needle\nlate.bin:2: needle\nlate.bin:3: needle\nz.txt:1: needle z\n\n[1 binary file with matches that are not shown.]",
       );
@@ -449,7 +577,7 @@ describe("encodings and binary files", () => {
 describe("patterns that cannot be searched for", () => {
   const HINT = "for plain text give literal: true.";
 
-  test.each([
+  test.each<[string, RegExp]>([
     ["(", /unclosed group/],
     ["[z-a]", /invalid character class range/],
     ["a{2,1}", /invalid repetition count range/],
@@ -459,7 +587,7 @@ describe("patterns that cannot be searched for", () => {
     ["(x{1,1000}){1,1000}", /compiled regex exceeds size limit/i],
     ["a\\nb", /"\\n" is not allowed/],
     ["(".repeat(5_000), /nest|unclosed/],
-  ])("%.20s is a failure that says what is wrong", async (pattern, message) => {
+  ])("a pattern that is none is a failure that says why: %#", async (pattern, message) => {
     const { text } = await searchTools({ "a.txt": "x\n" });
     for (const path of [".", "a.txt"]) {
       const said = await text("grep", { pattern, path });
@@ -474,16 +602,21 @@ describe("patterns that cannot be searched for", () => {
   test("a line break or a NUL in the pattern is told at once", async () => {
     const { text } = await searchTools({ "a.txt": "a\nb\n" });
     for (const pattern of ["a\nb", "a\0b"]) {
-      for (const literal of [true, false]) expect(await text("grep", { pattern, literal })).toMatch(/^Tool error: the pattern has a line break or a NUL in it/);
+      for (const literal of [true, false])
+        expect(await text("grep", { pattern, literal })).toMatch(
+          /^Tool error: the pattern has a line break or a NUL in it/,
+        );
     }
   });
 
   test("the longest pattern works, a longer one is refused", async () => {
-    const longest = "文".repeat(30_000);
+    const longest = "文".repeat(10_000);
     const tools = await searchTools({ "a.txt": `${longest}\n` });
     expect(await dataOfGrep(tools, { pattern: longest, literal: true })).toMatchObject({ matches: 1, cut_lines: 1 });
-    expect(await tools.text("grep", { pattern: "a".repeat(200_000), literal: true })).toMatch(/^validation error: parameter "pattern": /);
-    expect(await tools.text("grep", { pattern: "(".padEnd(30_000, "文") })).toMatch(/unclosed group/);
+    expect(await tools.text("grep", { pattern: "a".repeat(200_000), literal: true })).toMatch(
+      /^validation error: parameter "pattern": /,
+    );
+    expect(await tools.text("grep", { pattern: "(".padEnd(10_000, "文") })).toMatch(/unclosed group/);
   });
 
   test("a pattern that takes other engines forever takes this one no time", async () => {
@@ -498,11 +631,26 @@ describe("what is left out", () => {
     const tools = await searchTools({
       ".gitignore": "*.log\n/top.txt\nbuild/\n!keep.log\n# comment\n[\n",
       "sub/.gitignore": "!special.log\nlocal.txt\n",
-      ...filesNamed("needle\n", "a.log", "keep.log", "top.txt", "sub/top.txt", "sub/a.log", "sub/special.log", "sub/local.txt", "local.txt"),
+      ...filesNamed(
+        "needle\n",
+        "a.log",
+        "keep.log",
+        "top.txt",
+        "sub/top.txt",
+        "sub/a.log",
+        "sub/special.log",
+        "sub/local.txt",
+        "local.txt",
+      ),
       ...filesNamed("needle\n", "build/x.txt", "sub/build/x.txt", "build/keep.log"),
     });
     if (inGit) execFileSync("git", ["init", "--quiet", tools.folder]);
-    expect(await pathsOf(tools, { pattern: "needle" })).toEqual(["keep.log", "local.txt", "sub/special.log", "sub/top.txt"]);
+    expect(await pathsOf(tools, { pattern: "needle" })).toEqual([
+      "keep.log",
+      "local.txt",
+      "sub/special.log",
+      "sub/top.txt",
+    ]);
     expect(await pathsOf(tools, { pattern: "needle", path: "sub" })).toEqual(["sub/special.log", "sub/top.txt"]);
     expect(await pathsOf(tools, { pattern: "needle", glob: "*.log" })).toEqual(["keep.log", "sub/special.log"]);
     // What is named is searched.
@@ -511,7 +659,9 @@ describe("what is left out", () => {
   });
 
   test("hidden files and folders, unless they are named", async () => {
-    const tools = await searchTools(filesNamed("needle\n", ".config", ".dir/a.txt", "sub/.b.txt", ".dir/.c", "seen.txt", ".git/x", ".dir/sub/d.txt"));
+    const tools = await searchTools(
+      filesNamed("needle\n", ".config", ".dir/a.txt", "sub/.b.txt", ".dir/.c", "seen.txt", ".git/x", ".dir/sub/d.txt"),
+    );
     expect(await pathsOf(tools, { pattern: "needle" })).toEqual(["seen.txt"]);
     expect(await pathsOf(tools, { pattern: "needle", path: ".config" })).toEqual([".config"]);
     expect(await pathsOf(tools, { pattern: "needle", path: ".dir" })).toEqual([".dir/a.txt", ".dir/sub/d.txt"]);
@@ -522,7 +672,17 @@ describe("what is left out", () => {
   });
 
   test("sensitive files, which are counted and searched when they are named", async () => {
-    const tools = await searchTools(filesNamed("needle\nneedle\n", "server.pem", "conf/credentials.json", "z.txt", ".env", ".aws/config", "conf/id_rsa"));
+    const tools = await searchTools(
+      filesNamed(
+        "needle\nneedle\n",
+        "server.pem",
+        "conf/credentials.json",
+        "z.txt",
+        ".env",
+        ".aws/config",
+        "conf/id_rsa",
+      ),
+    );
     for (const patience of [0, 60_000]) {
       const again = { ...(await searchTools({}, { workDir: tools.folder, grep: { patience } })), folder: tools.folder };
       expect(await again.text("grep", { pattern: "needle" })).toBe(
@@ -530,21 +690,33 @@ describe("what is left out", () => {
       );
     }
     expect(await dataOfGrep(tools, { pattern: "nothing" })).toMatchObject({ sensitive_files: 0 });
-    expect(await tools.text("grep", { pattern: "needle", path: "conf" })).toMatch(/^No matches found\.\n\n\[2 sensitive files/);
-    expect(await tools.text("grep", { pattern: "needle", glob: "*.pem" })).toMatch(/^No matches found\.\n\n\[1 sensitive file with matches left out/);
-    expect(await tools.text("grep", { pattern: "needle", glob: ".env" })).toMatch(/^No matches found\.\n\n\[1 sensitive file /);
+    expect(await tools.text("grep", { pattern: "needle", path: "conf" })).toMatch(
+      /^No matches found\.\n\n\[2 sensitive files/,
+    );
+    expect(await tools.text("grep", { pattern: "needle", glob: "*.pem" })).toMatch(
+      /^No matches found\.\n\n\[1 sensitive file with matches left out/,
+    );
+    expect(await tools.text("grep", { pattern: "needle", glob: ".env" })).toMatch(
+      /^No matches found\.\n\n\[1 sensitive file /,
+    );
     for (const path of ["server.pem", "conf/credentials.json", ".env", ".aws", ".aws/config"]) {
       expect(await tools.text("grep", { pattern: "needle", path })).toMatch(/requires approval/);
     }
     const approved = await searchTools({}, { workDir: tools.folder, approver: async () => ({ answer: "once" }) });
     expect(await pathsOf(approved, { pattern: "needle", path: "server.pem" })).toEqual(["server.pem"]);
-    expect(await pathsOf(approved, { pattern: "needle", path: "conf/credentials.json" })).toEqual(["conf/credentials.json"]);
+    expect(await pathsOf(approved, { pattern: "needle", path: "conf/credentials.json" })).toEqual([
+      "conf/credentials.json",
+    ]);
     expect(await pathsOf(approved, { pattern: "needle", path: ".aws" })).toEqual([".aws/config"]);
   });
 
   test("sensitive files do not use up the limit", async () => {
     const tools = await searchTools({ "a.pem": "needle\n".repeat(500), "b.txt": "needle\n" });
-    expect(await dataOfGrep(tools, { pattern: "needle", max_results: 1 })).toMatchObject({ matches: 1, stopped_at: null, sensitive_files: 1 });
+    expect(await dataOfGrep(tools, { pattern: "needle", max_results: 1 })).toMatchObject({
+      matches: 1,
+      stopped_at: null,
+      sensitive_files: 1,
+    });
   });
 
   test("links are not followed, out of the workspace or within; FIFOs are not waited for", async () => {
@@ -554,14 +726,23 @@ describe("what is left out", () => {
     await place.link("out.txt", join(outside, "secret.txt"));
     await place.link("loop/loop", "..");
     execFileSync("mkfifo", [join(folder, "in/pipe")]);
-    const toolkit = await place.toolkit({ tools: [grep(), find(), read()] });
+    const toolkit = await place.toolkit({
+      tools: [grep(), find(), read()],
+      policy: { forbiddenPaths: place.forbiddenPaths },
+    });
     const text = async (input: object) => asText(await toolkit.call({ name: "grep", input }));
     expect(await text({ pattern: "secret" })).toBe("in/a.txt:1: secret within");
     for (const path of ["out", "out.txt", "../../outside", outside, join(outside, "secret.txt")]) {
-      expect(await text({ pattern: "secret", path })).toMatch(/^Path not allowed by security policy: .* outside the workspace/);
+      expect(await text({ pattern: "secret", path })).toMatch(
+        /^Path not allowed by security policy: .* outside the workspace/,
+      );
     }
-    expect(await text({ pattern: "secret", path: "in/pipe" })).toBe("Tool error: This is neither a file nor a folder: in/pipe");
-    expect(await text({ pattern: "root", path: "/etc/passwd" })).toMatch(/^Path blocked by security policy/);
+    expect(await text({ pattern: "secret", path: "in/pipe" })).toBe(
+      "Tool error: This is neither a file nor a folder: in/pipe",
+    );
+    expect(await text({ pattern: "root", path: "/etc/passwd" })).toMatch(
+      /^Path (blocked|not allowed) by security policy/,
+    );
   });
 });
 
@@ -581,13 +762,17 @@ describe("paths", () => {
 
   test("a folder outside that is allowed shows whole paths, and takes globs", async () => {
     const place = await layout();
-    const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full", allowedRoots: [place.outside] } });
+    const toolkit = await place.toolkit({
+      tools: [grep()],
+      policy: { autonomy: "full", allowedRoots: [place.outside] },
+    });
     await place.file(join(place.outside, "src/a.ts"), "needle\n");
     const paths = async (glob: string) => {
       const result = await toolkit.call({ name: "grep", input: { pattern: "needle", path: place.outside, glob } });
       return asText(result);
     };
-    for (const glob of ["", "*.ts", "src/**", "**/*.ts"]) expect(await paths(glob)).toBe(`${place.outside}/src/a.ts:1: needle`);
+    for (const glob of ["", "*.ts", "src/**", "**/*.ts"])
+      expect(await paths(glob)).toBe(`${place.outside}/src/a.ts:1: needle`);
     expect(await paths("lib/**")).toBe("No matches found.");
   });
 
@@ -597,15 +782,44 @@ describe("paths", () => {
     expect(await tools.text("grep", { pattern: "line 2999$", path, context_lines: 1 })).toBe(
       `${path}-2998- a.txt:2998: line 2998\n${path}:2999: a.txt:2999: line 2999\n${path}-3000- a.txt:3000: line 3000`,
     );
-    expect(await dataOfGrep({ folder, ...tools }, { pattern: "line", path })).toMatchObject({ matches: 100, stopped_at: 100 });
-    expect(await tools.text("grep", { pattern: "(", path })).toMatch(/^Tool error: the pattern cannot be searched for: /);
+    expect(await dataOfGrep({ folder, ...tools }, { pattern: "line", path })).toMatchObject({
+      matches: 100,
+      stopped_at: 100,
+    });
+    expect(await tools.text("grep", { pattern: "(", path })).toMatch(
+      /^Tool error: the pattern cannot be searched for: /,
+    );
     expect(await tools.text("grep", { pattern: "nothing", path })).toBe("No matches found.");
   });
 
   test("a saved output with anything in it is searched too; one that is not there is told", async () => {
-    const { toolkit, text } = await searchTools();
-    const { createOutputs } = await import("../../src/output/outputs.ts");
-    expect(createOutputs).toBeTypeOf("function");
+    const saves = defineTool({
+      name: "saves",
+      description: "Saves bytes",
+      input: Type.Object({}),
+      touches: [],
+      effects: () => [],
+      run: (_, { outputs }) =>
+        outputs.save(
+          Buffer.concat([
+            Buffer.from("a\0needle 1\n"),
+            Buffer.of(0xff),
+            Buffer.from(" needle 2\r\n"),
+            Buffer.alloc(3_000_000, "x"),
+            Buffer.from("\nneedle é"),
+          ]),
+        ),
+    });
+    const tools = await searchTools({}, { tools: [grep(), saves] });
+    const { toolkit, text } = tools;
+    const saved = `output://${await dataOf<string>(tools, "saves", {})}`;
+    expect(await text("grep", { pattern: "needle", path: saved, glob: "*.ts" })).toBe(
+      `${saved}:1: a\ufffdneedle 1\n${saved}:2: \ufffd needle 2\n${saved}:4: needle é`,
+    );
+    expect(await dataOfGrep(tools, { pattern: "needle|x$", path: saved, max_results: 2 })).toMatchObject({
+      matches: 2,
+      stopped_at: 2,
+    });
     for (const path of ["output://missing", "output://", "output://../../etc/passwd"]) {
       expect(await text("grep", { pattern: "x", path })).toMatch(/^Tool error: no saved output /);
     }
@@ -624,7 +838,9 @@ describe("what is around has no effect", () => {
     await place.file(join(place.home, ".config/ripgrep/config"), "--glob=!*.txt\n");
     const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full" } });
     vi.stubEnv("RIPGREP_CONFIG_PATH", join(place.workDir, ".ripgreprc"));
-    expect(asText(await toolkit.call({ name: "grep", input: { pattern: "needle" } }))).toBe("a.txt:1: needle\nb.md:1: needle\ndeep/c.txt:1: needle");
+    expect(asText(await toolkit.call({ name: "grep", input: { pattern: "needle" } }))).toBe(
+      "a.txt:1: needle\nb.md:1: needle\ndeep/c.txt:1: needle",
+    );
   });
 
   test("no git configuration of the user's", async () => {
@@ -640,24 +856,42 @@ describe("what is around has no effect", () => {
 });
 
 describe("when things go wrong", () => {
-  test("a search that is stopped leaves no process behind", async () => {
-    const tools = await searchTools({ "big.txt": Buffer.from("lorem ipsum dolor sit amet consetetur \n".repeat(2_000_000)) });
-    for (const path of [".", "big.txt"]) {
-      const stop = new AbortController();
-      const call = tools.toolkit.call(
-        { name: "grep", input: { pattern: "(\\w+\\W+){9,12}(\\w|\\d){40}zzz", path } },
-        { signal: stop.signal },
+  test.each([0, 60_000])(
+    "a search of a large tree that is stopped leaves no process behind (patience %i)",
+    async (patience) => {
+      const tools = await searchTools(
+        { "big.txt": "lorem ipsum dolor sit amet consetetur \n".repeat(500_000) },
+        { grep: { patience } },
       );
+      for (let index = 0; index < 300; index++)
+        await link(join(tools.folder, "big.txt"), join(tools.folder, `${index}.txt`));
+      const stop = new AbortController();
+      const call = tools.toolkit.call({ name: "grep", input: { pattern: "(.*\\w){20}\\d$" } }, { signal: stop.signal });
       await until("ripgrep runs", () => processesNaming(tools.folder).length > 0);
       stop.abort();
       expect((await call).status).toBe("aborted");
       expect(processesNaming(tools.folder)).toEqual([]);
-    }
+    },
+  );
+
+  test("closing the toolkit stops a search too", async () => {
+    const tools = await searchTools({ "big.txt": "lorem ipsum dolor sit amet consetetur \n".repeat(500_000) });
+    for (let index = 0; index < 300; index++)
+      await link(join(tools.folder, "big.txt"), join(tools.folder, `${index}.txt`));
+    const call = tools.call("grep", { pattern: "(.*\\w){20}\\d$" });
+    await until("ripgrep runs", () => processesNaming(tools.folder).length > 0);
+    await tools.toolkit.close();
+    expect((await call).status).toBe("aborted");
+    expect(processesNaming(tools.folder)).toEqual([]);
   });
 
   test("many searches at once do not get into each other's way", async () => {
-    const tools = await searchTools(Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}.txt`, `needle ${index}\n`])));
-    const found = await Promise.all(Array.from({ length: 20 }, (_, index) => tools.text("grep", { pattern: `needle ${index}$` })));
+    const tools = await searchTools(
+      Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}.txt`, `needle ${index}\n`])),
+    );
+    const found = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => tools.text("grep", { pattern: `needle ${index}$` })),
+    );
     expect(found).toEqual(Array.from({ length: 20 }, (_, index) => `f${index}.txt:1: needle ${index}`));
   });
 
@@ -667,28 +901,36 @@ describe("when things go wrong", () => {
     expect(await pathsOf(tools, { pattern: "needle" })).toEqual(["a.txt"]);
   });
 
-  test.skipIf(permissionsUntested)(`what may not be read is told, and the rest found${permissionsUntested === undefined ? "" : ` (skipped: ${permissionsUntested})`}`, async () => {
-    await boundByPermissions(async () => {
-      const place = await layout();
-      for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
-      chmodSync(join(place.workDir, "locked"), 0);
-      chmodSync(join(place.workDir, "c.txt"), 0);
-      for (const patience of [0, 60_000]) {
-        const toolkit = await place.toolkit({ tools: [grep({ patience })], policy: { autonomy: "full", forbiddenPaths: [] } });
-        const text = async (input: object) => asText(await toolkit.call({ name: "grep", input }));
-        expect(await text({ pattern: "needle" })).toBe(
-          "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
+  test.skipIf(permissionsUntested)(
+    `what may not be read is told, and the rest found${permissionsUntested === undefined ? "" : ` (skipped: ${permissionsUntested})`}`,
+    async () => {
+      await boundByPermissions(async () => {
+        const place = await layout();
+        vi.stubEnv("XDG_CONFIG_HOME", place.home);
+        for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
+        chmodSync(join(place.workDir, "locked"), 0);
+        chmodSync(join(place.workDir, "c.txt"), 0);
+        for (const patience of [0, 60_000]) {
+          const toolkit = await place.toolkit({
+            tools: [grep({ patience })],
+            policy: { autonomy: "full", forbiddenPaths: [] },
+          });
+          const text = async (input: object) => asText(await toolkit.call({ name: "grep", input }));
+          expect(await text({ pattern: "needle" })).toBe(
+            "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
+          );
+          expect(await text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
+          await toolkit.close();
+        }
+        mkdirSync(join(place.workDir, "many"));
+        for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
+        const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full", forbiddenPaths: [] } });
+        expect(asText(await toolkit.call({ name: "grep", input: { pattern: "x", path: "many" } }))).toBe(
+          "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
         );
-        expect(await text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
-        await toolkit.close();
-      }
-      mkdirSync(join(place.workDir, "many"));
-      for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
-      const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full", forbiddenPaths: [] } });
-      expect(asText(await toolkit.call({ name: "grep", input: { pattern: "x", path: "many" } }))).toBe(
-        "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
-      );
-      for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)]) chmodSync(join(place.workDir, path), 0o700);
-    });
-  });
+        for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)])
+          chmodSync(join(place.workDir, path), 0o700);
+      });
+    },
+  );
 });

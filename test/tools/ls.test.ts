@@ -74,7 +74,10 @@ test("a time that no calendar has does not keep the folder from being listed", a
   const shared = await stat("/dev/shm").then(() => mkdtemp("/dev/shm/handrail-test-"), temporaryFolder);
   onTestFinished(() => rm(shared, { recursive: true }));
   execFileSync("touch", ["-d", "@99999999999999", join(shared, "a.txt")]);
-  const { text } = await toolsOn({}, { preset: "all", workDir: shared, policy: { autonomy: "full", forbiddenPaths: [] } });
+  const { text } = await toolsOn(
+    {},
+    { preset: "all", workDir: shared, policy: { autonomy: "full", forbiddenPaths: [] } },
+  );
   expect(await text("ls", {})).toMatch(/^\+?\d{4,6}-\d\d-\d\d \d\d:\d\d {8}0B {2}a\.txt$/);
 });
 

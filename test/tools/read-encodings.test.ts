@@ -1,5 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
 import iconv from "iconv-lite";
 import { expect, test } from "vitest";
+import { read } from "../../src/tools/read.ts";
 import { numberedLines, toolsOn } from "./tools.ts";
 
 const TEXTS = [
@@ -56,4 +60,36 @@ test("text in UTF-8 with some damage is shown as UTF-8, with a mark for what can
   const content = Buffer.concat([Buffer.from("naïve – 文件\n".repeat(5)), Buffer.from("caf\xe9\n", "latin1")]);
   const { text } = await toolsOn({ "a.txt": content });
   expect(await text("read", { path: "a.txt" })).toBe(`${"naïve – 文件\n".repeat(5)}caf\ufffd\n`);
+});
+
+test.for([
+  ["utf-16le", "\ufeff"],
+  ["utf-16be", "\ufeff"],
+  ["windows-1252", ""],
+  ["shift_jis", ""],
+] as const)("in %s, page by page, all of the text is shown and no page is over a limit", async ([name, mark]) => {
+  const tools = await toolsOn({}, { tools: [read({ limit: { lines: 4, bytes: 64 } })] });
+  const first = name === "shift_jis" ? "設定ファイルを読み込む" : "Une façade naïve – déjà payée";
+  const word = fc.constantFrom(...(name === "shift_jis" ? ["表示", "ソース", "ok "] : ["été", "à ", "ok "]));
+  const line = fc.array(word, { maxLength: 5 }).map((words) => words.join(""));
+  const content = fc.tuple(fc.array(line, { maxLength: 20 }), fc.constantFrom("\n", "\r\n"));
+  await fc.assert(
+    fc.asyncProperty(content, async ([lines, lineBreak]) => {
+      const whole = [first, ...lines, ""].join(lineBreak);
+      await writeFile(join(tools.folder, "a.txt"), iconv.encode(mark + whole, name, { addBOM: false }));
+      let shown = "";
+      for (let offset = 1, more = true; more;) {
+        const result = await tools.call("read", { path: "a.txt", offset });
+        if (result.status !== "ok") throw new Error(`expected a page, got ${JSON.stringify(result)}`);
+        const page = result.data as { text: string; last: number; at_end: boolean };
+        expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(64);
+        expect(page.text.split("\n").length - 1).toBeLessThanOrEqual(4);
+        shown += page.text;
+        more = !page.at_end;
+        offset = page.last + 1;
+      }
+      expect(shown).toBe(whole);
+    }),
+    { numRuns: 40 },
+  );
 });

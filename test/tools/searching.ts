@@ -44,7 +44,9 @@ function argumentsOf(pid: string): string {
 
 /** Why permissions mean nothing to this process; `undefined` when they can be tried. */
 export const permissionsUntested =
-  process.platform === "linux" && process.getuid !== undefined && process.seteuid !== undefined ? undefined : "only Linux can change the user in between";
+  process.platform === "linux" && process.getuid !== undefined && process.seteuid !== undefined
+    ? undefined
+    : "only Linux can change the user in between";
 
 /** Runs as a user whom permissions bind: root works as "nobody" meanwhile. Everything it touches must be made within. */
 export async function boundByPermissions<T>(work: () => Promise<T>): Promise<T> {

@@ -29,7 +29,30 @@ const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.json(),
   fc.json().chain((text) => fc.nat(text.length).map((end) => text.slice(0, end))),
-  fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", "\\u12", "1", "-", ".", "e", "true", "nul", " ", "\n", "\0")).map((parts) => parts.join("")),
+  fc
+    .array(
+      fc.constantFrom(
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"',
+        "\\",
+        "\\u12",
+        "1",
+        "-",
+        ".",
+        "e",
+        "true",
+        "nul",
+        " ",
+        "\n",
+        "\0",
+      ),
+    )
+    .map((parts) => parts.join("")),
 );
 
 describe("parseJson", () => {
@@ -47,7 +70,9 @@ describe("parseJson", () => {
 
   test("a text that no end could mend is broken exactly where it goes wrong", () => {
     const pretty = fc.jsonValue().map((value) => JSON.stringify(value, null, 2));
-    const broken = fc.oneof(fc.json(), pretty).chain((text) => fc.tuple(fc.constant(text), fc.nat(text.length), fc.string()));
+    const broken = fc
+      .oneof(fc.json(), pretty)
+      .chain((text) => fc.tuple(fc.constant(text), fc.nat(text.length), fc.string()));
     fc.assert(
       fc.property(broken, ([json, offset, rest]) => {
         // NUL stands nowhere in JSON, and any beginning of JSON can go on.
@@ -76,18 +101,21 @@ describe("parseJson", () => {
     ["", "Unexpected end at line 1 column 1: the text ends there"],
     ["hello", "Unexpected token 'h' at line 1 column 1, at \"hello\""],
     ["{a: 1}", "Expected property name or '}' at line 1 column 2, at \"a: 1}\""],
-    ['{"a": 1,}', "Expected double-quoted property name at line 1 column 9, at \"}\""],
+    ['{"a": 1,}', 'Expected double-quoted property name at line 1 column 9, at "}"'],
     ['{"a": 1 "b": 2}', "Expected ',' or '}' after property value at line 1 column 9, at \"\\\"b\\\": 2}\""],
-    ['{\n  "a": [1, 2\n  "b": 3\n}', "Expected ',' or ']' after array element at line 3 column 3, at \"\\\"b\\\": 3\\n}\""],
-    ['{"a": 1} x', "Unexpected non-whitespace character after JSON at line 1 column 10, at \"x\""],
-    ['{"a": "line\nbreak"}', "Bad control character in string literal at line 1 column 12, at \"\\nbreak\\\"}\""],
-    ['{"a": "\\x"}', "Bad escaped character at line 1 column 9, at \"x\\\"}\""],
+    [
+      '{\n  "a": [1, 2\n  "b": 3\n}',
+      "Expected ',' or ']' after array element at line 3 column 3, at \"\\\"b\\\": 3\\n}\"",
+    ],
+    ['{"a": 1} x', 'Unexpected non-whitespace character after JSON at line 1 column 10, at "x"'],
+    ['{"a": "line\nbreak"}', 'Bad control character in string literal at line 1 column 12, at "\\nbreak\\"}"'],
+    ['{"a": "\\x"}', 'Bad escaped character at line 1 column 9, at "x\\"}"'],
     ["{'a': 1}", "Expected property name or '}' at line 1 column 2, at \"'a': 1}\""],
     ['{"a": tru', "at line 1 column 10: the text ends there"],
     ['{"a": NaN}', "Unexpected token 'N' at line 1 column 7, at \"NaN}\""],
-    ['{"n": 1.x}', "Unterminated fractional number at line 1 column 9, at \"x}\""],
-    ["[-]", "No number after minus sign at line 1 column 3, at \"]\""],
-    ["[1, 02]", "at line 1 column 6, at \"2]\""],
+    ['{"n": 1.x}', 'Unterminated fractional number at line 1 column 9, at "x}"'],
+    ["[-]", 'No number after minus sign at line 1 column 3, at "]"'],
+    ["[1, 02]", 'at line 1 column 6, at "2]"'],
   ])("%j is told with its place", (text, message) => {
     expect(failureOf(text)).toContain(message);
   });

@@ -31,7 +31,10 @@ describe("absolutePath", () => {
   });
 
   test("the result is absolute, without . and .., and comes back as itself", () => {
-    const anything = fc.oneof(fc.string(), fc.array(fc.constantFrom("..", ".", "a", "", "~", "b c")).map((parts) => parts.join("/")));
+    const anything = fc.oneof(
+      fc.string(),
+      fc.array(fc.constantFrom("..", ".", "a", "", "~", "b c")).map((parts) => parts.join("/")),
+    );
     fc.assert(
       fc.property(anything, (path) => {
         const once = absolutePath(path, base);
@@ -61,10 +64,15 @@ describe("isInside", () => {
 
   test("what is joined to a folder is inside it, what stands beside it is not", () => {
     fc.assert(
-      fc.property(absolute, fc.array(name, { minLength: 1, maxLength: 3 }), fc.stringMatching(/^[a-z0-9-]{1,3}$/), (folder, parts, tail) => {
-        expect(isInside(`${folder === "/" ? "" : folder}/${parts.join("/")}`, folder)).toBe(true);
-        if (folder !== "/") expect(isInside(`${folder}${tail}`, folder)).toBe(false);
-      }),
+      fc.property(
+        absolute,
+        fc.array(name, { minLength: 1, maxLength: 3 }),
+        fc.stringMatching(/^[a-z0-9-]{1,3}$/),
+        (folder, parts, tail) => {
+          expect(isInside(`${folder === "/" ? "" : folder}/${parts.join("/")}`, folder)).toBe(true);
+          if (folder !== "/") expect(isInside(`${folder}${tail}`, folder)).toBe(false);
+        },
+      ),
     );
   });
 });

@@ -51,7 +51,9 @@ describe("renameKeys", () => {
   });
 
   test("a key __proto__ changes no prototype and is not lost to validation", () => {
-    const renamed = renameKeys(JSON.parse('{"__proto__":{"path":"evil"},"file_path":"a"}'), names) as { path?: unknown };
+    const renamed = renameKeys(JSON.parse('{"__proto__":{"path":"evil"},"file_path":"a"}'), names) as {
+      path?: unknown;
+    };
     expect(Object.getPrototypeOf(renamed)).toBe(Object.prototype);
     expect(Object.keys(renamed as object).sort()).toEqual(["__proto__", "path"]);
     expect(renamed.path).toBe("a");

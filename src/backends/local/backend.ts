@@ -27,7 +27,12 @@ export interface LocalOptions {
  *
  * @throws ToolFailure when the working directory is not there.
  */
-export async function local({ workDir = ".", home = homedir(), outputFolder, passEnv = [] }: LocalOptions): Promise<Backend> {
+export async function local({
+  workDir = ".",
+  home = homedir(),
+  outputFolder,
+  passEnv = [],
+}: LocalOptions): Promise<Backend> {
   const base = { workDir: await folderAt(resolve(workDir)), home };
   const files = localFiles(base);
   const pipes = createPipes();

@@ -41,7 +41,8 @@ export function localFiles(base: Base): Files {
       try {
         return await entriesOf(folder);
       } catch (error) {
-        if (codeOf(error) === "ENOTDIR") throw new ToolFailure(`This is ${await kindAt(folder)}, not a folder: ${path}`);
+        if (codeOf(error) === "ENOTDIR")
+          throw new ToolFailure(`This is ${await kindAt(folder)}, not a folder: ${path}`);
         throw fileFailure(error, path);
       }
     },
@@ -153,10 +154,13 @@ async function giveTo(file: FileHandle, { uid, gid }: Stats, written: string): P
   try {
     await file.chown(uid, gid);
   } catch (error) {
-    throw new ToolFailure(`${written} belongs to another user or group (${uid}:${gid}), whom this user cannot give the new file to; it was left as it is`, {
-      hint: "Have its owner change it, or write to another path.",
-      cause: error,
-    });
+    throw new ToolFailure(
+      `${written} belongs to another user or group (${uid}:${gid}), whom this user cannot give the new file to; it was left as it is`,
+      {
+        hint: "Have its owner change it, or write to another path.",
+        cause: error,
+      },
+    );
   }
 }
 
@@ -179,7 +183,7 @@ async function overwrite(real: string, written: string, bytes: Uint8Array): Prom
 }
 
 async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
+  for (let done = 0; done < bytes.length;) {
     done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
   }
 }
@@ -188,7 +192,11 @@ async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): P
  * Gives names inside a folder that is held open, so that the folder cannot be exchanged for a link between two steps. Node has no
  * openat; on Linux /proc/self/fd/N/name is the same.
  */
-async function inFolder<T>(folder: string, written: string, work: (at: (name: string) => string) => Promise<T>): Promise<T> {
+async function inFolder<T>(
+  folder: string,
+  written: string,
+  work: (at: (name: string) => string) => Promise<T>,
+): Promise<T> {
   const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
     await requireSame(handle, folder, written);
@@ -206,7 +214,8 @@ async function inFolder<T>(folder: string, written: string, work: (at: (name: st
 async function requireSame(file: FileHandle, real: string, written: string): Promise<void> {
   if (process.platform !== "linux") return;
   const opened = await readlink(`/proc/self/fd/${file.fd}`);
-  if (opened !== real && opened !== `${real} (deleted)`) throw new ToolFailure(`${written} changed while it was being opened; nothing was done`);
+  if (opened !== real && opened !== `${real} (deleted)`)
+    throw new ToolFailure(`${written} changed while it was being opened; nothing was done`);
 }
 
 function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
@@ -258,7 +267,12 @@ function infoOf(path: string, stats: BigIntStats): FileInfo {
   };
 }
 
-function kindOf(stats: { isFile(): boolean; isDirectory(): boolean; isFIFO(): boolean; isSocket(): boolean }): FileKind {
+function kindOf(stats: {
+  isFile(): boolean;
+  isDirectory(): boolean;
+  isFIFO(): boolean;
+  isSocket(): boolean;
+}): FileKind {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "folder";
   if (stats.isFIFO()) return "fifo";

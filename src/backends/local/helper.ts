@@ -11,7 +11,11 @@ let ripgrep: string | undefined;
  *
  * @throws ToolFailure when it is not there.
  */
-export async function helperCommand(program: HelperProgram, args: readonly string[], paths: readonly string[]): Promise<Command["argv"]> {
+export async function helperCommand(
+  program: HelperProgram,
+  args: readonly string[],
+  paths: readonly string[],
+): Promise<Command["argv"]> {
   // A helper's own PATH is the usual one, where not every system has its find.
   if (program === "find") return [onPath("find") ?? "find", ...paths, ...args];
   return [await ripgrepPath(), ...args, "--", ...(paths.length === 0 ? ["-"] : paths)];
@@ -20,9 +24,12 @@ export async function helperCommand(program: HelperProgram, args: readonly strin
 async function ripgrepPath(): Promise<string> {
   ripgrep ??= (await packaged()) ?? onPath("rg");
   if (ripgrep !== undefined) return ripgrep;
-  throw new ToolFailure("ripgrep is missing: its package has no binary for this system, and there is none on the PATH", {
-    hint: "Install the package @vscode/ripgrep with its optional dependencies, or ripgrep itself (apt install ripgrep, brew install ripgrep).",
-  });
+  throw new ToolFailure(
+    "ripgrep is missing: its package has no binary for this system, and there is none on the PATH",
+    {
+      hint: "Install the package @vscode/ripgrep with its optional dependencies, or ripgrep itself (apt install ripgrep, brew install ripgrep).",
+    },
+  );
 }
 
 /** The package throws when it is imported where its binary is not installed. */

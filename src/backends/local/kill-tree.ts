@@ -44,7 +44,8 @@ async function end(family: Family): Promise<void> {
   await signalAll(family, "SIGTERM");
   const deadline = performance.now() + TERM_GRACE_MS;
   // Most end at once: looked at soon, then less and less often.
-  for (let wait = 1; (await anyLives(family)) && performance.now() < deadline; wait = Math.min(2 * wait, POLL_MS)) await pause(wait);
+  for (let wait = 1; (await anyLives(family)) && performance.now() < deadline; wait = Math.min(2 * wait, POLL_MS))
+    await pause(wait);
   // Again until none is left: one may have been forking while the others were killed.
   for (let round = 0; round < 50 && (await anyLives(family)); round++) {
     await signalAll(family, "SIGKILL");

@@ -16,6 +16,9 @@ const DRAIN_MS = 500;
 /** … nor for more bytes than a pipe can hold (fs.pipe-max-size in pipe(7), 1 MiB): what comes behind them is a child's. */
 const MOST_IN_PIPE = 1_048_576;
 
+/** From so much on that a child in the background writes after its command has ended, its pipe is closed: 256 MiB. */
+const MOST_UNREAD = 268_435_456;
+
 /** Timers take no more; they would fire at once. Nearly 25 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -80,7 +83,9 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
       const { stdin: input } = child;
       if (input === null) throw new ToolFailure("this process has no stdin: it was started with stdin closed");
       await new Promise<void>((resolve, reject) => {
-        input.write(text, (error) => (error ? reject(new ToolFailure(`the process no longer reads its stdin: ${error.message}`)) : resolve()));
+        input.write(text, (error) =>
+          error ? reject(new ToolFailure(`the process no longer reads its stdin: ${error.message}`)) : resolve(),
+        );
       });
     },
     endInput: () =>
@@ -129,9 +134,18 @@ function startFailure(error: unknown, program: string, cwd: string): ToolFailure
   if (error instanceof ToolFailure) return error;
   const code = codeOf(error);
   // ENOENT is told for the program and for the folder alike.
-  if (code === "ENOENT") return new ToolFailure(`cannot start ${program}: no such program on the PATH, or no folder ${cwd}`, { cause: error });
-  if (code === "EACCES") return new ToolFailure(`cannot start ${program}: it is not executable, or ${cwd} may not be entered`, { cause: error });
-  if (code === "E2BIG") return new ToolFailure(`cannot start ${program}: its arguments are too long; write them to a file`, { cause: error });
+  if (code === "ENOENT")
+    return new ToolFailure(`cannot start ${program}: no such program on the PATH, or no folder ${cwd}`, {
+      cause: error,
+    });
+  if (code === "EACCES")
+    return new ToolFailure(`cannot start ${program}: it is not executable, or ${cwd} may not be entered`, {
+      cause: error,
+    });
+  if (code === "E2BIG")
+    return new ToolFailure(`cannot start ${program}: its arguments are too long; write them to a file`, {
+      cause: error,
+    });
   return new ToolFailure(`cannot start ${program}: ${messageOf(error)}`, { cause: error });
 }
 
@@ -147,7 +161,7 @@ function ending(child: ChildProcess): Promise<Exit> {
 interface Capture {
   readonly pipe: Pipe;
   readonly log: WritableOutputLog;
-  /** Reads what is still in the pipe and closes the log. */
+  /** Reads what is still in the pipe and closes the log; what a background child writes from then on is dropped. */
   finish(): Promise<void>;
 }
 
@@ -155,9 +169,11 @@ async function capture({ makePipe, outputFolder }: SpawnOptions): Promise<Captur
   const pipe = await makePipe();
   const log = createOutputLog({ folder: outputFolder });
   const reading = { bytes: 0, lastChunk: 0, heldUp: false };
+  let unread = 0;
   const closed = (async () => {
     try {
       for await (const chunk of pipe.reader) {
+        if (log.ended && (unread += (chunk as Buffer).length) > MOST_UNREAD) break;
         log.write(chunk as Buffer);
         reading.heldUp = true;
         await log.drained(); // a command that writes faster than the disk waits, as it would for any reader
@@ -166,7 +182,7 @@ async function capture({ makePipe, outputFolder }: SpawnOptions): Promise<Captur
         reading.lastChunk = performance.now();
       }
     } catch {
-      // destroyed below, with whatever a background child still writes
+      // destroyed, because the program could not be started
     }
   })();
   return {
@@ -174,14 +190,19 @@ async function capture({ makePipe, outputFolder }: SpawnOptions): Promise<Captur
     log,
     async finish() {
       await Promise.race([closed, quiet(reading)]);
-      pipe.reader.destroy();
       await log.end();
+      // A child in the background may still write: a closed pipe would end it, so what it writes is read on and dropped.
+      pipe.reader.unref();
     },
   };
 }
 
 /** Resolves when what was in the pipe has been read. While the disk holds up the reading, silence says nothing. */
-async function quiet(reading: { readonly bytes: number; readonly lastChunk: number; readonly heldUp: boolean }): Promise<void> {
+async function quiet(reading: {
+  readonly bytes: number;
+  readonly lastChunk: number;
+  readonly heldUp: boolean;
+}): Promise<void> {
   const ended = performance.now();
   const enough = reading.bytes + MOST_IN_PIPE;
   while (reading.bytes < enough) {

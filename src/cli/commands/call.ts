@@ -8,7 +8,11 @@ import { progressLine } from "../progress.ts";
 import { untilStopped } from "../signals.ts";
 
 /** Makes one call and prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
-export async function call(name: string, input: string | undefined, options: GlobalOptions & { json?: true }): Promise<void> {
+export async function call(
+  name: string,
+  input: string | undefined,
+  options: GlobalOptions & { json?: true },
+): Promise<void> {
   const given = input === "-" ? await stdin() : (input ?? "");
   const approver = options.yes ? approveAll : terminalApprover();
   const toolkit = await createToolkit({ ...toolkitOptions(options), ...(approver !== undefined && { approver }) });

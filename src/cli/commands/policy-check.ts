@@ -33,7 +33,13 @@ export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
   }
 }
 
-function questions({ command, path, op, url, batch: lines }: PolicyCheckOptions): readonly { effects: readonly Effect[] }[] {
+function questions({
+  command,
+  path,
+  op,
+  url,
+  batch: lines,
+}: PolicyCheckOptions): readonly { effects: readonly Effect[] }[] {
   return [
     ...(command === undefined ? [] : [{ effects: effectsOf("shell", command, op) }]),
     ...(path === undefined ? [] : [{ effects: effectsOf("path", path, op) }]),
@@ -69,7 +75,13 @@ async function judgeLine(toolkit: Toolkit, text: string, number: number): Promis
     return { id: line.id ?? null, ...answer(await toolkit.judge(effectsIn(line))) };
   } catch (error) {
     process.exitCode = EXIT.usage;
-    return { id: line.id ?? null, verdict: "deny", risk: "high", rule: "input", reason: `line ${number}: ${messageOf(error)}` };
+    return {
+      id: line.id ?? null,
+      verdict: "deny",
+      risk: "high",
+      rule: "input",
+      reason: `line ${number}: ${messageOf(error)}`,
+    };
   }
 }
 
@@ -83,7 +95,8 @@ function readLine(text: string): Line {
 type Area = "shell" | "path" | "url";
 
 function effectsIn({ area, input, op = "read" }: Line): readonly Effect[] {
-  if (area !== "shell" && area !== "path" && area !== "url") throw new Error('"area": expected "shell", "path" or "url"');
+  if (area !== "shell" && area !== "path" && area !== "url")
+    throw new Error('"area": expected "shell", "path" or "url"');
   if (typeof input !== "string") throw new Error('"input": expected a string');
   if (op !== "read" && op !== "write" && op !== "cwd") throw new Error('"op": expected "read", "write" or "cwd"');
   return effectsOf(area, input, op);
@@ -111,7 +124,8 @@ async function* inputLines(): AsyncIterable<string> {
       start = end + 1;
     }
     rest = rest.subarray(start);
-    if (rest.length > MAX_LINE_BYTES) throw new Error(`policy check --batch: a line is longer than ${MAX_LINE_BYTES} bytes`);
+    if (rest.length > MAX_LINE_BYTES)
+      throw new Error(`policy check --batch: a line is longer than ${MAX_LINE_BYTES} bytes`);
   }
   if (rest.length > 0) yield rest.toString("utf8");
 }

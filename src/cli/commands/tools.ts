@@ -12,9 +12,20 @@ export async function tools({ preset, format }: GlobalOptions & { format: "table
 
 function table(set: Toolset): string {
   if (set.size === 0) return "(no tools)";
-  const rows = [...set.values()].map(({ name, paramsHint = "", description }) => [name, paramsHint, firstSentence(description)]);
+  const rows = [...set.values()].map(({ name, paramsHint = "", description }) => [
+    name,
+    paramsHint,
+    firstSentence(description),
+  ]);
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 function firstSentence(text: string): string {

@@ -27,7 +27,11 @@ export async function foldersAndLinks(
     for (const path of meant.pick(all)) if (!(await rules.ignores(path, kind))) found.push(path);
     return found;
   };
-  return { folders: await kept("folder", paths.folders), links: await kept("file", paths.links), complaints: paths.complaints };
+  return {
+    folders: await kept("folder", paths.folders),
+    links: await kept("file", paths.links),
+    complaints: paths.complaints,
+  };
 }
 
 interface Walked extends FoldersAndLinks {
@@ -56,7 +60,8 @@ async function walk(
     for (const path of block.toString("latin1").split("\0")) times.set(path, (times.get(path) ?? 0) + 1);
   }
   signal.throwIfAborted();
-  const written = (count: number) => [...times].flatMap(([path, many]) => (many === count ? [pathOfBytes(path).slice(from)] : []));
+  const written = (count: number) =>
+    [...times].flatMap(([path, many]) => (many === count ? [pathOfBytes(path).slice(from)] : []));
   return {
     folders: written(1),
     links: written(2).filter((path) => hidden !== "none" || !nameOf(path).startsWith(".")),

@@ -51,7 +51,7 @@ export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext,
     if (parent !== root && (await ignores(parent, "folder"))) return true;
     for (let folder = parent; ; folder = posix.dirname(folder)) {
       const relative = posix.relative(folder, path) + (kind === "folder" ? "/" : "");
-      const said = (await rulesIn(folder))?.ignore.test(relative);
+      const said = (await rulesIn(folder))?.say(relative);
       if (said?.ignored === true) return true;
       if (said?.unignored === true || folder === top) return false;
     }
@@ -69,16 +69,33 @@ export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext,
 }
 
 interface Rules {
-  readonly ignore: Ignore;
+  /** What one file says of a path in a folder that is not ignored. */
+  say(path: string): { readonly ignored: boolean; readonly unignored: boolean };
   /** None where some rule takes back what others say. */
   readonly names: readonly string[];
 }
 
 async function rulesOf(text: string): Promise<Rules> {
   const { default: ignore } = await import("ignore");
+  const rules = ignore({ ignorecase: false }).add(text);
   const lines = text.split(/\r?\n/);
   const names = lines.flatMap((line) => /^(\w[\w.-]*)\/?$/.exec(line)?.[1] ?? []);
-  return { ignore: ignore({ ignorecase: false }).add(text), names: lines.some((line) => line.startsWith("!")) ? [] : names };
+  return {
+    say(path) {
+      const above = foldersAbove(path);
+      if (!above.some((folder) => rules.test(folder).ignored)) return rules.test(path);
+      // Another file, further in, has taken the folder back.
+      const takenBack = above.map((folder) => `!/${folder.replace(/[\\*?[\] ]/g, "\\$&")}`);
+      return ignore({ ignorecase: false }).add(rules).add(takenBack).test(path);
+    },
+    names: lines.some((line) => line.startsWith("!")) ? [] : names,
+  };
+}
+
+/** "a/", "a/b/" of "a/b/c". */
+function foldersAbove(path: string): readonly string[] {
+  const parts = path.replace(/\/$/, "").split("/");
+  return parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);
 }
 
 function remembered<T>(known: Map<string, T>, name: string, make: () => T): T {

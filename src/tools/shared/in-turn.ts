@@ -7,7 +7,12 @@ const last = new Map<string, Promise<unknown>>();
  * of one file the second would otherwise write back what it read before the first. Fails as the work does, or when the signal fires
  * before its turn.
  */
-export async function inTurn<T>(backend: Backend, path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(
+  backend: Backend,
+  path: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
   const file = `${backend.name}:${await backend.files.realPath(path)}`;
   const before = last.get(file);
   const turn = (async () => {

@@ -49,7 +49,12 @@ export interface Found {
  * much to find it reaches the limit at once. So after `patience` milliseconds a faster search in no order is begun; only when that
  * one finds too many has a sorted one to tell which of them come first. All ways lead to the same result.
  */
-export async function firstMatches(search: Search, most: number, patience: number, signal: AbortSignal): Promise<Found> {
+export async function firstMatches(
+  search: Search,
+  most: number,
+  patience: number,
+  signal: AbortSignal,
+): Promise<Found> {
   if (!search.manyFiles) return collect(search, { sorted: false, most, signal });
   const soon = await collect(search, { sorted: true, most, signal, patience });
   if (soon.ending !== "late") return soon;
@@ -130,7 +135,10 @@ async function* records(process: Process, signal: AbortSignal): AsyncIterable<Sa
         before.push(piece, Buffer.of(LINE_BREAK)); // the beginning of a path
         continue;
       }
-      yield { path: before.length === 0 ? path : Buffer.concat([...before, path]), rest: nul === -1 ? undefined : piece.subarray(nul + 1) };
+      yield {
+        path: before.length === 0 ? path : Buffer.concat([...before, path]),
+        rest: nul === -1 ? undefined : piece.subarray(nul + 1),
+      };
       before = [];
     }
   }
@@ -147,7 +155,8 @@ function* split(block: Buffer): Iterable<Buffer> {
   yield block.subarray(start);
 }
 
-const BINARY = /: (?:WARNING: stopped searching binary file after match|binary file matches) \(found .{1,10} byte around offset \d+\)$/s;
+const BINARY =
+  /: (?:WARNING: stopped searching binary file after match|binary file matches) \(found .{1,10} byte around offset \d+\)$/s;
 
 /** The path in ripgrep's remark that a file is binary; `undefined` for anything else. */
 function binaryPath(piece: Buffer): Buffer | undefined {
@@ -196,7 +205,7 @@ function decode(bytes: Buffer): string {
 
 /** At most `LINE_CHARACTERS` code points, "…" behind them where there are more (of which ripgrep may have given a part only). */
 function cutLine(text: string): { text: string; cut: boolean } {
-  const characters = [...text.slice(0, 2 * LINE_CHARACTERS + 2)];
+  const characters = Array.from(text.slice(0, 2 * LINE_CHARACTERS + 2));
   if (characters.length <= LINE_CHARACTERS) return { text, cut: false };
   return { text: `${characters.slice(0, LINE_CHARACTERS).join("")}…`, cut: true };
 }

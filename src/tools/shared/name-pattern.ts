@@ -62,7 +62,9 @@ async function matching(glob: string): Promise<NamePattern["pick"]> {
   return (paths) => {
     const picked = inTime(() => paths.filter(isMeant));
     if (picked !== undefined) return picked;
-    throw new ToolFailure(`the glob takes too long to match: ${clip(glob, 200)}`, { hint: "Use fewer stars and braces." });
+    throw new ToolFailure(`the glob takes too long to match: ${clip(glob, 200)}`, {
+      hint: "Use fewer stars and braces.",
+    });
   };
 }
 
@@ -95,9 +97,14 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** By the glob's last part, where it holds only what all globs mean alike. ripgrep's types, other than its globs, leave .gitignore in force. */
+/**
+ * By the glob's last part, where it holds only what all globs mean alike, and no name that ends with a dot, which types do not know.
+ * ripgrep's types, other than its globs, leave .gitignore in force.
+ */
 function typeTest(glob: string): readonly string[] {
   const name = nameOf(glob);
-  const alike = /^(?:[\w.*-]|\{[\w.*-]+(?:,[\w.*-]+)+\})+$/.test(name) && !/\*\*|\.\./.test(name);
-  return alike && !glob.startsWith("!") ? [`--type-add=meant:${name}`, "--type=meant"] : [];
+  const alike = /^(?:[\w.*-]|\{[\w.*-]*[\w-](?:,[\w.*-]*[\w-])+\})*(?:[\w-]|\{[\w.*-]*[\w-](?:,[\w.*-]*[\w-])+\})$/;
+  if (glob.startsWith("!") || !alike.test(name) || /\*\*|\.\./.test(name)) return [];
+  const asIs = name.replace(/[{}]/g, "\\$&"); // a name may have the braces themselves
+  return [name, ...(asIs === name ? [] : [asIs])].map((test) => `--type-add=meant:${test}`).concat("--type=meant");
 }

@@ -3,7 +3,8 @@
  * of bytes, so that names that are no UTF-8 have an order too.
  */
 export function pathOrderKey(path: Buffer | string): string {
-  const bytes = typeof path !== "string" ? path.toString("latin1") : isAscii(path) ? path : Buffer.from(path).toString("latin1");
+  const bytes =
+    typeof path !== "string" ? path.toString("latin1") : isAscii(path) ? path : Buffer.from(path).toString("latin1");
   return bytes.replaceAll("/", "\0"); // no name has a NUL in it
 }
 

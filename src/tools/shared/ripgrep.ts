@@ -40,7 +40,10 @@ export async function* blocks(process: Process, separator: number, signal: Abort
     rest = bytes.subarray(end + 1, end + 1 + MAX_RECORD);
   }
   const { size, kept } = process.output;
-  if (size > kept) throw new ToolFailure("the search finds more than can be looked through", { hint: "Use a narrower pattern or path." });
+  if (size > kept)
+    throw new ToolFailure("the search finds more than can be looked through", {
+      hint: "Use a narrower pattern or path.",
+    });
   if (rest.length > 0) yield rest;
 }
 
@@ -64,10 +67,13 @@ export const HIDDEN_ARGUMENTS: { readonly [hidden in Hidden]: readonly string[] 
  * Waits for ripgrep to end and says in one line what it could not search; "" for nothing. `root` is what it was given to search;
  * `undefined` for stdin.
  *
- * @throws ToolFailure when the question was wrong (the pattern, a glob), and when it was ended from outside.
+ * @throws ToolFailure when it cannot search for the pattern, and when it was ended from outside.
  */
 export async function complaints(process: Process, root: string | undefined, backend: Backend): Promise<string> {
-  const said = (await saidBy(process)).split(/^rg: /m).map((part) => part.trim()).filter((part) => part !== "");
+  const said = (await saidBy(process))
+    .split(/^rg: /m)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
   // What is wrong with the question is said before any file is opened; what is said of a file begins with its path.
   const [first] = said;
   if (first !== undefined && (root === undefined || !first.startsWith(root))) throw questionFailure(first);
@@ -77,10 +83,17 @@ export async function complaints(process: Process, root: string | undefined, bac
 
 /** The same of the program find. */
 export async function findComplaints(process: Process, root: string, backend: Backend): Promise<string> {
-  const said = (await saidBy(process)).split(/^\S*find: /m).map((part) => part.trim()).filter((part) => part !== "");
+  const said = (await saidBy(process))
+    .split(/^\S*find: /m)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
   await requireEnded(process);
   // Some quote the path: '/ws/locked': Permission denied
-  return inOneLine(said.map((part) => part.replace(/^['‘](.*)['’](?=: )/s, "$1")), root, backend);
+  return inOneLine(
+    said.map((part) => part.replace(/^['‘](.*)['’](?=: )/s, "$1")),
+    root,
+    backend,
+  );
 }
 
 async function saidBy({ exit, errors }: Process): Promise<string> {
@@ -90,14 +103,14 @@ async function saidBy({ exit, errors }: Process): Promise<string> {
 
 async function requireEnded({ exit }: Process): Promise<void> {
   const how = await exit;
-  if (how.how === "signaled") throw new ToolFailure(`the search was ended from outside (${how.signal})`, { hint: "Try again." });
+  if (how.how === "signaled")
+    throw new ToolFailure(`the search was ended from outside (${how.signal})`, { hint: "Try again." });
 }
 
 /** Half of what ripgrep says advises flags that nobody can give here. */
 function questionFailure(said: string): ToolFailure {
   const what = said.replace(/\n\s*(Consider enabling|When multiline mode)[\s\S]*$/, "");
   const brief = what.length <= 1_000 ? what : (/^error: .*$/m.exec(what)?.[0] ?? clip(what, 1_000));
-  if (/glob/.test(what.split("\n")[0] ?? "")) return new ToolFailure(`the glob cannot be searched with: ${brief}`);
   return new ToolFailure(`the pattern cannot be searched for: ${brief}`, {
     hint:
       "It is a regular expression of Rust's regex crate, for one line at a time (no look-around, no back-references, no line " +
@@ -112,9 +125,15 @@ function inOneLine(said: readonly string[], root: string, backend: Backend): str
   return [...all.slice(0, NAMED_COMPLAINTS), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** "/ws/locked: Permission denied (os error 13)" becomes "locked: Permission denied". */
+/** "/ws/locked: IO error for operation on /ws/locked: Permission denied (os error 13)" becomes "locked: Permission denied". */
 function withPathShown(said: string, root: string, backend: Backend): string {
-  const brief = clip(said.replace(/ \(os error \d+\)$/, "").replace(/\s+/g, " "), 300);
+  const brief = clip(
+    said
+      .replace(/ \(os error \d+\)$/, "")
+      .replace(/^(.*: )IO error for operation on \1/s, "$1")
+      .replace(/\s+/g, " "),
+    300,
+  );
   const colon = brief.indexOf(": ", root.length);
   return colon === -1 ? brief : displayPath(brief.slice(0, colon), backend) + brief.slice(colon);
 }

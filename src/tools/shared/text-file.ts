@@ -24,16 +24,21 @@ export async function readTextFile(backend: Backend, path: string): Promise<Text
   try {
     const { info } = file;
     if (info.size > MAX_EDIT_BYTES) {
-      throw new ToolFailure(`${path} is ${formatSize(info.size)}; this takes files up to ${formatSize(MAX_EDIT_BYTES)}`);
+      throw new ToolFailure(
+        `${path} is ${formatSize(info.size)}; this takes files up to ${formatSize(MAX_EDIT_BYTES)}`,
+      );
     }
     const bytes = await file.read(0, info.size);
     const encoding = await detectEncoding(bytes, true);
     if (encoding === undefined) throw await notText(path, bytes, info.size);
     const text = await decodeExactly(bytes, encoding);
     if (text === undefined) {
-      throw new ToolFailure(`${path} looks like ${encodingLabel(encoding)} but has bytes that are not; it was left as it is`, {
-        hint: "Convert or repair it with a command first.",
-      });
+      throw new ToolFailure(
+        `${path} looks like ${encodingLabel(encoding)} but has bytes that are not; it was left as it is`,
+        {
+          hint: "Convert or repair it with a command first.",
+        },
+      );
     }
     return { info, bytes, text, encoding };
   } finally {
@@ -46,5 +51,7 @@ export async function notText(path: string, start: Uint8Array, size: number): Pr
   const { fileTypeFromBuffer } = await import("file-type");
   const type = await fileTypeFromBuffer(start).catch(() => undefined);
   const what = type === undefined ? "binary data" : `${type.ext.toUpperCase()} (${type.mime})`;
-  return new ToolFailure(`Not text: ${path} is ${what}, ${formatSize(size)}`, { hint: "Look at it with a command that knows its format." });
+  return new ToolFailure(`Not text: ${path} is ${what}, ${formatSize(size)}`, {
+    hint: "Look at it with a command that knows its format.",
+  });
 }
