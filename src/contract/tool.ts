@@ -79,6 +79,8 @@ export interface Outputs {
 export interface SeenFile {
   /** `FileInfo.version` at that time. */
   readonly version: string;
+  /** `FileInfo.version` when a tool last wrote it. A read beside the write may have seen the file as it was before. */
+  readonly written?: string;
   /** The whole content, when all of it was seen and it was small enough to keep. */
   readonly content?: Uint8Array;
 }
@@ -87,6 +89,8 @@ export interface SeenFile {
 export interface SeenFiles {
   /** `content` is the whole of it, or left out when only a part was seen. */
   remember(file: Pick<FileInfo, "path" | "version">, content?: Uint8Array): void;
+  /** The same for what a tool of this toolkit has just written. */
+  wrote(file: Pick<FileInfo, "path" | "version">, content: Uint8Array): void;
   recall(realPath: string): SeenFile | undefined;
 }
 

@@ -1,3 +1,4 @@
+import type { FileInfo } from "../contract/backend.ts";
 import type { SeenFile, SeenFiles } from "../contract/tool.ts";
 
 /** Content is remembered up to this size a file, to show what changed. */
@@ -17,19 +18,26 @@ export function createSeenFiles(): SeenFiles {
     seen.delete(path);
   };
 
+  const keep = ({ path, version }: Pick<FileInfo, "path" | "version">, content?: Uint8Array, written?: string) => {
+    const before = seen.get(path);
+    forget(path);
+    const small = content !== undefined && content.length <= MAX_CONTENT ? Buffer.from(content) : undefined;
+    const kept = small ?? (before?.version === version ? before.content : undefined); // a part of what was seen whole
+    total += kept?.length ?? 0;
+    seen.set(path, {
+      version,
+      ...(kept !== undefined && { content: kept }),
+      ...(written !== undefined && { written }),
+    });
+    for (const oldest of seen.keys()) {
+      if (seen.size <= MAX_FILES && total <= MAX_TOTAL) break;
+      forget(oldest);
+    }
+  };
+
   return {
-    remember({ path, version }, content) {
-      const before = seen.get(path);
-      forget(path);
-      const small = content !== undefined && content.length <= MAX_CONTENT ? Buffer.from(content) : undefined;
-      const kept = small ?? (before?.version === version ? before.content : undefined); // a part of what was seen whole
-      total += kept?.length ?? 0;
-      seen.set(path, { version, ...(kept !== undefined && { content: kept }) });
-      for (const oldest of seen.keys()) {
-        if (seen.size <= MAX_FILES && total <= MAX_TOTAL) break;
-        forget(oldest);
-      }
-    },
+    remember: (file, content) => keep(file, content, seen.get(file.path)?.written),
+    wrote: (file, content) => keep(file, content, file.version),
     recall: (path) => seen.get(path),
   };
 }

@@ -62,7 +62,7 @@ export const edit = (options: ToolOptions = {}) =>
         const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
         await requireUnchanged(before, path, backend);
         const info = await backend.files.write(path, bytes);
-        seen.remember(info, bytes);
+        seen.wrote(info, bytes);
         return { path, edits: wanted.length, diff };
       });
     },

@@ -57,7 +57,7 @@ export const write = (options: ToolOptions = {}) =>
         const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
         const bytes = await encoded(content, encoding, path);
         const info = await backend.files.write(path, bytes);
-        seen.remember(info, bytes);
+        seen.wrote(info, bytes);
         return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
       });
     },
@@ -70,7 +70,7 @@ export const write = (options: ToolOptions = {}) =>
 /** A person, or a command, may have changed the file since a model saw it: then what is there is shown, not overwritten. */
 async function refuseIfChanged(info: FileInfo, path: string, { backend, seen }: ToolContext): Promise<void> {
   const last = seen.recall(info.path);
-  if (last === undefined || last.version === info.version) return;
+  if (last === undefined || info.version === last.version || info.version === last.written) return;
   const diff = await difference(last, info, path, backend);
   if (diff === "") return; // touched, not changed
   if (diff !== undefined) seen.remember(info); // seen now: the next write means it

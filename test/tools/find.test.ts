@@ -417,7 +417,7 @@ describe("what is left out", () => {
           await tools.toolkit.close();
         },
       ),
-      { numRuns: 30, examples: [[["a/a", "a"], "a/*", "!a"]] },
+      { numRuns: 30, examples: [[["a/a", "a"], "a/*", "!a"], [["a/b"], "b/", "!b/"]] },
     );
   });
 

@@ -20,7 +20,9 @@ export async function foldersAndLinks(
   context: Pick<ToolContext, "backend" | "permit" | "signal">,
 ): Promise<FoldersAndLinks> {
   const rules = ignoreRules(root, context);
-  const paths = await walk(root, meant.hidden, await rules.namesBelow(), context);
+  const skipped = await rules.ignoredNames();
+  let paths = await walk(root, meant.hidden, skipped, context);
+  if (await rules.mayTakeBack(skipped, paths.rules)) paths = await walk(root, meant.hidden, [], context);
   rules.liesOnlyIn(paths.rules);
   const kept = async (kind: "folder" | "file", all: readonly string[]) => {
     const found: string[] = [];

@@ -1,7 +1,6 @@
 import { posix } from "node:path";
-import type { Ignore } from "ignore";
-import { isInside } from "../../util/paths.ts";
 import type { ToolContext } from "../../contract/tool.ts";
+import { isInside } from "../../util/paths.ts";
 
 /** Of a .gitignore so much is read. */
 const MAX_BYTES = 256 * 1024;
@@ -9,8 +8,10 @@ const MAX_BYTES = 256 * 1024;
 /** What .gitignore files say of the folders and files under a folder. Paths are relative to it. */
 export interface IgnoreRules {
   ignores(path: string, kind: "folder" | "file"): Promise<boolean>;
-  /** Names of folders that are ignored wherever they lie, so that nobody need enter them: those for which that is easily said. */
-  namesBelow(): Promise<readonly string[]>;
+  /** Names of folders that are ignored wherever they lie, unless a .gitignore further in takes one back. Those that are easily told. */
+  ignoredNames(): Promise<readonly string[]>;
+  /** Whether one of the .gitignore files in these folders may take back one of these names. */
+  mayTakeBack(names: readonly string[], folders: ReadonlySet<string>): Promise<boolean>;
   /** Says in which folders under `root` a .gitignore lies, so that it need not be looked for in others. */
   liesOnlyIn(folders: ReadonlySet<string>): void;
 }
@@ -64,21 +65,31 @@ export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext,
     liesOnlyIn(folders) {
       having = folders;
     },
-    namesBelow: async () => (await rulesIn(root))?.names ?? [],
+    ignoredNames: async () => (await rulesIn(root))?.names ?? [],
+    async mayTakeBack(names, folders) {
+      for (const folder of names.length === 0 ? [] : folders) {
+        const inFolder = await rulesIn(posix.join(root, folder));
+        if (names.some((name) => inFolder?.mayTakeBack(name))) return true;
+      }
+      return false;
+    },
   };
 }
 
 interface Rules {
   /** What one file says of a path in a folder that is not ignored. */
   say(path: string): { readonly ignored: boolean; readonly unignored: boolean };
-  /** None where some rule takes back what others say. */
+  /** Names that are ignored at any depth, and not taken back here. */
   readonly names: readonly string[];
+  mayTakeBack(name: string): boolean;
 }
 
 async function rulesOf(text: string): Promise<Rules> {
   const { default: ignore } = await import("ignore");
   const rules = ignore({ ignorecase: false }).add(text);
   const lines = text.split(/\r?\n/);
+  const taken = lines.filter((line) => line.startsWith("!")).map((line) => posix.basename(line.slice(1).trimEnd()));
+  const mayTakeBack = (name: string) => taken.some((last) => last === name || /[*?[\\]/.test(last));
   const names = lines.flatMap((line) => /^(\w[\w.-]*)\/?$/.exec(line)?.[1] ?? []);
   return {
     say(path) {
@@ -88,7 +99,8 @@ async function rulesOf(text: string): Promise<Rules> {
       const takenBack = above.map((folder) => `!/${folder.replace(/[\\*?[\] ]/g, "\\$&")}`);
       return ignore({ ignorecase: false }).add(rules).add(takenBack).test(path);
     },
-    names: lines.some((line) => line.startsWith("!")) ? [] : names,
+    names: names.filter((name) => !mayTakeBack(name)),
+    mayTakeBack,
   };
 }
 
