@@ -43,7 +43,10 @@ describe("a helper", () => {
 
   test("a relative path is one too, and never an option", async () => {
     const { helper } = await backendOn({ "--files": "needle\n" });
-    expect(await written(await helper("rg", ["--no-config", "needle"], { paths: ["--files"] }))).toMatchObject({ output: "needle\n", errors: "" });
+    expect(await written(await helper("rg", ["--no-config", "needle"], { paths: ["--files"] }))).toMatchObject({
+      output: "needle\n",
+      errors: "",
+    });
   });
 
   test("without paths ripgrep reads its stdin, not the folder it stands in", async () => {
@@ -52,7 +55,11 @@ describe("a helper", () => {
     await child.write("hay\nneedle in stdin\n");
     await child.write("more");
     await child.endInput();
-    expect(await written(child)).toEqual({ how: { how: "exited", code: 0 }, output: "2:needle in stdin\n", errors: "" });
+    expect(await written(child)).toEqual({
+      how: { how: "exited", code: 0 },
+      output: "2:needle in stdin\n",
+      errors: "",
+    });
   });
 
   test("with paths its stdin is closed", async () => {
@@ -64,23 +71,30 @@ describe("a helper", () => {
   test("find walks the paths it is given", async () => {
     const { workDir, helper } = await backendOn({ "a/b.txt": "", "c.txt": "" });
     const child = await helper("find", ["-name", "*.txt", "-print0"], { paths: [join(workDir, "a")] });
-    expect(await written(child)).toEqual({ how: { how: "exited", code: 0 }, output: `${workDir}/a/b.txt\0`, errors: "" });
+    expect(await written(child)).toEqual({
+      how: { how: "exited", code: 0 },
+      output: `${workDir}/a/b.txt\0`,
+      errors: "",
+    });
   });
 
-  test.skipIf(process.platform !== "linux")("of our environment it gets nothing but a usual PATH and the home (skipped but on Linux: looks in /proc)", async () => {
-    vi.stubEnv("RIPGREP_CONFIG_PATH", "/tmp/config");
-    vi.stubEnv("MY_API_KEY", "secret");
-    vi.stubEnv("LD_PRELOAD", "");
-    const { home, workDir, helper } = await backendOn();
-    const child = await helper("rg", ["--no-config", "x"], { paths: [] });
-    const environment = await readFile(`/proc/${child.id}/environ`, "utf8");
-    expect(environment.split("\0").filter(Boolean).toSorted()).toEqual([
-      `HOME=${home}`,
-      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    ]);
-    expect(execFileSync("readlink", [`/proc/${child.id}/cwd`], { encoding: "utf8" }).trim()).toBe(workDir);
-    await child.kill();
-  });
+  test.skipIf(process.platform !== "linux")(
+    "of our environment it gets nothing but a usual PATH and the home (skipped but on Linux: looks in /proc)",
+    async () => {
+      vi.stubEnv("RIPGREP_CONFIG_PATH", "/tmp/config");
+      vi.stubEnv("MY_API_KEY", "secret");
+      vi.stubEnv("LD_PRELOAD", "");
+      const { home, workDir, helper } = await backendOn();
+      const child = await helper("rg", ["--no-config", "x"], { paths: [] });
+      const environment = await readFile(`/proc/${child.id}/environ`, "utf8");
+      expect(environment.split("\0").filter(Boolean).toSorted()).toEqual([
+        `HOME=${home}`,
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      ]);
+      expect(execFileSync("readlink", [`/proc/${child.id}/cwd`], { encoding: "utf8" }).trim()).toBe(workDir);
+      await child.kill();
+    },
+  );
 
   test("a signal ends it, and closing the backend too", async () => {
     const backend = await backendOn();
@@ -98,7 +112,9 @@ describe("a helper", () => {
 
   test("one that was stopped before it began is not started", async () => {
     const { helper } = await backendOn();
-    await expect(helper("rg", ["x"], { paths: [], signal: AbortSignal.abort() })).rejects.toThrow("was stopped before it was started");
+    await expect(helper("rg", ["x"], { paths: [], signal: AbortSignal.abort() })).rejects.toThrow(
+      "was stopped before it was started",
+    );
   });
 });
 
@@ -112,7 +128,13 @@ describe("where ripgrep comes from", () => {
   };
 
   /** Runs the built package from a folder of its own, where nothing is installed beside it. */
-  async function run({ path, install }: { path: readonly string[]; install?: (folder: string) => Promise<void> }): Promise<unknown> {
+  async function run({
+    path,
+    install,
+  }: {
+    path: readonly string[];
+    install?: (folder: string) => Promise<void>;
+  }): Promise<unknown> {
     const folder = temporaryFolder();
     cpSync(DIST, join(folder, "dist"), { recursive: true });
     await writeFile(join(folder, "package.json"), '{"type":"module"}');
@@ -155,7 +177,10 @@ describe("where ripgrep comes from", () => {
     const install = (code: string) => async (folder: string) => {
       const at = join(folder, "node_modules/@vscode/ripgrep/index.js");
       await mkdir(dirname(at), { recursive: true });
-      await writeFile(join(dirname(at), "package.json"), '{"name":"@vscode/ripgrep","type":"module","main":"index.js"}');
+      await writeFile(
+        join(dirname(at), "package.json"),
+        '{"name":"@vscode/ripgrep","type":"module","main":"index.js"}',
+      );
       await writeFile(at, code);
     };
     const broken = join(temporaryFolder(), "rg");

@@ -417,7 +417,13 @@ describe("what is left out", () => {
           await tools.toolkit.close();
         },
       ),
-      { numRuns: 30, examples: [[["a/a", "a"], "a/*", "!a"], [["a/b"], "b/", "!b/"]] },
+      {
+        numRuns: 30,
+        examples: [
+          [["a/a", "a"], "a/*", "!a"],
+          [["a/b"], "b/", "!b/"],
+        ],
+      },
     );
   });
 
