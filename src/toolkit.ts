@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { resolve } from "node:path";
 import { memoryStore } from "./activity/memory-store.ts";
 import { local } from "./backends/local/backend.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
@@ -55,7 +56,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       "createToolkit got workDir and backend; a backend has its own working directory: leave workDir out",
     );
   }
-  const { stateDir = stateFolder(), outputOwner = randomName(16), store = memoryStore() } = options;
+  const { outputOwner = randomName(16), store = memoryStore() } = options;
+  const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
   const tools = toolset([...presetTools(options), ...(options.tools ?? [])]);
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
   const backend = options.backend ?? (await local({ ...workDirOf(options), outputFolder: outputs.folder }));
