@@ -7,6 +7,7 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Outputs, SeenFiles, ToolContext } from "../contract/tool.ts";
+import { isInside } from "../util/paths.ts";
 import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
@@ -77,7 +78,6 @@ class CallContext implements ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
   readonly signal: AbortSignal;
-  readonly seen: SeenFiles;
   readonly permit: ToolContext["permit"];
   readonly call: ToolContext["call"];
   readonly report: ToolContext["report"];
@@ -85,13 +85,12 @@ class CallContext implements ToolContext {
   readonly #running: Running;
 
   constructor(running: Running) {
-    const { call, host, signal, nested } = running;
+    const { call, signal, nested } = running;
     const { id, thread } = call.request;
     this.#running = running;
     this.callId = id;
     this.thread = thread;
     this.signal = signal;
-    this.seen = host.seen;
     this.permit = (effect) => permit(running, effect);
     this.call = async (name, input) => {
       if (running.over)
@@ -110,9 +109,28 @@ class CallContext implements ToolContext {
     return confinement(this.#running).backend;
   }
 
+  get seen(): SeenFiles {
+    return seenThrough(this.#running);
+  }
+
   get outputs(): Outputs {
     return confinement(this.#running).outputs;
   }
+}
+
+/** What was seen of files that this call may read, and nothing of others: their content is remembered too. */
+function seenThrough({ call, host: { seen } }: Running): SeenFiles {
+  const mayRead = (path: string) =>
+    call.effects.some((effect) => effect.kind === "read" && effect.real !== undefined && isInside(path, effect.real));
+  return {
+    remember(file, content) {
+      if (mayRead(file.path)) seen.remember(file, content);
+    },
+    wrote(file, content) {
+      if (mayRead(file.path)) seen.wrote(file, content);
+    },
+    recall: (path) => (mayRead(path) ? seen.recall(path) : undefined),
+  };
 }
 
 /** An effect that is known only now goes the way of the others: policy, perhaps a person, its row if it is an act. */

@@ -10,6 +10,7 @@ import { type Tool, type ToolContext, defineTool } from "../../src/contract/tool
 import type { ToolkitOptions } from "../../src/toolkit.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { isAlive, until } from "../support/until.ts";
+import { toolkitWith, workspace } from "../support/workspace.ts";
 
 const KINDS: readonly EffectKind[] = ["read", "write", "exec", "output", "state"];
 
@@ -589,4 +590,26 @@ test.fails("a folder exchanged for a link between the check and the use is refus
   const result = await toolkit.call({ name: "doing", input: {} });
   expect(looks).toBeGreaterThanOrEqual(2);
   expect(JSON.stringify(result)).not.toContain("secret\\n");
+});
+
+test("a tool is told what was seen of files it may read, and of no others", async () => {
+  const told: (string | undefined)[] = [];
+  const peeking = defineTool({
+    name: "peeking",
+    description: "Asks what was seen.",
+    touches: ["read"],
+    input: {},
+    effects: () => [{ kind: "read", path: "mine.txt" }],
+    async run(_, { seen, backend }) {
+      for (const name of ["mine.txt", "other.txt"]) {
+        told.push(Buffer.from(seen.recall(`${backend.workDir}/${name}`)?.content ?? []).toString());
+      }
+      return null;
+    },
+  });
+  const workDir = await workspace({ "mine.txt": "mine", "other.txt": "other" });
+  const toolkit = await toolkitWith({ preset: "coding", tools: [peeking], workDir });
+  for (const path of ["mine.txt", "other.txt"]) await toolkit.call({ name: "read", input: { path } });
+  expect(await toolkit.call({ name: "peeking", input: {} })).toMatchObject({ status: "ok" });
+  expect(told).toEqual(["mine", ""]);
 });

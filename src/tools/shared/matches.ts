@@ -81,24 +81,27 @@ async function collect(search: Search, { sorted, most, signal, patience }: Way):
   let matches = 0;
   let binary = 0;
   let full = false;
-  for await (const { path, rest } of records(process, AbortSignal.any([signal, late.signal]))) {
-    const file = fileAt(path);
-    if (file.judged === "not meant") continue;
-    const line = rest === undefined ? undefined : parse(rest);
-    if (line === undefined) {
-      if (file.judged === "shown") binary++;
-      continue;
+  try {
+    for await (const { path, rest } of records(process, AbortSignal.any([signal, late.signal]))) {
+      const file = fileAt(path);
+      if (file.judged === "not meant") continue;
+      const line = rest === undefined ? undefined : parse(rest);
+      if (line === undefined) {
+        if (file.judged === "shown") binary++;
+        continue;
+      }
+      if (file.judged === "hidden") {
+        if (line.match) hidden.add(file.key);
+        continue;
+      }
+      full = line.match && matches === most;
+      if (full) break;
+      if (line.match) matches++;
+      lines.push({ ...line, path: file.shown, key: file.key });
     }
-    if (file.judged === "hidden") {
-      if (line.match) hidden.add(file.key);
-      continue;
-    }
-    full = line.match && matches === most;
-    if (full) break;
-    if (line.match) matches++;
-    lines.push({ ...line, path: file.shown, key: file.key });
+  } finally {
+    clearTimeout(timer);
   }
-  clearTimeout(timer);
   signal.throwIfAborted();
   const ending = full ? "full" : late.signal.aborted ? "late" : "all";
   if (ending !== "all") void process.kill();
