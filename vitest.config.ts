@@ -1,11 +1,16 @@
 /**
  * `npm test` and `npm run coverage`. Each test file has a process of its own: tests start programs and change into folders.
  */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { defineConfig } from "vitest/config";
-import { readManifest } from "./scripts/lib/project.mjs";
+import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
 
 export default defineConfig({
-  define: { __VERSION__: JSON.stringify(readManifest().version) },
+  define: {
+    __VERSION__: JSON.stringify(readManifest().version),
+    __SPAWNER__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "spawner.js")).href),
+  },
   test: {
     include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     pool: "forks",

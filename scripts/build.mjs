@@ -26,7 +26,7 @@ import { rolldown } from "rolldown";
 import { withLockAsync } from "./lib/lock.mjs";
 import { thirdPartyLicences } from "./lib/licences.mjs";
 import { digestOf } from "./lib/digest.mjs";
-import { cacheFolder, entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
+import { PROCESSES, cacheFolder, entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
 
 const SHEBANG = "#!/usr/bin/env node\n";
 
@@ -34,7 +34,10 @@ const SHEBANG = "#!/usr/bin/env node\n";
 const JAVASCRIPT_SOURCES = ["src", "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
 
 /** Packages that bring binaries, so they are installed beside ours; each is imported when it is used, and may be missing. */
-const INSTALLED = ["@vscode/ripgrep", "sharp"];
+const INSTALLED = ["@vscode/ripgrep", "libsql", "sharp"];
+
+/** The spawner, as the chunks of dist see it. */
+const SPAWNER = "../spawner.js";
 
 const dist = join(projectRoot, "dist");
 const stamp = join(cacheFolder, "built");
@@ -103,11 +106,16 @@ async function writeJavaScript(folder) {
   const entries = entriesOf(manifest);
   const bundle = await rolldown({
     cwd: projectRoot,
-    input: Object.fromEntries(entries.map(({ source, output }) => [output.replace(/\.js$/, ""), `./${source}`])),
+    input: Object.fromEntries(
+      [...entries, ...PROCESSES].map(({ source, output }) => [output.replace(/\.js$/, ""), `./${source}`]),
+    ),
     platform: "node",
     external: INSTALLED,
     tsconfig: true,
-    transform: { target: "node20.19", define: { __VERSION__: JSON.stringify(manifest.version) } },
+    transform: {
+      target: "node20.19",
+      define: { __VERSION__: JSON.stringify(manifest.version), __SPAWNER__: JSON.stringify(SPAWNER) },
+    },
     onLog: refuseWarnings,
   });
   const { output } = await bundle.write({
@@ -120,6 +128,7 @@ async function writeJavaScript(folder) {
   await bundle.close();
   const chunks = output.filter((file) => file.type === "chunk");
   requireSelfContained(chunks);
+  requireReachable(chunks);
   const bundled = chunks.flatMap((chunk) => chunk.moduleIds);
   writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicences(bundled));
   for (const program of entries.filter(({ kind }) => kind === "program")) makeExecutable(join(folder, program.output));
@@ -166,6 +175,19 @@ function requireSelfContained(chunks) {
       );
     }
   }
+}
+
+/**
+ * The library finds its spawner relative to the chunk it is started from.
+ *
+ * @param {import("rolldown").OutputChunk[]} chunks
+ */
+function requireReachable(chunks) {
+  const starters = chunks.filter((chunk) => chunk.code.includes(JSON.stringify(SPAWNER)));
+  if (starters.length === 1 && starters.every((chunk) => chunk.fileName.startsWith("chunks/"))) return;
+  throw new Error(
+    `"${SPAWNER}" is looked for from ${starters.map((chunk) => chunk.fileName).join(", ") || "nowhere"}: expected one file of dist/chunks`,
+  );
 }
 
 /** @param {string} file */

@@ -17,6 +17,9 @@ export const cacheFolder = join(projectRoot, "node_modules", ".cache", "handrail
 /** The source of each program of package.json's `bin`, which unlike `exports` has no place to name it. */
 const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js": "src/cli/main.ts" });
 
+/** Processes of our own that the library starts: built like programs, found beside them, not for users. */
+export const PROCESSES = [{ source: "src/backends/local/spawner/main.ts", output: "spawner.js" }];
+
 /**
  * @typedef {object} Manifest
  * @property {string} name

@@ -1,6 +1,7 @@
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
 import type { Approval, Decision } from "./decision.ts";
+import type { Exit } from "./backend.ts";
 import type { ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
 
@@ -29,11 +30,15 @@ export type ActivityEvent = {
   | { readonly type: "call.updated"; readonly update: CallUpdate }
   | {
       readonly type: "call.finished";
-      readonly status: ToolStatus;
+      /** "interrupted": the process that ran it has died; whoever opened the store next says so. Nothing is run again by itself. */
+      readonly status: ToolStatus | "interrupted";
       /** For people, at most 200 characters; the result has all of it. */
       readonly error?: string;
       readonly data?: Json;
     }
+  /** The call put a command into the background; it goes on when the call has ended. */
+  | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly detached: boolean }
+  | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
 );
 
 export type ActivityEventType = ActivityEvent["type"];

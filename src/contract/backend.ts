@@ -22,8 +22,30 @@ export interface Backend {
    * call: `paths` is all it is given to look at. Rejects with a `ToolFailure` when there is no such program.
    */
   helper(program: HelperProgram, args: readonly string[], options: HelperOptions): Promise<Process>;
-  /** Stops what it started and lets go of what it holds. */
+  /** Processes that outlive the backend; only on a backend that can keep them. */
+  readonly detached?: DetachedProcesses;
+  /** Stops what it started and lets go of what it holds; detached processes go on. */
   close(): Promise<void>;
+}
+
+/** Processes that were started with `detached`, by this backend or an earlier one like it. */
+export interface DetachedProcesses {
+  /** The oldest first. One that has ended stays listed until it is removed. */
+  list(): Promise<readonly DetachedProcess[]>;
+  /** Forgets one that has ended, with its output. One that runs is left alone. */
+  remove(id: string): Promise<void>;
+}
+
+export interface DetachedProcess {
+  /** As `Process.id` said when it was started. */
+  readonly id: string;
+  /** What was given as `Command.detached.label`. */
+  readonly label: string;
+  readonly cwd: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  /** Its output can be read and it can be killed; its stdin is closed. */
+  readonly process: Process;
 }
 
 /** ripgrep, which Handrail brings along, and the POSIX find that every system has. */
@@ -107,6 +129,11 @@ export interface Command {
   readonly timeoutMs?: number;
   /** Stops it like `kill`. */
   readonly signal?: AbortSignal;
+  /**
+   * It goes on when the backend is closed and when our own process dies. Its stdin is closed and its streams are merged. Only where the
+   * backend has `detached`. The label says what it is, for people who meet it later.
+   */
+  readonly detached?: { readonly label: string };
 }
 
 export interface Process {
@@ -131,11 +158,13 @@ export type Exit =
   /** `signal` as "SIGKILL". */
   | { readonly how: "signaled"; readonly signal: string }
   | { readonly how: "timed-out"; readonly afterMs: number }
-  | { readonly how: "aborted" };
+  | { readonly how: "aborted" }
+  /** Nobody can say how it ended: what watched over it has died, or the connection to it. `reason` says which. */
+  | { readonly how: "lost"; readonly reason: string };
 
 /** What a process wrote, growing while it runs. Kept on this machine, whatever the backend. */
 export interface OutputLog {
-  /** Bytes written so far. More than is kept, once `capped`. */
+  /** Bytes written so far; of those beyond what is kept, as many as are known of. */
   readonly size: number;
   /** Bytes that are kept and can be read. */
   readonly kept: number;
@@ -143,6 +172,8 @@ export interface OutputLog {
   tail(bytes: number): Promise<Uint8Array>;
   /** Bytes `start` (inclusive) to `end` (exclusive) of what is kept. */
   read(start: number, end: number): Promise<Uint8Array>;
+  /** Resolves when more than so many bytes are kept, when no more will come, or when the signal fires. Never rejects. */
+  grown(beyond: number, signal?: AbortSignal): Promise<void>;
   /** Chunks from the beginning, then as they come, until the process has ended or the signal fires. */
   follow(signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /** Lets go of what is kept (a saved output made of it stays). Reading fails from now on. Never rejects. */

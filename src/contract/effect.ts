@@ -8,16 +8,23 @@ export type Env = { readonly [name: string]: string };
 export type Effect =
   /** A folder means everything under it. `real` is filled in by the approve stage: see there. */
   | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
-  /** A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. */
+  /**
+   * A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. In the `background` it outlives the
+   * call: as a "job" it ends with the toolkit, "detached" it does not.
+   */
   | {
       readonly kind: "exec";
       readonly command: string;
       readonly cwd?: string;
       readonly env?: Env;
+      readonly background?: "job" | "detached";
       readonly real?: string;
     }
-  /** A live terminal: what is typed into it. Neither `types` nor `keys`: it only looks. */
-  | { readonly kind: "terminal"; readonly types?: string; readonly keys?: readonly string[] }
+  /**
+   * A live terminal, or a job by its id: what is typed into it. Neither `types` nor `keys`: it only looks, or stops what the toolkit started
+   * itself.
+   */
+  | { readonly kind: "terminal"; readonly job?: string; readonly types?: string; readonly keys?: readonly string[] }
   | { readonly kind: "fetch"; readonly url: string; readonly method: string }
   /** A saved output of this toolkit, `output://ID`. */
   | { readonly kind: "output"; readonly id: string }

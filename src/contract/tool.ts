@@ -1,8 +1,9 @@
 import type { CallUpdate } from "./activity.ts";
-import type { Backend, FileInfo, OpenFile, OutputLog } from "./backend.ts";
+import type { Backend, Command, FileInfo, OpenFile, OutputLog } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
+import type { Job, Jobs } from "./job.ts";
 import type { ToolResult } from "./result.ts";
 import { type InputOf, type Json, type Schema, type SchemaSource, toSchema } from "./schema.ts";
 
@@ -55,6 +56,8 @@ export interface ToolContext {
   /** Fires when the call is stopped. Hand it down. */
   readonly signal: AbortSignal;
   readonly outputs: Outputs;
+  /** Commands in the background, as far as the call declared them. */
+  readonly jobs: ToolJobs;
   /** What the toolkit's tools last saw of files. */
   readonly seen: SeenFiles;
   /** For an effect that is known only now. Goes through the policy and, if need be, a person; rejects when refused. */
@@ -65,6 +68,15 @@ export interface ToolContext {
   report(update: CallUpdate): void;
   /** Adds a part to what the model reads, behind the rendered data: a picture, which is no data. Never throws. */
   attach(part: Content): void;
+}
+
+/**
+ * The toolkit's jobs, as a call may use them: it starts what it declared as `background`, and of a job it declared it reads, writes what
+ * it said it would, and stops it.
+ */
+export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
+  /** `script` is the command as people are shown it. */
+  start(command: Command, script: string): Promise<Job>;
 }
 
 /** Results too big for a model, kept for the toolkit that made them and read again as `output://ID`. */

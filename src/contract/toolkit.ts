@@ -2,6 +2,7 @@ import type { ActivityEvent, Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
+import type { Jobs } from "./job.ts";
 import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
@@ -36,6 +37,7 @@ export interface Toolkit {
   readonly tools: Toolset;
   readonly backend: Backend;
   readonly store: Store;
+  readonly jobs: Pick<Jobs, "list" | "get">;
   /** The tools as a provider wants them; `undefined` when there are none (providers reject an empty array). */
   definitions<F extends DefinitionFormat>(format: F): readonly DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */

@@ -15,7 +15,7 @@ export async function callTool(request: ToolCall, host: Host, signal: AbortSigna
     const checked = await check(request, host.tools);
     const approved = await approve(checked, host, record, signal);
     const done = await execute(approved, host, record, signal, (nested) => callTool(nested, host, signal));
-    return record.finished({ status: "ok", ...(await fit(approved, done, host.outputs)) });
+    return record.finished({ status: "ok", ...(await fit(approved, done, host)) });
   } catch (error) {
     return record.finished(toResult(error, signal));
   }

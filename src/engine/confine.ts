@@ -2,18 +2,28 @@ import type { Backend, Command, Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Outputs } from "../contract/tool.ts";
+import type { Jobs } from "../contract/job.ts";
+import type { Outputs, ToolJobs } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
 import { quoteWords } from "../util/shell.ts";
+import { jobsOfCall } from "./confine-jobs.ts";
 
 /** A backend and the saved outputs, for one call. */
 export interface Confined {
   readonly backend: Backend;
   readonly outputs: Outputs;
+  readonly jobs: ToolJobs;
   /** Adds an effect that was permitted while the call ran. */
   allow(effect: Effect): void;
   /** The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. */
   end(): Promise<void>;
+}
+
+/** What is confined. */
+export interface ConfineOptions {
+  readonly backend: Backend;
+  readonly outputs: Outputs;
+  readonly jobs: Jobs;
 }
 
 /**
@@ -21,7 +31,11 @@ export interface Confined {
  * real paths, those of the effects as they were judged, and handed on as real paths, so that a link changed in between leads
  * nowhere. A process runs the approved script in the approved folder, and ends with the call.
  */
-export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, signal: AbortSignal): Confined {
+export function confine(
+  { backend: inner, outputs, jobs }: ConfineOptions,
+  call: ApprovedCall,
+  signal: AbortSignal,
+): Confined {
   const allowed = [...call.effects];
   const started: Promise<Process>[] = [];
   let over = false;
@@ -38,16 +52,16 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
     throw new ToolFailure(`tool "${call.tool.name}" tried to ${kinds[0]} ${path}, which this call did not declare`);
   };
 
-  const runs = async (command: Command): Promise<Command> => {
+  const runs = async (command: Command, background?: "job" | "detached"): Promise<Command> => {
     alive();
     const real = await inner.files.realPath(command.cwd ?? ".");
     alive();
-    if (!allowed.some((effect) => isThisCommand(effect, command, real))) {
+    if (!allowed.some((effect) => isThisCommand(effect, command, real, background))) {
       throw new ToolFailure(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
-    return { ...command, cwd: real, signal: both(command.signal) };
+    return { ...command, cwd: real };
   };
 
   /** What is still starting when the call ends counts too. */
@@ -76,8 +90,9 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
       remove: async (path) => inner.files.remove(await reach(path, "write")),
     },
     async spawn(command) {
+      if (command.detached !== undefined) throw new ToolFailure("a command that outlives its call is started as a job");
       const checked = await runs(command);
-      return begin(() => inner.spawn(checked));
+      return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
     },
     async helper(program, args, options) {
       const paths = await Promise.all(options.paths.map((path) => reach(path, "read")));
@@ -100,6 +115,7 @@ export function confine(inner: Backend, outputs: Outputs, call: ApprovedCall, si
         throw new ToolFailure(`tool "${call.tool.name}" tried to read output://${id}, which this call did not declare`);
       },
     },
+    jobs: jobsOfCall(jobs, call, { allowed, alive, runs }),
     allow: (effect) => void allowed.push(effect),
     async end() {
       over = true;
@@ -120,8 +136,9 @@ function covers(effect: Effect, real: string, kinds: readonly Effect["kind"][]):
   return kinds.includes(effect.kind) && effect.real !== undefined && isInside(real, effect.real);
 }
 
-function isThisCommand(effect: Effect, command: Command, cwd: string): boolean {
-  if (effect.kind !== "exec" || effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
+function isThisCommand(effect: Effect, command: Command, cwd: string, background?: "job" | "detached"): boolean {
+  if (effect.kind !== "exec" || effect.background !== background) return false;
+  if (effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
   return isSameEnv(effect.env ?? {}, command.env ?? {});
 }
 

@@ -6,7 +6,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
-import type { Outputs, SeenFiles, ToolContext } from "../contract/tool.ts";
+import type { Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
 import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
@@ -65,7 +65,7 @@ interface Running {
 /** Made when it is first asked for: many tools touch nothing. */
 function confinement(running: Running): Confined {
   const { call, host, signal } = running;
-  running.confined ??= confine(host.backend, host.outputs, call, signal);
+  running.confined ??= confine(host, call, signal);
   if (running.over) void running.confined.end(); // a tool that looks at its context for the first time after its call
   return running.confined;
 }
@@ -111,6 +111,10 @@ class CallContext implements ToolContext {
 
   get seen(): SeenFiles {
     return seenThrough(this.#running);
+  }
+
+  get jobs(): ToolJobs {
+    return confinement(this.#running).jobs;
   }
 
   get outputs(): Outputs {

@@ -3,6 +3,7 @@ import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
+import type { Host } from "./host.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
 import type { Executed } from "./execute.ts";
@@ -17,22 +18,28 @@ const IMAGE_MAX_BASE64 = 6_291_456;
 
 /**
  * Renders a tool's data and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
- * saved as `output://ID`; long texts inside the data are cut too.
+ * saved as `output://ID`; long texts inside the data are cut too. What the model should know beside it comes behind it.
  *
  * @throws ToolFailure when the tool returned what is not JSON.
  */
 export async function fit(
   call: ApprovedCall,
   { data: returned, attached }: Executed,
-  outputs: Outputs,
+  { outputs, notices }: Pick<Host, "outputs" | "notices">,
 ): Promise<{ content: readonly Content[]; data: Json }> {
-  const { tool } = call;
+  const { tool, request } = call;
   const keep = tool.keep ?? "head";
   const json = asJson(returned);
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
-  return { content: await fitted(parts, tool.limit ?? DEFAULT_LIMIT, keep, outputs), data: boundJson(json, keep) };
+  const content = await fitted(parts, tool.limit ?? DEFAULT_LIMIT, keep, outputs);
+  // The model reads what it called itself; the result of a nested call goes to a tool.
+  const news = request.parent === undefined ? notices.take(request.thread) : [];
+  return {
+    content: news.length === 0 ? content : [...content, ...news.map((notice) => text(`[${notice}]`))],
+    data: boundJson(json, keep),
+  };
 }
 
 function plain(data: Json): string {

@@ -1,6 +1,7 @@
 import type { ActivityEvent, Store } from "../contract/activity.ts";
 import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
+import type { Jobs, Notices } from "../contract/job.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
@@ -15,6 +16,8 @@ export interface Host {
   readonly grants: Grants;
   readonly backend: Backend;
   readonly outputs: Outputs;
+  readonly jobs: Jobs;
+  readonly notices: Notices;
   readonly seen: SeenFiles;
   readonly store: Store;
   /** Gets this call's events as they are recorded. */

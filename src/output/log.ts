@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { fstatSync } from "node:fs";
 import { type FileHandle, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { byteQueue } from "./byte-queue.ts";
-import { createPrivateFile, readRange } from "./private-file.ts";
+import { createPrivateFile, readRange } from "../util/private-file.ts";
 
 export interface OutputLogOptions {
   /** Where the file is made, once the output is too big for memory. Made when first needed, for this user alone (0700). */
@@ -20,10 +21,22 @@ export interface WritableOutputLog extends OutputLog {
    * bytes. A writer that is faster than the disk holds back until `drained`. Ignored once ended.
    */
   write(chunk: Uint8Array): void;
-  /** Resolves when less than 4 MiB wait for the disk. Never rejects. */
+  /** True while 4 MiB or more wait for the disk. */
+  readonly isBehind: boolean;
+  /** Resolves when it is no longer behind. Never rejects. */
   drained(): Promise<void>;
-  /** No more comes. Resolves when all that is kept is in its place and can be read. Never rejects. */
-  end(): Promise<void>;
+  /**
+   * From now on somebody else appends to the file that this resolves to, and `write` is ignored. `undefined` when there is no file that
+   * takes what was written so far: then nothing has changed.
+   */
+  handOver(): Promise<string | undefined>;
+  /** Nobody else writes after all. */
+  takeBack(): void;
+  /**
+   * No more comes. Resolves when all that is kept is in its place and can be read. Never rejects. `dropped`: bytes that whoever
+   * took it over has read and not kept.
+   */
+  end(dropped?: number): Promise<void>;
   readonly ended: boolean;
   /**
    * The file that holds all that is kept so far; `undefined` when that is in memory, or could not be written. Once ended, it
@@ -45,6 +58,8 @@ const LARGEST_BATCH = 2 * 1024 * 1024;
 const MUCH_WAITING = 4 * 1024 * 1024;
 /** `follow` hands out at most this much at a time. */
 const CHUNK = 64 * 1024;
+/** How often a file that somebody else writes is looked at while it is followed. */
+const LOOK_MS = 50;
 
 /**
  * Keeps what a process writes: small output in memory (256 KiB), beyond that all of it in one file (0600) of its own.
@@ -65,12 +80,26 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
   let file: FileHandle | undefined;
   let writing: Promise<void> | undefined;
   let wakeUps: (() => void)[] = [];
+  let writtenBy: "us" | "another" = "us";
 
-  const kept = () => inFile + waiting.size;
+  const kept = () => {
+    // Whoever writes it may go a little beyond the cap, never we.
+    if (writtenBy === "another" && state === "open" && file !== undefined) {
+      inFile = Math.min(fstatSync(file.fd).size, cap);
+      size = Math.max(size, inFile);
+    }
+    return inFile + waiting.size;
+  };
+  const isBehind = () => waiting.size >= MUCH_WAITING && writing !== undefined;
   const needsFile = () => problem === undefined && kept() > IN_MEMORY;
 
   /** Resolves at the next write, the next batch on disk, the end, or a follower's signal. */
   const change = () => new Promise<void>((wakeUp) => wakeUps.push(wakeUp));
+  const changedOrLater = async () => {
+    const timer = writtenBy === "another" ? setTimeout(changed, LOOK_MS) : undefined;
+    await change();
+    clearTimeout(timer);
+  };
   const changed = () => {
     const sleepers = wakeUps;
     wakeUps = [];
@@ -103,6 +132,15 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
     for (writeOn(1); writing !== undefined && inFile < target; writeOn(1)) await writing;
   };
 
+  const grown = async (beyond: number, signal?: AbortSignal) => {
+    signal?.addEventListener("abort", changed);
+    try {
+      while (kept() <= beyond && state === "open" && !signal?.aborted) await changedOrLater();
+    } finally {
+      signal?.removeEventListener("abort", changed);
+    }
+  };
+
   const read = async (start: number, end: number): Promise<Uint8Array> => {
     if (state === "disposed") throw goneFailure();
     const from = clamp(start, kept());
@@ -120,7 +158,7 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
 
   return {
     get size() {
-      return size;
+      return Math.max(kept(), size);
     },
     get kept() {
       return kept();
@@ -132,18 +170,34 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       return problem;
     },
     write(chunk) {
-      if (state !== "open") return;
+      if (state !== "open" || writtenBy === "another") return;
       size += chunk.length;
       const room = problem === undefined ? cap - kept() : 0;
       if (room > 0) waiting.add(chunk.subarray(0, room));
       writeOn(BATCH);
       changed();
     },
-    async drained() {
-      while (waiting.size >= MUCH_WAITING && writing !== undefined) await change();
+    get isBehind() {
+      return isBehind();
     },
-    async end() {
-      if (state === "open") state = "ended";
+    async drained() {
+      while (isBehind()) await change();
+    },
+    async handOver() {
+      await writeAll();
+      if (state !== "open" || problem !== undefined || file === undefined || waiting.size > 0) return undefined;
+      writtenBy = "another";
+      return path;
+    },
+    takeBack() {
+      kept(); // what was appended stays
+      writtenBy = "us";
+    },
+    async end(dropped = 0) {
+      if (state === "open") {
+        size = Math.max(size, kept() + dropped);
+        state = "ended";
+      }
       changed();
       await writeAll();
     },
@@ -163,21 +217,17 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
     },
     read,
     tail: (bytes) => read(kept() - bytes, kept()),
+    grown,
     async *follow(signal) {
-      signal?.addEventListener("abort", changed);
-      try {
-        for (let position = 0; ;) {
-          while (position >= kept() && state === "open" && !signal?.aborted) await change();
-          if (signal?.aborted || state === "disposed" || position >= kept()) return;
-          const chunk = await read(position, position + CHUNK).catch((error: unknown) => {
-            if (state !== "disposed") throw error;
-          });
-          if (chunk === undefined || signal?.aborted) return;
-          position += chunk.length;
-          yield chunk;
-        }
-      } finally {
-        signal?.removeEventListener("abort", changed);
+      for (let position = 0; ;) {
+        await grown(position, signal);
+        if (signal?.aborted || state === "disposed" || position >= kept()) return;
+        const chunk = await read(position, position + CHUNK).catch((error: unknown) => {
+          if (state !== "disposed") throw error;
+        });
+        if (chunk === undefined || signal?.aborted) return;
+        position += chunk.length;
+        yield chunk;
       }
     },
   };

@@ -5,7 +5,7 @@ import type { OpenFile, OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Outputs } from "../contract/tool.ts";
 import type { WritableOutputLog } from "./log.ts";
-import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "./private-file.ts";
+import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "../util/private-file.ts";
 import { removeOld } from "./remove-old.ts";
 
 export interface OutputsOptions {

@@ -25,9 +25,9 @@ function describeEffect(effect: Effect): string {
     case "write":
       return `Write: ${pathOf(effect)}`;
     case "exec":
-      return `Run: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}`;
+      return `${RUN[effect.background ?? "call"]}: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}`;
     case "terminal":
-      return `Type: ${[effect.types, ...(effect.keys ?? [])].filter((part) => part !== undefined).join(" ")}`;
+      return `Type${effect.job === undefined ? "" : ` to job ${effect.job}`}: ${[effect.types, ...(effect.keys ?? [])].filter((part) => part !== undefined).join(" ")}`;
     case "fetch":
       return `${effect.method}: ${effect.url}`;
     case "output":
@@ -45,6 +45,12 @@ function describeEffect(effect: Effect): string {
 function pathOf({ path, real }: { readonly path: string; readonly real?: string }): string {
   return real === undefined || real === path ? path : `${path} (${real})`;
 }
+
+const RUN = {
+  call: "Run",
+  job: "Run in the background",
+  detached: "Run in the background, also after this session",
+} as const;
 
 function environmentOf({ env }: Extract<Effect, { kind: "exec" }>): string {
   const names = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);

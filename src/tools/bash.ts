@@ -1,22 +1,42 @@
 import { Type } from "typebox";
-import type { Exit, Process } from "../contract/backend.ts";
+import type { Command, Exit } from "../contract/backend.ts";
 import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { decodeOutput } from "../output/decode.ts";
-import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, savedNotice, truncateTail } from "../output/truncate.ts";
+import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
+import { reportOutput, shownTail } from "./shared/command-output.ts";
 
 const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 86_400;
 
-/** How often people are shown more of a running command's output. */
-const REPORT_EVERY_MS = 100;
+export interface BashOptions extends ToolOptions {
+  /** Seconds after which a command is stopped that was given no timeout of its own; not in the background. Default 120. */
+  readonly timeout?: number;
+}
 
-/** Runs a shell script and returns what it wrote, stdout and stderr in order. */
-export const bash = (options: ToolOptions = {}) => {
+/** Runs a shell script and returns what it wrote, stdout and stderr in order; or starts it in the background. */
+export const bash = ({ timeout: defaultTimeout = DEFAULT_TIMEOUT_S, ...options }: BashOptions = {}) => {
   const limit = options.limit ?? DEFAULT_LIMIT;
+  const input = Type.Object(
+    {
+      command: Type.String({ minLength: 1, description: "Bash script to run" }),
+      timeout: Type.Optional(
+        Type.Number({
+          exclusiveMinimum: 0,
+          maximum: MAX_TIMEOUT_S,
+          description: `Seconds (default: ${defaultTimeout}; none in the background)`,
+        }),
+      ),
+      background: Type.Optional(
+        Type.Boolean({
+          description: "Start it and return at once: a server, a watcher, a long build. A note comes when it ends",
+        }),
+      ),
+      detached: Type.Optional(Type.Boolean({ description: "In the background, and it goes on after this session" })),
+    },
+    { additionalProperties: false },
+  );
   return defineTool({
     name: "bash",
     title: "Run command",
@@ -27,49 +47,95 @@ export const bash = (options: ToolOptions = {}) => {
     ...options,
     limit,
     keep: "tail",
-    paramsHint: "command (required), timeout",
+    paramsHint: "command (required), timeout, background",
     touches: ["exec"],
-    input: Type.Object(
-      {
-        command: Type.String({ minLength: 1, description: "Bash script to run" }),
-        timeout: Type.Optional(
-          Type.Number({
-            exclusiveMinimum: 0,
-            maximum: MAX_TIMEOUT_S,
-            description: `Seconds (default: ${DEFAULT_TIMEOUT_S})`,
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    input,
     mend: (raw) =>
-      typeof raw === "string" ? { command: raw } : renameKeys(raw, { cmd: "command", script: "command" }),
-    effects: ({ command }) => [{ kind: "exec", command }],
-    async run({ command, timeout = DEFAULT_TIMEOUT_S }, context) {
-      const process = await context.backend.spawn({
-        argv: ["bash", "--noprofile", "--norc", "-c", command],
-        timeoutMs: timeout * 1_000,
-      });
-      const watching = report(process, context);
-      const exit = await process.exit;
-      await watching;
-      const output = await shown(process, limit, context);
-      if (exit.how === "timed-out") {
-        throw new ToolFailure(`the command was not done after ${timeout} s and was stopped`, {
-          hint: `${output === "" ? "It wrote nothing until then" : "What it wrote until then is below"}. Give a longer timeout, or run less.`,
-          content: contentOf(output),
-        });
-      }
-      if (exit.how === "aborted") throw new ToolFailure("the command was stopped", { content: contentOf(output) });
-      return { output, ...ending(exit) };
+      typeof raw === "string"
+        ? { command: raw }
+        : renameKeys(raw, { cmd: "command", script: "command", run_in_background: "background" }),
+    effects: ({ command, ...how }) => {
+      const background = backgroundOf(how);
+      return [{ kind: "exec", command, ...(background !== undefined && { background }) }];
     },
-    render: ({ output, exit_code, signal }) => {
+    async run({ command, timeout, ...how }, context) {
+      const background = backgroundOf(how);
+      const argv: Command["argv"] = ["bash", "--noprofile", "--norc", "-c", command];
+      if (background !== undefined) return startJob(argv, command, { background, timeout }, context);
+      return runToEnd(argv, { timeout: timeout ?? defaultTimeout, limit }, context);
+    },
+    render: (data) => {
+      if ("job" in data) return startedText(data);
+      const { output, exit_code, signal } = data;
       if (signal !== null) return `${output}${gap(output)}Killed by signal: ${signal}`;
       if (exit_code !== 0) return `${output}${gap(output)}Exit code: ${exit_code}`;
       return output === "" ? "(no output)" : output;
     },
   });
 };
+
+function backgroundOf({ background, detached }: { background?: boolean; detached?: boolean }) {
+  if (detached === true) return "detached" as const;
+  return background === true ? ("job" as const) : undefined;
+}
+
+async function runToEnd(
+  argv: Command["argv"],
+  { timeout, limit }: { readonly timeout: number; readonly limit: typeof DEFAULT_LIMIT },
+  context: ToolContext,
+) {
+  const process = await context.backend.spawn({ argv, timeoutMs: timeout * 1_000 });
+  const ended = new AbortController();
+  const watching = reportOutput(process.output, context, ended.signal);
+  const exit = await process.exit;
+  ended.abort();
+  await watching;
+  const output = await shownTail(process.output, limit, context);
+  const content = contentOf(output);
+  if (exit.how === "timed-out") {
+    throw new ToolFailure(`the command was not done after ${timeout} s and was stopped`, {
+      hint: `${output === "" ? "It wrote nothing until then" : "What it wrote until then is below"}. Give a longer timeout, run less, or run it in the background.`,
+      content,
+    });
+  }
+  if (exit.how === "aborted") throw new ToolFailure("the command was stopped", { content });
+  if (exit.how === "lost") {
+    throw new ToolFailure(`nobody can say how the command ended: ${exit.reason}`, {
+      hint: "It may have done its work in part. Look before you run it again.",
+      content,
+    });
+  }
+  return { output, ...ending(exit) };
+}
+
+async function startJob(
+  argv: Command["argv"],
+  command: string,
+  { background, timeout }: { readonly background: "job" | "detached"; readonly timeout: number | undefined },
+  { jobs }: ToolContext,
+) {
+  if (background === "detached" && timeout !== undefined) {
+    throw new ToolFailure("a detached command has no timeout: nobody may be there to stop it", {
+      hint: "Leave the timeout out, or put `timeout 60s` into the command.",
+    });
+  }
+  const { id, process, detached } = await jobs.start(
+    {
+      argv,
+      ...(timeout !== undefined && { timeoutMs: timeout * 1_000 }),
+      ...(background === "detached" ? { detached: { label: command } } : { stdin: "pipe" }),
+    },
+    command,
+  );
+  return { job: id, process: process.id, detached, output: `output://job-${id}` };
+}
+
+function startedText({ job, process, detached, output }: Awaited<ReturnType<typeof startJob>>): string {
+  const which = detached
+    ? `Job ${job} was started, detached: it goes on after this session`
+    : `Job ${job} was started (process ${process})`;
+  return `${which}. A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
+}
 
 function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {
   exit_code: number | null;
@@ -78,48 +144,10 @@ function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {
   return exit.how === "exited" ? { exit_code: exit.code, signal: null } : { exit_code: null, signal: exit.signal };
 }
 
-/** The end of the output, with a notice below it where that is not all. */
-async function shown({ output }: Process, limit: typeof DEFAULT_LIMIT, { outputs }: ToolContext): Promise<string> {
-  // UTF-8 has at most four bytes a character, and U+FFFD has three in place of one.
-  const most = limit.bytes ?? 4 * (limit.characters ?? Infinity);
-  const bytes = await output.tail(Math.min(output.kept, most + 4));
-  const cut = truncateTail(decodeOutput(bytes, { cut: bytes.length < output.kept }), limit);
-  if (cut.truncated === false && bytes.length === output.size) return cut.text;
-  const id = await outputs.save(output).catch(() => undefined);
-  const notice = savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id);
-  return `${cut.text}\n${notice}${lossNotice(output)}`;
-}
-
-/** A log keeps the beginning of what is beyond all measure, or of what the disk did not take. */
-function lossNotice({ size, kept }: Process["output"]): string {
-  if (kept === size) return "";
-  return `\n[Of ${formatSize(size)} of output only the first ${formatSize(kept)} were kept: this is the end of those.]`;
-}
-
 function contentOf(output: string): readonly Content[] {
   return output === "" ? [] : [text(output)];
 }
 
 function gap(output: string): string {
   return output === "" ? "" : output.endsWith("\n") ? "\n" : "\n\n";
-}
-
-/** Shows people the output while it comes, a few times a second at most. */
-async function report(process: Process, context: ToolContext): Promise<void> {
-  const decoder = new TextDecoder();
-  let unsaid = "";
-  const say = () => {
-    if (unsaid !== "") context.report({ output: unsaid });
-    unsaid = "";
-  };
-  const timer = setInterval(say, REPORT_EVERY_MS);
-  try {
-    for await (const chunk of process.output.follow(context.signal)) {
-      // Only the newest part of a flood is of use to someone who watches.
-      unsaid = (unsaid + decoder.decode(chunk, { stream: true })).slice(-4_096);
-    }
-  } finally {
-    clearInterval(timer);
-    say();
-  }
 }

@@ -23,10 +23,14 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * Resolves after the time, or at once when the signal fires. Never rejects. Keeps the process alive: who waits has something
- * left to do, such as ending processes that would otherwise outlive us.
+ * Resolves after the time, or at once when the signal fires. Never rejects. Keeps the process alive, unless told not to: who waits has
+ * something left to do, such as ending processes that would otherwise outlive us.
  */
-export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function pause(
+  milliseconds: number,
+  signal?: AbortSignal,
+  { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
+): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const done = () => {
@@ -35,6 +39,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
+    if (!keepsAlive) timer.unref();
     signal?.addEventListener("abort", done, { once: true });
   });
 }

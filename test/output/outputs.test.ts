@@ -121,6 +121,7 @@ describe("saving and opening", () => {
     const broken: OutputLog = {
       size: 10,
       kept: 10,
+      grown: async () => {},
       tail: () => Promise.reject(new Error("broken")),
       read: () => Promise.reject(new Error("broken")),
       follow: () => {

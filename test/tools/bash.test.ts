@@ -217,7 +217,7 @@ describe("a command that does not end", () => {
       "echo before; sleep 600 & echo $! > a.pid; setsid sleep 600 & echo $! > b.pid; echo $$ > c.pid; wait";
     expect(await text("bash", { command, timeout: 0.5 })).toBe(
       "Tool error: the command was not done after 0.5 s and was stopped\n" +
-        "What it wrote until then is below. Give a longer timeout, or run less.\n" +
+        "What it wrote until then is below. Give a longer timeout, run less, or run it in the background.\n" +
         "before\n",
     );
     for (const file of ["a.pid", "b.pid", "c.pid"]) {
@@ -228,14 +228,14 @@ describe("a command that does not end", () => {
   test("and wrote nothing is told so", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "sleep 600", timeout: 0.2 })).toBe(
-      "Tool error: the command was not done after 0.2 s and was stopped\nIt wrote nothing until then. Give a longer timeout, or run less.",
+      "Tool error: the command was not done after 0.2 s and was stopped\nIt wrote nothing until then. Give a longer timeout, run less, or run it in the background.",
     );
   });
 
   test("and wrote a lot shows its end, and the rest is saved", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "seq 3000; sleep 600", timeout: 0.5 })).toMatch(
-      /run less\.\n1001\n[\s\S]*\n3000\n\n\[Output truncated at 2000 lines\. Full output saved to: output:\/\/\w+\]$/,
+      /in the background\.\n1001\n[\s\S]*\n3000\n\n\[Output truncated at 2000 lines\. Full output saved to: output:\/\/\w+\]$/,
     );
   });
 

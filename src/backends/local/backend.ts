@@ -3,13 +3,14 @@ import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
+import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { commandEnvironment } from "./environment.ts";
 import { helperCommand } from "./helper.ts";
+import { detachedProcesses, spawnDetached } from "./detached.ts";
 import { localFiles } from "./files.ts";
-import { killLeftovers } from "./kill-tree.ts";
-import { createPipes } from "./pipes.ts";
 import { type SpawnOptions, spawnLocal } from "./spawn.ts";
+import { spawner } from "./spawner/connection.ts";
 
 export interface LocalOptions {
   /** Default: the current folder. */
@@ -18,6 +19,8 @@ export interface LocalOptions {
   readonly home?: string;
   /** Where output of commands goes that is too big for memory. */
   readonly outputFolder: string;
+  /** Where what is to be known of detached processes is kept. Without it there are none. */
+  readonly detachedFolder?: string;
   /** Variables of our environment that commands get beside the harmless ones. */
   readonly passEnv?: readonly string[];
 }
@@ -31,34 +34,45 @@ export async function local({
   workDir = ".",
   home = homedir(),
   outputFolder,
+  detachedFolder,
   passEnv = [],
 }: LocalOptions): Promise<Backend> {
   const base = { workDir: await folderAt(resolve(workDir)), home };
   const files = localFiles(base);
-  const pipes = createPipes();
   const running = new Set<Process>();
-  const id = randomUUID();
+  /** Stands in the mark of everything that is started here, and nowhere else. */
+  const family = `:${randomUUID()}.`;
   let started = 0;
   let closed = false;
 
   const start = async (command: Command, options: Pick<SpawnOptions, "cwd" | "env" | "mark">): Promise<Process> => {
-    if (closed) throw new ToolFailure("the backend is closed: nothing can be started on it any more");
-    const child = await spawnLocal(command, { ...options, outputFolder, makePipe: pipes.make });
+    if (closed) throw closedFailure();
+    const child = await spawnLocal(command, { ...options, outputFolder });
     running.add(child);
     void child.exit.then(() => running.delete(child));
     if (closed) await child.kill(); // it was closed while this started
     return child;
   };
 
+  const startDetached = (command: Command, cwd: string, env: Env): Promise<Process> => {
+    if (closed) throw closedFailure();
+    if (detachedFolder !== undefined) return spawnDetached(command, { folder: detachedFolder, cwd, env });
+    throw new ToolFailure("this backend keeps no detached processes: it was made without a folder for them");
+  };
+
   return {
     name: "local",
     ...base,
     files,
+    ...(detachedFolder !== undefined && { detached: detachedProcesses(detachedFolder) }),
     async spawn(command) {
+      const cwd = await files.realPath(command.cwd ?? ".");
+      const env = commandEnvironment(process.env, passEnv, { HOME: home, ...command.env });
+      if (command.detached !== undefined) return startDetached(command, cwd, env);
       return start(command, {
-        cwd: await files.realPath(command.cwd ?? "."),
-        env: commandEnvironment(process.env, passEnv, { HOME: home, ...command.env }),
-        mark: { backend: id, process: String(++started) },
+        cwd,
+        env,
+        mark: { family, process: String(++started) },
       });
     },
     async helper(program, args, { paths, signal }) {
@@ -79,10 +93,16 @@ export async function local({
     async close() {
       closed = true;
       await Promise.all([...running].map((child) => child.kill()));
-      if (started > 0) await killLeftovers(id);
-      await pipes.close();
+      if (started === 0) return;
+      // Children in the background of commands that have long ended.
+      const service = await spawner().catch(() => undefined);
+      await service?.sweep({ mark: family });
     },
   };
+}
+
+function closedFailure(): ToolFailure {
+  return new ToolFailure("the backend is closed: nothing can be started on it any more");
 }
 
 async function folderAt(path: string): Promise<string> {

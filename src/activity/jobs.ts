@@ -1,0 +1,141 @@
+import type { ActivityEvent, Store } from "../contract/activity.ts";
+import type { Backend, Exit, OpenFile } from "../contract/backend.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { ThreadId } from "../contract/identity.ts";
+import type { Job, JobEnd, Jobs, Notices } from "../contract/job.ts";
+import { describeExit } from "../output/describe-exit.ts";
+import { logFile } from "../output/log-file.ts";
+import { formatSize } from "../output/size.ts";
+import { clip, plural } from "../util/text.ts";
+
+/** More at once are a mistake: a model that starts the same server again and again. */
+const MOST_RUNNING = 32;
+/** Of so many jobs that have ended the output is kept. */
+const MOST_ENDED = 32;
+
+export interface JobsOptions {
+  readonly backend: Pick<Backend, "spawn" | "detached">;
+  readonly store: Pick<Store, "append">;
+  /** False: nothing lasts longer than the call that is made, so only detached jobs are started. Default true. */
+  readonly keep?: boolean;
+}
+
+/** The jobs of a toolkit, what is to be told of them, and their output as files. */
+export interface JobKeeper extends Jobs {
+  readonly notices: Notices;
+  /** The output of job 3, from the id "job-3"; `undefined` when that is no job's. */
+  openOutput(id: string): Promise<OpenFile | undefined>;
+  /** Stops all but the detached ones and lets go of their output. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Keeps what runs in the background: starts it, hears of its end, records both. */
+export function createJobs({ backend, store, keep = true }: JobsOptions): JobKeeper {
+  const jobs = new Map<string, Job>();
+  const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
+  let started = 0;
+  let closed = false;
+
+  const record = (event: ActivityEvent) => {
+    try {
+      store.append(event);
+    } catch {
+      // The call that started it says that nothing is recorded; the job is none the worse.
+    }
+  };
+
+  const forget = (job: string) => {
+    for (let index = notices.length - 1; index >= 0; index--) if (notices[index]?.job === job) notices.splice(index, 1);
+  };
+
+  const dropOldest = () => {
+    const ended = [...jobs.values()].filter((job) => job.ended !== undefined);
+    for (const job of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) {
+      jobs.delete(job.id);
+      void job.process.output.dispose();
+    }
+  };
+
+  const all = async (): Promise<readonly Job[]> => {
+    for (const { id, label, startedMs, process } of (await backend.detached?.list()) ?? []) {
+      if (!jobs.has(id)) jobs.set(id, watched({ id, command: label, startedMs, detached: true, process }));
+    }
+    return [...jobs.values()];
+  };
+
+  return {
+    async start(command, script, { call, thread }) {
+      if (closed) throw new ToolFailure("the toolkit is closed: no job can be started any more");
+      const detached = command.detached !== undefined;
+      if (!keep && !detached) {
+        throw new ToolFailure("nothing would keep this job: it would end with this one call", {
+          hint: "Start it detached (`handrail jobs` then shows and stops it), or in a session that lasts, as `handrail mcp` is.",
+        });
+      }
+      if (detached && backend.detached === undefined) {
+        throw new ToolFailure("this backend cannot keep a process that outlives it", { hint: "Start it as a job." });
+      }
+      const running = [...jobs.values()].filter((job) => job.ended === undefined);
+      if (running.length >= MOST_RUNNING) {
+        throw new ToolFailure(`${plural(running.length, "job")} are running, and more are not started`, {
+          hint: `Stop one first: ${running.map(({ id }) => id).join(", ")}.`,
+        });
+      }
+      const process = await backend.spawn(command);
+      const id = detached ? process.id : String(++started);
+      const job = watched({ id, command: script, startedMs: Date.now(), detached, process });
+      jobs.set(id, job);
+      record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(script, 4_096), detached });
+      void process.exit.then((exit) => {
+        if (closed && detached) return; // it goes on, and ends in front of somebody else
+        record({ type: "job.ended", call, thread, at: Date.now(), job: id, exit });
+        notices.push({ thread, job: id, text: endNotice(job, exit) });
+        dropOldest();
+      });
+      if (closed && !detached) await process.kill(); // it was closed while this started
+      return job;
+    },
+    list: all,
+    get: async (id) => jobs.get(id) ?? (await all()).find((job) => job.id === id),
+    told: forget,
+    notices: {
+      take(thread) {
+        const told = notices.filter((notice) => notice.thread === thread);
+        for (const { job } of told) forget(job);
+        return told.map(({ text }) => text);
+      },
+    },
+    async openOutput(id) {
+      const number = /^job-(\w+)$/.exec(id)?.[1];
+      const job =
+        number === undefined ? undefined : (jobs.get(number) ?? (await all()).find((each) => each.id === number));
+      return job === undefined ? undefined : logFile(job.process.output, `output://${id}`, job.startedMs);
+    },
+    async close() {
+      closed = true;
+      await Promise.all(
+        [...jobs.values()].map(async ({ detached, process }) => {
+          if (!detached) await process.kill();
+          await process.output.dispose();
+        }),
+      );
+    },
+  };
+}
+
+/** A job that knows when it has ended. */
+function watched(job: Omit<Job, "ended">): Job {
+  let ended: JobEnd | undefined;
+  void job.process.exit.then((exit) => (ended = { exit, atMs: Date.now() }));
+  return {
+    ...job,
+    get ended() {
+      return ended;
+    },
+  };
+}
+
+function endNotice({ id, command, startedMs, process }: Job, exit: Exit): string {
+  const seconds = ((Date.now() - startedMs) / 1_000).toFixed(1);
+  return `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} s, ${formatSize(process.output.size)} of output in output://job-${id}`;
+}

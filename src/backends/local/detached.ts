@@ -1,0 +1,156 @@
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command, DetachedProcess, DetachedProcesses, Exit, Process } from "../../contract/backend.ts";
+import type { Env } from "../../contract/effect.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { fileLog } from "../../output/file-log.ts";
+import { pause } from "../../util/abort.ts";
+import { randomName } from "../../util/identifier.ts";
+import { makePrivateFolder } from "../../util/private-file.ts";
+import { openPipe } from "./capture.ts";
+import { startFailure } from "./spawn.ts";
+import { spawner } from "./spawner/connection.ts";
+
+/** How often it is looked whether a detached process has ended: nobody tells us. */
+const LOOK_MS = 250;
+
+/** What is kept of a detached process in `job.json` of its folder, beside `output` and, at its end, `exit.json`. */
+interface Kept {
+  readonly label: string;
+  readonly cwd: string;
+  readonly startedMs: number;
+  readonly pid: number;
+  /** From /proc: a number may be another process's by now. */
+  readonly start: string;
+  readonly mark: string;
+}
+
+/**
+ * Starts a process that outlives us. The spawner watches over it when we have gone, and all that is to be known of it is in a folder of its
+ * own, so that any later backend on this machine finds it.
+ *
+ * @throws ToolFailure when it cannot be started.
+ */
+export async function spawnDetached(
+  { argv, detached = { label: argv.join(" ") } }: Command,
+  { folder, cwd, env }: { readonly folder: string; readonly cwd: string; readonly env: Env },
+): Promise<Process> {
+  const id = randomName(8);
+  const own = join(folder, id);
+  await makePrivateFolder(own);
+  closeSync(openSync(join(own, "output"), "a", 0o600));
+  const mark = `:detached-${id}-${randomName(8)}:`;
+  const service = await spawner();
+  const startedMs = Date.now();
+  // Held open until the spawner copies from it: what comes out goes to the file without us.
+  const { pipe, fd } = await openPipe(service);
+  try {
+    const { pid } = await service.start({ argv, cwd, env, stdout: pipe, mark, detached: own });
+    const kept: Kept = { label: detached.label, cwd, startedMs, pid, start: startOf(pid), mark };
+    await writeFile(join(own, "job.json.part"), JSON.stringify(kept), { mode: 0o600 });
+    await rename(join(own, "job.json.part"), join(own, "job.json"));
+    return processIn(own, id, kept);
+  } catch (error) {
+    await rm(own, { recursive: true, force: true });
+    throw startFailure(error, argv[0], cwd);
+  } finally {
+    closeSync(fd);
+    await rm(pipe, { force: true }); // the process has it for as long as it lives: nobody else may
+  }
+}
+
+/** The detached processes of a folder, whoever started them. */
+export function detachedProcesses(folder: string): DetachedProcesses {
+  const found = async (id: string): Promise<DetachedProcess | undefined> => {
+    const own = join(folder, id);
+    const kept = await keptIn(own);
+    if (kept === undefined) return undefined;
+    const { label, cwd, startedMs } = kept;
+    return { id, label, cwd, startedMs, process: processIn(own, id, kept) };
+  };
+  return {
+    async list() {
+      const names = await readdir(folder).catch(() => []);
+      const all = await Promise.all(names.map(found));
+      return all.filter((each) => each !== undefined).toSorted((one, other) => one.startedMs - other.startedMs);
+    },
+    async remove(id) {
+      const own = join(folder, id);
+      const kept = await keptIn(own);
+      if (kept === undefined) throw new ToolFailure(`there is no detached process ${id}`);
+      if ((await endOf(own, kept)) === undefined) throw new ToolFailure(`${id} still runs`, { hint: "Stop it first." });
+      await rm(own, { recursive: true, force: true });
+    },
+  };
+}
+
+function processIn(own: string, id: string, kept: Kept): Process {
+  let killed = false;
+  let seen: Promise<Exit> | undefined;
+  const hasEnded = async () => (await endOf(own, kept)) !== undefined;
+  const ended = async (): Promise<Exit> => {
+    for (;;) {
+      const exit = await endOf(own, kept);
+      if (exit !== undefined) return killed ? { how: "aborted" } : exit;
+      await pause(LOOK_MS, undefined, { keepsAlive: false });
+    }
+  };
+  return {
+    id,
+    output: fileLog(join(own, "output"), hasEnded),
+    errors: undefined,
+    get exit() {
+      seen ??= ended();
+      return seen;
+    },
+    write: () => Promise.reject(new ToolFailure("a detached process has no stdin")),
+    endInput: async () => {},
+    async kill() {
+      if (await hasEnded()) return;
+      killed = true;
+      const service = await spawner();
+      await service.sweep({ mark: kept.mark });
+    },
+  };
+}
+
+async function keptIn(own: string): Promise<Kept | undefined> {
+  try {
+    return JSON.parse(await readFile(join(own, "job.json"), "utf8")) as Kept;
+  } catch {
+    return undefined; // not one of ours, or it never started
+  }
+}
+
+/** How it ended; `undefined` while it runs. */
+async function endOf(own: string, { pid, start }: Kept): Promise<Exit | undefined> {
+  const told = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
+  if (told !== undefined) return (JSON.parse(told) as { exit: Exit }).exit;
+  if (startOf(pid) === start) return undefined;
+  // It may have ended between the two looks, and its end been told a moment later.
+  await pause(LOOK_MS * 4, undefined, { keepsAlive: false });
+  const late = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
+  if (late !== undefined) return (JSON.parse(late) as { exit: Exit }).exit;
+  return { how: "lost", reason: "what watched over it has died too" };
+}
+
+/** When the process began, in the system's own count (field 22 in proc(5)); "" when there is no such process that lives. */
+function startOf(pid: number): string {
+  if (process.platform !== "linux") return isThere(pid) ? "there" : "";
+  try {
+    const line = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    return /[ZX]/.test(fields[0] ?? "Z") ? "" : (fields[19] ?? "");
+  } catch {
+    return "";
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,237 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Exit } from "../../../contract/backend.ts";
+import { ToolFailure } from "../../../contract/failure.ts";
+import type { Answer, Request, StartRequest } from "./protocol.ts";
+
+/** With fewer pipes than this at hand, more are made: a command takes up to three. */
+const FEW_PIPES = 8;
+
+/** The process that starts commands for this one. */
+export interface Spawner {
+  /** Rejects with a `StartError` when the program cannot be started. */
+  start(request: Omit<StartRequest, "op" | "id">): Promise<Child>;
+  /** The name of a new pipe. Who takes it removes it. */
+  takePipe(): Promise<string>;
+  /** Copies from a pipe to the end of a file without us. `undefined` when that cannot be started. Never rejects. */
+  drain(pipe: string, file: string, room: number): Promise<Copying | undefined>;
+  /** Ends everything in whose mark the text stands, and a process group with its descendants. Never rejects. */
+  sweep(family: { readonly mark?: string; readonly group?: number }): Promise<void>;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** Never rejects. */
+  readonly exit: Promise<ChildExit>;
+  /** TERM, a grace of two seconds, KILL to it and all it started. Resolves when they have ended. Never rejects. */
+  stop(): Promise<void>;
+}
+
+type ChildExit = Extract<Exit, { how: "exited" | "signaled" | "lost" }>;
+
+export interface Copying {
+  /** Of the process that copies. */
+  readonly pid: number;
+  /** Resolves to the bytes beyond the room, where they were counted to the end. Never rejects. */
+  readonly ended: Promise<number | undefined>;
+  /** Ends it before the pipe has ended. */
+  release(): void;
+}
+
+/** A program that could not be started, with the system's code for why. */
+export class StartError extends Error {
+  readonly code: string;
+  readonly isFolderMissing: boolean;
+
+  constructor({ code, message, isFolderMissing }: Extract<Answer, { type: "failed" }>) {
+    super(message);
+    this.code = code;
+    this.isFolderMissing = isFolderMissing;
+  }
+}
+
+let current: Promise<Spawner> | undefined;
+
+/**
+ * The spawner of this process: started when it is first needed, shared by all, replaced when it has died.
+ *
+ * @throws ToolFailure when it cannot be started.
+ */
+export function spawner(): Promise<Spawner> {
+  if (current !== undefined) return current;
+  const starting = connect(() => {
+    if (current === starting) current = undefined;
+  });
+  starting.catch(() => {
+    if (current === starting) current = undefined;
+  });
+  current = starting;
+  return starting;
+}
+
+async function connect(onDeath: () => void): Promise<Spawner> {
+  const pipes: string[] = [];
+  let filling: Promise<void> | undefined;
+  let folder: string | undefined;
+  const { ask, isDead } = connectionTo(begin(), () => {
+    onDeath();
+    // It removes its pipes itself, unless it was killed.
+    if (folder !== undefined) void rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  });
+
+  const fill = () => {
+    filling ??= new Promise<void>((resolve) => {
+      ask({ op: "pipes" }, (answer) => {
+        if (answer?.type === "pipes") {
+          folder = answer.folder;
+          pipes.push(...answer.names);
+        }
+        filling = undefined;
+        resolve();
+        return true;
+      });
+    });
+    return filling;
+  };
+
+  await fill();
+  if (isDead()) {
+    throw new ToolFailure("the process that starts commands ended at once", { hint: "`handrail doctor` says more." });
+  }
+
+  return {
+    start: (request) =>
+      new Promise((resolve, reject) => {
+        let pid: number | undefined;
+        let end: (exit: ChildExit) => void = () => {};
+        const command = ask({ op: "start", ...request }, (answer) => {
+          if (answer?.type === "started") {
+            ({ pid } = answer);
+            const exit = new Promise<ChildExit>((settle) => (end = settle));
+            const stop = () =>
+              new Promise<void>((done) => {
+                ask({ op: "stop", command }, () => {
+                  done();
+                  return true;
+                });
+              });
+            resolve({ pid, exit, stop });
+            return false;
+          }
+          if (answer?.type === "exited") end(exitOf(answer));
+          else if (answer?.type === "failed") reject(new StartError(answer));
+          else void endLost(request, pid).then(end, reject);
+          return true;
+        });
+      }),
+    async takePipe() {
+      for (let tries = 0; tries < 3; tries++) {
+        if (pipes.length < FEW_PIPES) void fill();
+        const name = pipes.pop();
+        if (name !== undefined) return name;
+        await fill();
+      }
+      throw new ToolFailure("no pipe could be made for the command's output", {
+        hint: "Is the temporary folder full, or not writable? `handrail doctor` says more.",
+      });
+    },
+    drain: (pipe, file, room) =>
+      new Promise((resolve) => {
+        let end: (dropped: number | undefined) => void = () => {};
+        const drain = ask({ op: "drain", pipe, file, room }, (answer) => {
+          if (answer?.type === "draining") {
+            const ended = new Promise<number | undefined>((settle) => (end = settle));
+            resolve({ pid: answer.pid, ended, release: () => void ask({ op: "release", drain }, () => true) });
+            return false;
+          }
+          resolve(undefined); // where it runs already, this changes nothing
+          end(answer?.type === "drained" ? answer.dropped : undefined);
+          return true;
+        });
+      }),
+    sweep: (family) =>
+      new Promise((resolve) => {
+        ask({ op: "sweep", ...family }, () => {
+          resolve();
+          return true;
+        });
+      }),
+  };
+}
+
+/** Hears the answers to one request; `undefined` stands for the spawner's death. True: that was the last. */
+type Hear = (answer: Answer | undefined) => boolean;
+
+type Asked = Request extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
+
+/** Requests and their answers. The connection keeps this process alive as long as an answer is waited for, no longer. */
+function connectionTo(
+  child: ChildProcess,
+  onDeath: () => void,
+): { ask(request: Asked, hear: Hear): number; isDead(): boolean } {
+  const waiting = new Map<number, Hear>();
+  let lastId = 0;
+  let dead = false;
+
+  const hear = (id: number, answer: Answer | undefined) => {
+    if (waiting.get(id)?.(answer) !== true) return;
+    waiting.delete(id);
+    if (waiting.size === 0) child.channel?.unref();
+  };
+  const die = () => {
+    if (dead) return;
+    dead = true;
+    onDeath();
+    for (const id of [...waiting.keys()]) hear(id, undefined);
+  };
+  child.once("exit", die).once("disconnect", die).on("error", die);
+  child.on("message", (answer: Answer) => hear(answer.id, answer));
+  child.unref();
+  child.channel?.unref();
+
+  return {
+    ask(request, heard) {
+      const id = ++lastId;
+      if (waiting.size === 0) child.channel?.ref();
+      waiting.set(id, heard);
+      // A message that cannot be sent means that it has died; that is told by itself.
+      if (!dead) child.send({ ...request, id } as Request, () => undefined);
+      else queueMicrotask(() => hear(id, undefined));
+      return id;
+    },
+    isDead: () => dead,
+  };
+}
+
+function begin(): ChildProcess {
+  const { PATH, TMPDIR, HANDRAIL_PROCESS } = process.env;
+  return spawn(process.execPath, [fileURLToPath(new URL(__SPAWNER__, import.meta.url))], {
+    cwd: "/", // it must not hold on to a folder
+    detached: true, // Ctrl-C in a terminal is for us: we end what runs, in order
+    env: {
+      ...(PATH !== undefined && { PATH }),
+      ...(TMPDIR !== undefined && { TMPDIR }),
+      // Where a command of another Handrail started us, that one finds what we start too.
+      ...(HANDRAIL_PROCESS !== undefined && { HANDRAIL_PROCESS }),
+      ...(process.versions["electron"] !== undefined && { ELECTRON_RUN_AS_NODE: "1" }),
+    },
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+}
+
+function exitOf({ code, signal }: Extract<Answer, { type: "exited" }>): ChildExit {
+  return signal === null ? { how: "exited", code: code ?? 0 } : { how: "signaled", signal };
+}
+
+/** The spawner has died over a command: nobody will say how it ends, so it is ended, with a new spawner's help. */
+async function endLost(
+  { argv, mark }: Pick<StartRequest, "argv" | "mark">,
+  pid: number | undefined,
+): Promise<ChildExit> {
+  const replaced = await spawner().catch(() => undefined);
+  await replaced?.sweep({ ...(mark !== undefined && { mark }), ...(pid !== undefined && { group: pid }) });
+  const reason = "the process that watched over it has died, so it was stopped";
+  if (pid === undefined) throw new ToolFailure(`${argv[0]} may have run or not: ${reason}`);
+  return { how: "lost", reason };
+}

@@ -1,0 +1,115 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Between TERM and KILL: time to write what is unsaved and to stop children. */
+const TERM_GRACE_MS = 2_000;
+
+/** How often it is looked, at the least, whether all have ended. */
+const POLL_MS = 20;
+
+/** Processes that belong together. */
+export interface Family {
+  /** A process group, by the process that leads it: that one and its descendants count too. */
+  readonly group?: number;
+  /** Text that stands in the environment of each of them. */
+  readonly mark?: string;
+}
+
+/**
+ * Ends a family: TERM, up to two seconds of grace, KILL. A child that left the group (`setsid`, `nohup`, a double fork) is found by the
+ * mark in its environment, and one that threw that away (`env -i`) as long as its parents live, as a descendant. Both only on Linux, where
+ * /proc shows them; elsewhere the group is all there is.
+ */
+export async function killFamily(family: Family): Promise<void> {
+  if (process.platform !== "linux" || family.mark === undefined) return killGroup(family.group ?? 0);
+  /** Found once, a process stays one of them, whoever becomes its parent. By its start, for a number may be used again. */
+  const known = new Map<number, string>();
+  signalAll(living(family, known), "SIGTERM");
+  const deadline = performance.now() + TERM_GRACE_MS;
+  // Most end at once: looked at soon, then less and less often.
+  for (
+    let wait = 1;
+    living(family, known).length > 0 && performance.now() < deadline;
+    wait = Math.min(2 * wait, POLL_MS)
+  )
+    await pause(wait);
+  // Again until none is left: one may have been forking while the others were killed.
+  for (let round = 0; round < 50; round++) {
+    const left = living(family, known);
+    if (left.length === 0) return;
+    signalAll(left, "SIGKILL");
+    await pause(Math.min(1 + round, POLL_MS));
+  }
+}
+
+/** A program of ours that starts no others needs no looking around; and where nobody can look, this is all that can be done. */
+async function killGroup(group: number): Promise<void> {
+  if (group === 0) return;
+  send(-group, "SIGTERM");
+  const deadline = performance.now() + TERM_GRACE_MS;
+  for (let wait = 1; send(-group, 0) && performance.now() < deadline; wait = Math.min(2 * wait, POLL_MS))
+    await pause(wait);
+  send(-group, "SIGKILL");
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) send(pid, signal);
+}
+
+/** True when there was something to send it to. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+interface Status {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly start: string;
+}
+
+/** The family's processes that have not ended: one that was not reaped has, and in a container nobody may ever do that. */
+function living({ group, mark }: Family, known: Map<number, string>): readonly number[] {
+  const all = statuses();
+  for (const { pid, start, group: member } of all) {
+    if (known.get(pid) === start) continue;
+    known.delete(pid); // the number of another process by now
+    if (member === group || (mark !== undefined && read(pid, "environ").includes(mark))) known.set(pid, start);
+  }
+  // A parent may stand behind its child in the list.
+  for (let before = -1; before !== known.size;) {
+    before = known.size;
+    for (const { pid, start, parent } of all) if (known.has(parent)) known.set(pid, start);
+  }
+  return all.filter(({ pid, start }) => known.get(pid) === start).map(({ pid }) => pid);
+}
+
+function statuses(): readonly Status[] {
+  return readdirSync("/proc").flatMap((name) => {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) return [];
+    const status = statusOf(read(pid, "stat"), pid);
+    return status === undefined ? [] : [status];
+  });
+}
+
+/** From a line "1234 (name, with anything in it) S 1 1234 …": state, parent, group and start (proc(5)). */
+function statusOf(line: string, pid: number): Status | undefined {
+  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  const [state = "Z", parent, group] = fields;
+  if (/[ZX]/.test(state) || fields[19] === undefined) return undefined;
+  return { pid, parent: Number(parent), group: Number(group), start: fields[19] };
+}
+
+/** Nothing where it has ended meanwhile, or is another user's. */
+function read(pid: number, file: "stat" | "environ"): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,195 @@
+// A process of its own that starts commands for the one it belongs to, and watches over them. It is small, so that starting costs the
+// same however large the other is (a fork copies the page tables of its parent and stands still meanwhile); and it outlives the
+// other, so that nothing stays behind when that is killed.
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Drain, drain } from "./drain.ts";
+import { type Family, killFamily } from "./kill-tree.ts";
+import { pipeMaker } from "./pipes.ts";
+import type { Answer, Request, StartRequest } from "./protocol.ts";
+
+const { O_RDONLY, O_WRONLY } = constants;
+
+/** The variable that marks what a command started, so that it is found again after `setsid` or a double fork. */
+const MARK_VARIABLE = "HANDRAIL_PROCESS";
+
+/** What a detached process has written is in its file so long after its end at the latest: a child may hold the pipe for ever. */
+const DETACHED_DRAIN_MS = 500;
+
+const pipes = pipeMaker();
+const commands = new Map<number, Family>();
+const drains = new Map<number, Drain>();
+/** Beginnings of the marks of every backend that started something. */
+const families = new Set<string>();
+let detached = 0;
+let leaving = false;
+
+closeInherited();
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void leave());
+process.on("disconnect", () => void leave());
+process.on("message", (request: Request) => void answer(request));
+
+async function answer(request: Request): Promise<void> {
+  switch (request.op) {
+    case "start":
+      return start(request);
+    case "stop": {
+      const command = commands.get(request.command);
+      if (command !== undefined) await killFamily(command);
+      return say({ type: "done", id: request.id });
+    }
+    case "sweep":
+      await killFamily(request);
+      return say({ type: "done", id: request.id });
+    case "drain":
+      return startDrain(request.id, request.pipe, request.file, request.room);
+    case "release":
+      drains.get(request.drain)?.release();
+      return say({ type: "done", id: request.id });
+    case "pipes": {
+      const names = await pipes.make().catch(() => []);
+      return say({ type: "pipes", id: request.id, folder: pipes.folder, names });
+    }
+  }
+}
+
+function start(request: StartRequest): void {
+  const { id, argv, cwd, env, mark, family } = request;
+  const [program, ...args] = argv;
+  const ends: number[] = [];
+  const open = (path: string, flags: number) => {
+    const end = openSync(path, flags);
+    ends.push(end);
+    return end;
+  };
+  try {
+    // The backend holds the other ends, so none of these waits.
+    const stdin = request.stdin === undefined ? "ignore" : open(request.stdin, O_RDONLY);
+    const stdout = open(request.stdout, O_WRONLY);
+    const stderr = request.stderr === undefined ? stdout : open(request.stderr, O_WRONLY);
+    const child = spawn(program, args, {
+      cwd,
+      env: mark === undefined ? env : { ...env, [MARK_VARIABLE]: `${process.env[MARK_VARIABLE] ?? ""}${mark}` },
+      detached: true, // a session of its own: no terminal to ask on, one group to signal
+      stdio: [stdin, stdout, stderr],
+    });
+    if (family !== undefined) families.add(family);
+    child.once("error", (error) => commands.has(id) || fail(request, error));
+    child.once("spawn", () => {
+      const pid = child.pid ?? 0;
+      commands.set(id, { group: pid, ...(mark !== undefined && { mark }) });
+      if (request.detached !== undefined) keep(request, request.detached, child);
+      say({ type: "started", id, pid });
+    });
+    child.once("exit", (code, signal) => {
+      say({ type: "exited", id, code, signal });
+      commands.delete(id);
+    });
+  } catch (error) {
+    fail(request, error);
+  } finally {
+    for (const end of ends) closeSync(end);
+  }
+}
+
+function fail({ id, cwd }: StartRequest, error: unknown): void {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  say({ type: "failed", id, code, message, isFolderMissing: code === "ENOENT" && !isFolder(cwd) });
+}
+
+/** A detached process leaves all that is to be known of it in its folder. */
+function keep({ stdout }: StartRequest, folder: string, child: ChildProcess): void {
+  detached++;
+  const copying = drainOrNothing(stdout, join(folder, "output"));
+  child.once("exit", (code, signal) => {
+    void (async () => {
+      await Promise.race([copying?.ended, pause(DETACHED_DRAIN_MS)]);
+      const exit = signal === null ? { how: "exited", code } : { how: "signaled", signal };
+      writeFileSync(join(folder, "exit.json.part"), JSON.stringify({ exit, atMs: Date.now() }), { mode: 0o600 });
+      renameSync(join(folder, "exit.json.part"), join(folder, "exit.json"));
+      detached--;
+      leaveIfDone();
+    })().catch(() => leaveIfDone());
+  });
+}
+
+function drainOrNothing(pipe: string, file: string): Drain | undefined {
+  try {
+    return drain(pipe, file, 256 * 1024 * 1024);
+  } catch {
+    return undefined;
+  }
+}
+
+function startDrain(id: number, pipe: string, file: string, room: number): void {
+  try {
+    const copying = drain(pipe, file, room);
+    drains.set(id, copying);
+    say({ type: "draining", id, pid: copying.pid });
+    void copying.ended.then((dropped) => {
+      drains.delete(id);
+      say({ type: "drained", id, ...(dropped !== undefined && { dropped }) });
+    });
+  } catch {
+    say({ type: "drained", id });
+  }
+}
+
+/** The backend's process has gone, or we are asked to: everything it started goes too, but what is detached. */
+async function leave(): Promise<void> {
+  if (leaving) return;
+  leaving = true;
+  for (const family of families) await killFamily({ mark: family });
+  for (const copying of drains.values()) copying.release();
+  pipes.remove();
+  leaveIfDone();
+}
+
+function leaveIfDone(): void {
+  if (leaving && detached === 0) process.exit();
+}
+
+function say(message: Answer): void {
+  // Where nobody listens any more, "disconnect" is on its way.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Files that whoever started Handrail left open would reach every command. Node marks the lowest of them as its own; the rest is
+ * closed here. Only Linux tells which.
+ */
+function closeInherited(): void {
+  if (process.platform !== "linux") return;
+  for (const name of readdirSync("/proc/self/fd")) {
+    const fd = Number(name);
+    if (fd <= 2) continue;
+    try {
+      const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
+      if (flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0) closeSync(fd);
+    } catch {
+      // it was the one that listed them
+    }
+  }
+}
+
+/** O_CLOEXEC (open(2)), as /proc shows it. */
+const CLOSE_ON_EXEC = 0o2000000;

@@ -1,0 +1,56 @@
+import type { Env } from "../../../contract/effect.ts";
+
+// What the backend and its spawner tell each other, as JSON over the channel between a Node process and its child. Every request has a
+// number of its own, and what answers it bears the same.
+
+/** To the spawner. */
+export type Request =
+  | StartRequest
+  /** Ends a command, by the number it was started with, and all that it started: TERM, two seconds of grace, KILL. "done". */
+  | { readonly op: "stop"; readonly id: number; readonly command: number }
+  /** Ends everything in whose mark this text stands, and a group with its descendants, the same way. "done". */
+  | { readonly op: "sweep"; readonly id: number; readonly mark?: string; readonly group?: number }
+  /** Copies what comes out of a pipe to the end of a file, up to `room` bytes, and counts the rest. "draining", then "drained". */
+  | { readonly op: "drain"; readonly id: number; readonly pipe: string; readonly file: string; readonly room: number }
+  /** Ends a drain, by its number, before its pipe has. "done", and "drained" for the other. */
+  | { readonly op: "release"; readonly id: number; readonly drain: number }
+  /** Makes pipes. "pipes". */
+  | { readonly op: "pipes"; readonly id: number };
+
+/** Starts a command in a session of its own. "started" or "failed", then "exited". */
+export interface StartRequest {
+  readonly op: "start";
+  readonly id: number;
+  readonly argv: readonly [program: string, ...args: string[]];
+  readonly cwd: string;
+  readonly env: Env;
+  /** Pipes by name: the backend holds the other end of each. Without `stdin` reading ends at once; without `stderr` it goes where stdout goes. */
+  readonly stdin?: string;
+  readonly stdout: string;
+  readonly stderr?: string;
+  /** Stands in the environment of all that it starts. */
+  readonly mark?: string;
+  /** What carries this is ended when the backend's process dies: the beginning of every mark of that backend. */
+  readonly family?: string;
+  /** The folder of a process that outlives us: `stdout` is drained into `output` in it, and its end told in `exit.json`. */
+  readonly detached?: string;
+}
+
+/** From the spawner. */
+export type Answer =
+  /** All of them are in `folder`. None: they could not be made. */
+  | { readonly type: "pipes"; readonly id: number; readonly folder: string; readonly names: readonly string[] }
+  | { readonly type: "started"; readonly id: number; readonly pid: number }
+  /** `code` is the system's, as "ENOENT"; "" for none. `isFolderMissing`: it is the working directory that is not there. */
+  | {
+      readonly type: "failed";
+      readonly id: number;
+      readonly code: string;
+      readonly message: string;
+      readonly isFolderMissing: boolean;
+    }
+  | { readonly type: "exited"; readonly id: number; readonly code: number | null; readonly signal: string | null }
+  | { readonly type: "done"; readonly id: number }
+  | { readonly type: "draining"; readonly id: number; readonly pid: number }
+  /** `dropped`: bytes that were read beyond the room; `undefined` when nobody counted to the end. */
+  | { readonly type: "drained"; readonly id: number; readonly dropped?: number };

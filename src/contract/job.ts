@@ -1,0 +1,39 @@
+import type { Command, Exit, Process } from "./backend.ts";
+import type { CallId, ThreadId } from "./identity.ts";
+
+/** A command in the background: it outlives the call that started it, and ends with the toolkit unless it is detached. */
+export interface Job {
+  /** "1", "2", … in the order they were started; of a detached one the id it keeps for ever. */
+  readonly id: string;
+  /** The script, as it was written. */
+  readonly command: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  readonly detached: boolean;
+  /** `undefined` while it runs. */
+  readonly ended: JobEnd | undefined;
+  readonly process: Process;
+}
+
+export interface JobEnd {
+  readonly exit: Exit;
+  /** Milliseconds since 1970; of a detached job that ended while nobody was there, when that was noted. */
+  readonly atMs: number;
+}
+
+/** The jobs of a toolkit. */
+export interface Jobs {
+  /** Starts a command that goes on when the call is over. `script` is what people are shown. */
+  start(command: Command, script: string, by: { readonly call: CallId; readonly thread: ThreadId }): Promise<Job>;
+  /** Those of this toolkit and the detached ones of earlier toolkits with the same name, in the order they were started. */
+  list(): Promise<readonly Job[]>;
+  get(id: string): Promise<Job | undefined>;
+  /** The end of this job has been told to the model: no notice of it rides on a later result. */
+  told(id: string): void;
+}
+
+/** What a model should know that is not of its call: "job 3 ended". Rides on the next result of the thread. */
+export interface Notices {
+  /** The notices since the last time, a sentence each, and forgets them. */
+  take(thread: ThreadId): readonly string[];
+}

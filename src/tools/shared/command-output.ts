@@ -1,0 +1,62 @@
+import type { OutputLog } from "../../contract/backend.ts";
+import { decodeOutput } from "../../output/decode.ts";
+import { formatSize } from "../../output/size.ts";
+import { savedNotice, truncateTail } from "../../output/truncate.ts";
+import type { Limit, ToolContext } from "../../contract/tool.ts";
+import { pause } from "../../util/abort.ts";
+
+/** How often people are shown more of a running command's output. */
+const REPORT_EVERY_MS = 100;
+
+/** Only the newest part of a flood is of use to someone who watches. */
+const REPORT_BYTES = 4_096;
+
+/**
+ * The end of what was written from byte `from` on, with a notice below it where that is not all; all of it is then in `output://ID`
+ * (saved, unless `savedAs` says where it is already).
+ */
+export async function shownTail(
+  output: OutputLog,
+  limit: Limit,
+  { outputs }: Pick<ToolContext, "outputs">,
+  { from = 0, savedAs }: { readonly from?: number; readonly savedAs?: string } = {},
+): Promise<string> {
+  const { kept } = output;
+  // UTF-8 has at most four bytes a character, and U+FFFD has three in place of one.
+  const most = (limit.bytes ?? 4 * (limit.characters ?? Infinity)) + 4;
+  const start = Math.max(from, kept - most);
+  const bytes = await output.read(start, kept);
+  const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit);
+  if (cut.truncated === false && start === from && output.size === kept) return cut.text;
+  const id = savedAs ?? (await outputs.save(output).catch(() => undefined));
+  const notice = savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id);
+  return `${cut.text}\n${notice}${lossNotice(output)}`;
+}
+
+/** A log keeps the beginning of what is beyond all measure, or of what the disk did not take. */
+function lossNotice({ size, kept }: OutputLog): string {
+  if (kept === size) return "";
+  return `\n[Of ${formatSize(size)} of output only the first ${formatSize(kept)} were kept: this is the end of those.]`;
+}
+
+/** Shows people the output while it comes, a few times a second at most, until the signal fires. */
+export async function reportOutput(
+  output: OutputLog,
+  { report }: Pick<ToolContext, "report">,
+  until: AbortSignal,
+): Promise<void> {
+  let decoder = new TextDecoder();
+  let shown = 0;
+  for (;;) {
+    await output.grown(shown, until);
+    const { kept } = output;
+    if (kept > shown) {
+      const from = Math.max(shown, kept - REPORT_BYTES);
+      if (from > shown) decoder = new TextDecoder(); // what is left out may have cut a character
+      report({ output: decoder.decode(await output.read(from, kept), { stream: true }) });
+      shown = kept;
+    }
+    if (until.aborted) return;
+    await pause(REPORT_EVERY_MS, until);
+  }
+}
