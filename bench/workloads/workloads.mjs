@@ -1,0 +1,9 @@
+/** What `npm run bench` measures, in the order it is shown. */
+import { DISPATCH } from "./dispatch.mjs";
+import { FILES } from "./files.mjs";
+import { PROCESSES } from "./processes.mjs";
+import { SEARCH } from "./search.mjs";
+import { START } from "./start.mjs";
+
+/** @type {readonly import("./shared.mjs").Workload[]} */
+export const WORKLOADS = [...DISPATCH, ...PROCESSES, ...SEARCH, ...FILES, ...START];
