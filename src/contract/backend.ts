@@ -44,6 +44,8 @@ export interface DetachedProcess {
   readonly cwd: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
+  /** How it had ended when it was listed; `undefined`: it ran. */
+  readonly ended: Exit | undefined;
   /** Its output can be read and it can be killed; its stdin is closed. */
   readonly process: Process;
 }

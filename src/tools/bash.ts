@@ -131,10 +131,10 @@ async function startJob(
 }
 
 function startedText({ job, process, detached, output }: Awaited<ReturnType<typeof startJob>>): string {
-  const which = detached
-    ? `Job ${job} was started, detached: it goes on after this session`
-    : `Job ${job} was started (process ${process})`;
-  return `${which}. A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
+  if (detached) {
+    return `Job ${job} was started, detached: it goes on after this session. Its output so far is always in ${output}; the jobs tool waits for it and stops it, and people do that with \`handrail jobs\`.`;
+  }
+  return `Job ${job} was started (process ${process}). A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
 }
 
 function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {

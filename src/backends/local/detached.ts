@@ -67,7 +67,7 @@ export function detachedProcesses(folder: string): DetachedProcesses {
     const kept = await keptIn(own);
     if (kept === undefined) return undefined;
     const { label, cwd, startedMs } = kept;
-    return { id, label, cwd, startedMs, process: processIn(own, id, kept) };
+    return { id, label, cwd, startedMs, ended: await endOf(own, kept), process: processIn(own, id, kept) };
   };
   return {
     async list() {

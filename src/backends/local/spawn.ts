@@ -39,9 +39,12 @@ export interface Mark {
 export async function spawnLocal(command: Command, options: SpawnOptions): Promise<Process> {
   const { streams = "merged", stdin = "closed", timeoutMs, signal } = command;
   const service = await spawner();
-  const { out, errors } = await capturesFor(streams, service, options);
-  const captures = errors === undefined ? [out] : [out, errors];
   const input = stdin === "pipe" ? await inputFor(service) : undefined;
+  const { out, errors } = await capturesFor(streams, service, options).catch((error: unknown) => {
+    input?.abandon();
+    throw error;
+  });
+  const captures = errors === undefined ? [out] : [out, errors];
   let child: Child;
   try {
     if (signal?.aborted) throw new ToolFailure(`${command.argv[0]} was stopped before it was started`);
@@ -149,15 +152,14 @@ interface Input {
 }
 
 async function inputFor(service: Spawner): Promise<Input> {
-  const pipe = await service.takePipe();
   // Both ends, so that nobody waits for the other; the reading one must not stay, or we would never hear that the command's has gone.
-  const both = await openFd(pipe, O_RDWR | O_NONBLOCK);
+  const { pipe, fd: both } = await openPipe(service, O_RDWR | O_NONBLOCK);
+  const fd = writingEnd(both);
   return {
     pipe,
     begin() {
-      const fd = openSync(pipe, O_WRONLY | O_NONBLOCK);
       closeSync(both);
-      rmSync(pipe, { force: true });
+      removeName(pipe);
       const writer = new Socket({ fd, readable: false, writable: true });
       writer.on("error", () => undefined); // told to whoever writes
       return writer;

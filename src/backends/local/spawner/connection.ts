@@ -11,7 +11,9 @@ const FEW_PIPES = 8;
 /** The process that starts commands for this one. */
 export interface Spawner {
   /** Rejects with a `StartError` when the program cannot be started. */
-  start(request: Omit<StartRequest, "op" | "id">): Promise<Child>;
+  start(request: Omit<StartRequest, "op" | "id" | "detached">): Promise<Child>;
+  /** The same for a process that outlives us, whose end is told in its folder alone. Resolves to its id. */
+  startDetached(request: Omit<StartRequest, "op" | "id" | "family"> & { readonly detached: string }): Promise<number>;
   /** The name of a new pipe. Who takes it removes it. */
   takePipe(): Promise<string>;
   /** Copies from a pipe to the end of a file without us. `undefined` when that cannot be started. Never rejects. */
@@ -72,7 +74,7 @@ export function spawner(): Promise<Spawner> {
 
 async function connect(onDeath: () => void): Promise<Spawner> {
   const pipes: string[] = [];
-  let filling: Promise<void> | undefined;
+  let filling: Promise<boolean> | undefined;
   let folder: string | undefined;
   const { ask, isDead } = connectionTo(begin(), () => {
     onDeath();
@@ -80,15 +82,15 @@ async function connect(onDeath: () => void): Promise<Spawner> {
     if (folder !== undefined) void rm(folder, { recursive: true, force: true }).catch(() => undefined);
   });
 
+  /** Resolves to true when there are more pipes now. */
   const fill = () => {
-    filling ??= new Promise<void>((resolve) => {
+    filling ??= new Promise<boolean>((resolve) => {
       ask({ op: "pipes" }, (answer) => {
-        if (answer?.type === "pipes") {
-          folder = answer.folder;
-          pipes.push(...answer.names);
-        }
+        const names = answer?.type === "pipes" ? answer.names : [];
+        if (answer?.type === "pipes") ({ folder } = answer);
+        pipes.push(...names);
         filling = undefined;
-        resolve();
+        resolve(names.length > 0);
         return true;
       });
     });
@@ -117,7 +119,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
                 });
               });
             resolve({ pid, exit, stop });
-            return false;
+            return request.detached !== undefined; // its end is told in its folder: we may be gone by then
           }
           if (answer?.type === "exited") end(exitOf(answer));
           else if (answer?.type === "failed") reject(new StartError(answer));
@@ -125,12 +127,22 @@ async function connect(onDeath: () => void): Promise<Spawner> {
           return true;
         });
       }),
+    startDetached: (request) =>
+      new Promise((resolve, reject) => {
+        ask({ op: "start", ...request }, (answer) => {
+          if (answer?.type === "started") resolve(answer.pid);
+          else if (answer?.type === "failed") reject(new StartError(answer));
+          else void endLost(request, undefined).catch(reject);
+          return true;
+        });
+      }),
     async takePipe() {
-      for (let tries = 0; tries < 3; tries++) {
+      // Many may wait for the same few: as long as more are made, everybody's turn comes.
+      for (let more = true; more;) {
         if (pipes.length < FEW_PIPES) void fill();
         const name = pipes.pop();
         if (name !== undefined) return name;
-        await fill();
+        more = await fill();
       }
       throw new ToolFailure("no pipe could be made for the command's output", {
         hint: "Is the temporary folder full, or not writable? `handrail doctor` says more.",

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 
-const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 
 // What is beyond the room is read too, and counted: a full pipe would stop the command, a closed one end it.
 const SCRIPT = 'head -c "$1" >>"$2"; exec wc -c';
@@ -15,15 +15,14 @@ export interface Drain {
 }
 
 /**
- * Copies what comes out of a pipe to the end of a file, until all have closed its writing end. Somebody must hold a reading end
- * of it already.
+ * Copies what comes out of a pipe to the end of a file, until all have closed its writing end.
  *
  * @throws The system's error when the pipe is gone or nothing can be started.
  */
 export function drain(pipe: string, file: string, room: number): Drain {
   // A reading end that waits for bytes can only be had while there is a writing end; and it must be one of its own, for the
-  // backend's does not wait, which `head` does not understand.
-  const writer = openSync(pipe, O_WRONLY | O_NONBLOCK);
+  // backend's does not wait, which `head` does not understand. Both ends at once can always be had, whoever has died.
+  const both = openSync(pipe, O_RDWR | O_NONBLOCK);
   let child: ChildProcess;
   try {
     const reader = openSync(pipe, O_RDONLY);
@@ -37,7 +36,7 @@ export function drain(pipe: string, file: string, room: number): Drain {
       closeSync(reader);
     }
   } finally {
-    closeSync(writer);
+    closeSync(both);
   }
   let counted = "";
   child.stdout?.setEncoding("latin1").on("data", (text: string) => (counted += text));

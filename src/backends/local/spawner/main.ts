@@ -19,7 +19,7 @@ import { type Family, killFamily } from "./kill-tree.ts";
 import { pipeMaker } from "./pipes.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
-const { O_RDONLY, O_WRONLY } = constants;
+const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
 /** The variable that marks what a command started, so that it is found again after `setsid` or a double fork. */
 const MARK_VARIABLE = "HANDRAIL_PROCESS";
@@ -51,6 +51,7 @@ async function answer(request: Request): Promise<void> {
     }
     case "sweep":
       await killFamily(request);
+      families.delete(request.mark ?? ""); // the backend is closed: nothing more comes of it
       return say({ type: "done", id: request.id });
     case "drain":
       return startDrain(request.id, request.pipe, request.file, request.room);
@@ -69,12 +70,11 @@ function start(request: StartRequest): void {
   const [program, ...args] = argv;
   const ends: number[] = [];
   const open = (path: string, flags: number) => {
-    const end = openSync(path, flags);
+    const end = openEnd(path, flags);
     ends.push(end);
     return end;
   };
   try {
-    // The backend holds the other ends, so none of these waits.
     const stdin = request.stdin === undefined ? "ignore" : open(request.stdin, O_RDONLY);
     const stdout = open(request.stdout, O_WRONLY);
     const stderr = request.stderr === undefined ? stdout : open(request.stderr, O_WRONLY);
@@ -106,6 +106,19 @@ function start(request: StartRequest): void {
 function fail({ id, cwd }: StartRequest, error: unknown): void {
   const { code = "", message } = error as NodeJS.ErrnoException;
   say({ type: "failed", id, code, message, isFolderMissing: code === "ENOENT" && !isFolder(cwd) });
+}
+
+/**
+ * Opens one end of a pipe without ever waiting for the other: who should hold that may have died, and we must hear of it. So both
+ * are open meanwhile.
+ */
+function openEnd(path: string, flags: number): number {
+  const both = openSync(path, O_RDWR | O_NONBLOCK);
+  try {
+    return openSync(path, flags);
+  } finally {
+    closeSync(both);
+  }
 }
 
 /** A detached process leaves all that is to be known of it in its folder. */
@@ -150,7 +163,9 @@ function startDrain(id: number, pipe: string, file: string, room: number): void 
 async function leave(): Promise<void> {
   if (leaving) return;
   leaving = true;
-  for (const family of families) await killFamily({ mark: family });
+  if (process.connected) process.disconnect(); // whoever still needs a spawner starts another
+  const unmarked = [...commands.values()].filter(({ mark }) => mark === undefined);
+  await Promise.all([...families].map((mark) => killFamily({ mark })).concat(unmarked.map(killFamily)));
   for (const copying of drains.values()) copying.release();
   pipes.remove();
   leaveIfDone();

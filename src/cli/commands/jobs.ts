@@ -1,0 +1,103 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { detachedProcesses } from "../../backends/local/detached.ts";
+import { stateFolder } from "../../config/state.ts";
+import type { DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { describeExit } from "../../output/describe-exit.ts";
+import { formatSize } from "../../output/size.ts";
+import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import { detachedFolderOf } from "../../toolkit.ts";
+import { untilStopped } from "../signals.ts";
+
+/** What people may do with detached jobs, whichever session started them. */
+export type JobsAction = "list" | "output" | "kill" | "remove";
+
+interface Found {
+  readonly job: DetachedProcess;
+  readonly kept: DetachedProcesses;
+}
+
+/**
+ * Lists the detached jobs, or shows the output of one (`follow`: until it ends), stops one, forgets one that has ended.
+ *
+ * @throws ToolFailure when there is no such job.
+ */
+export async function jobs(
+  action: JobsAction,
+  id: string | undefined,
+  { follow = false }: { readonly follow?: boolean },
+): Promise<void> {
+  const all = await allJobs();
+  if (action === "list") return list(all);
+  const found = all.find(({ job }) => job.id === id);
+  if (found === undefined) {
+    const known = all.map(({ job }) => job.id).join(", ");
+    throw new ToolFailure(`there is no detached job ${id}`, {
+      hint: known === "" ? "There are none." : `There are: ${known}.`,
+    });
+  }
+  switch (action) {
+    case "output":
+      return output(found.job, follow);
+    case "kill":
+      await found.job.process.kill();
+      return say(`${found.job.id} has ended`);
+    case "remove":
+      await found.kept.remove(found.job.id);
+      return say(`${found.job.id} is removed`);
+  }
+}
+
+async function allJobs(): Promise<readonly Found[]> {
+  const state = stateFolder();
+  const owners = await readdir(join(state, "detached")).catch(() => []);
+  const lists = await Promise.all(
+    owners.map(async (owner) => {
+      const kept = detachedProcesses(detachedFolderOf(state, owner));
+      return (await kept.list()).map((job): Found => ({ job, kept }));
+    }),
+  );
+  return lists.flat().toSorted((one, other) => one.job.startedMs - other.job.startedMs);
+}
+
+function list(all: readonly Found[]): void {
+  if (all.length === 0) return say("(no detached jobs)");
+  for (const { job } of all) {
+    const state = job.ended === undefined ? `running for ${age(job.startedMs)}` : describeExit(job.ended);
+    say(
+      `${job.id}  ${state}, ${formatSize(job.process.output.size)} of output  ${oneLine(job.label, 80)}  (in ${oneLine(job.cwd, 60)})`,
+    );
+  }
+}
+
+async function output({ process: { output: log } }: DetachedProcess, follow: boolean): Promise<void> {
+  const stopped = untilStopped();
+  const show = (bytes: Uint8Array) =>
+    new Promise<void>((resolve) => {
+      // A terminal is shown nothing that could take it over; a file or a pipe gets the bytes as they are.
+      const shown = process.stdout.isTTY ? terminalSafe(Buffer.from(bytes).toString("utf8")) : bytes;
+      process.stdout.write(shown, () => resolve());
+    });
+  try {
+    if (follow) {
+      for await (const chunk of log.follow(stopped.signal)) await show(chunk);
+      return;
+    }
+    const end = log.kept;
+    for (let at = 0; at < end && !stopped.signal.aborted; at += 65_536)
+      await show(await log.read(at, Math.min(end, at + 65_536)));
+  } finally {
+    stopped.release();
+  }
+}
+
+function age(startedMs: number): string {
+  const seconds = Math.floor((Date.now() - startedMs) / 1_000);
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3_600)} h`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
