@@ -6,6 +6,7 @@ export { standardSchema } from "./contract/schema.ts";
 export { text } from "./contract/content.ts";
 export { ToolFailure } from "./contract/failure.ts";
 export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
+export { sqliteStore, type SqliteStoreOptions } from "./activity/sqlite-store.ts";
 export { type ToolActivity, type ToolMessage, foldMessage } from "./activity/fold.ts";
 export {
   DEFAULT_MAX_BYTES,
@@ -19,9 +20,12 @@ export { type LocalOptions, local } from "./backends/local/backend.ts";
 export { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";
 export { describeCall } from "./policy/describe.ts";
 export { type PresetName, PRESETS } from "./tools/presets/presets.ts";
+export type { ToolChoice } from "./tools/presets/choose.ts";
+export type { ToolOptionsByName } from "./tools/presets/built-in.ts";
 export { bash } from "./tools/bash.ts";
 export { edit } from "./tools/edit.ts";
 export { find } from "./tools/find.ts";
+export { jobs } from "./tools/jobs.ts";
 export { grep } from "./tools/grep.ts";
 export { ls } from "./tools/ls.ts";
 export { read } from "./tools/read.ts";
@@ -32,6 +36,7 @@ export type * from "./contract/backend.ts";
 export type * from "./contract/call.ts";
 export type * from "./contract/decision.ts";
 export type * from "./contract/identity.ts";
+export type * from "./contract/job.ts";
 export type * from "./contract/content.ts";
 export type * from "./contract/effect.ts";
 export type * from "./contract/policy.ts";

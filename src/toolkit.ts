@@ -1,13 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
+import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
-import { local } from "./backends/local/backend.ts";
+import { type LocalOptions, local } from "./backends/local/backend.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { Backend } from "./contract/backend.ts";
 import type { CheckedCall } from "./contract/call.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
-import { type Tool, defineTool } from "./contract/tool.ts";
+import { type Outputs, defineTool } from "./contract/tool.ts";
 import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
 import { callTool } from "./engine/call.ts";
 import { decide } from "./engine/decide.ts";
@@ -18,16 +19,14 @@ import { createOutputs } from "./output/outputs.ts";
 import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
 import type { PolicySettings } from "./policy/settings.ts";
-import { PRESETS, type PresetName } from "./tools/presets/presets.ts";
+import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { randomName } from "./util/identifier.ts";
 
-export interface ToolkitOptions {
-  /** A named toolset. Default: "coding", or "none" when `tools` are given. */
-  readonly preset?: PresetName;
-  /** Tools of yours, beside those of the preset. */
-  readonly tools?: readonly Tool[];
+export interface ToolkitOptions extends ToolChoice {
   /** Default: the current folder. Not together with `backend`, which has its own. */
   readonly workDir?: string;
+  /** Variables of our environment that commands get beside the harmless ones. Not together with `backend`, which has its own. */
+  readonly passEnv?: readonly string[];
   /** What the standard policy is told. */
   readonly policy?: PolicySettings;
   /** Policies of yours, asked beside the standard one; the strictest decision counts. */
@@ -40,15 +39,17 @@ export interface ToolkitOptions {
   readonly store?: Store;
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
   readonly stateDir?: string;
-  /** Toolkits with the same name read each other's saved outputs. Default: a name of its own. */
+  /** Toolkits with the same name read each other's saved outputs, and have their detached jobs in common. Default: a name of its own. */
   readonly outputOwner?: string;
+  /** False: this toolkit is for one call, so it starts no jobs that would end with it. Default true. */
+  readonly keepJobs?: boolean;
 }
 
 /**
  * Puts tools, policy, backend, store and outputs together.
  *
  * @throws ToolFailure when the working directory is not there; TypeError when two tools have one name, when there is no such
- *   preset, and when a working directory is given beside a backend.
+ *   preset or tool, and when a working directory or variables are given beside a backend.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   if (options.backend !== undefined && options.workDir !== undefined) {
@@ -56,11 +57,17 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       "createToolkit got workDir and backend; a backend has its own working directory: leave workDir out",
     );
   }
+  if (options.backend !== undefined && options.passEnv !== undefined) {
+    throw new TypeError("createToolkit got passEnv and backend; give it to the backend: local({ passEnv })");
+  }
   const { outputOwner = randomName(16), store = memoryStore() } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const tools = toolset([...presetTools(options), ...(options.tools ?? [])]);
+  const tools = toolset(chosenTools(options));
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
-  const backend = options.backend ?? (await local({ ...workDirOf(options), outputFolder: outputs.folder }));
+  const detachedFolder = detachedFolderOf(stateDir, outputOwner);
+  const backend =
+    options.backend ?? (await local({ ...localOptionsOf(options), outputFolder: outputs.folder, detachedFolder }));
+  const jobs = createJobs({ backend, store, keep: options.keepJobs ?? true });
   const policies = [
     createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()]),
     ...(options.policies ?? []),
@@ -70,9 +77,26 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one for every call that runs
   const running = new Set<Promise<unknown>>();
+  /** What a job has written is read like a saved output. */
+  const readable: Outputs = {
+    save: outputs.save,
+    open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
+  };
 
   const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
-    const host = { tools, policies, approver, grants, backend, outputs, seen, store, onEvent };
+    const host = {
+      tools,
+      policies,
+      approver,
+      grants,
+      backend,
+      outputs: readable,
+      jobs,
+      notices: jobs.notices,
+      seen,
+      store,
+      onEvent,
+    };
     if (signal === undefined) return callTool(parse(request), host, closing.signal);
     const linked = linkedTo(signal, closing.signal);
     try {
@@ -86,6 +110,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     tools,
     backend,
     store,
+    jobs,
     definitions: (format) => definitions(tools, format),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(request, callOptions = {}) {
@@ -102,11 +127,17 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       if (closing.signal.aborted) return;
       closing.abort(new Error("the toolkit was closed"));
       await Promise.all(running);
+      await jobs.close();
       await backend.close();
       await outputs.close();
       await store.close();
     },
   };
+}
+
+/** Where the detached jobs of an owner are kept. */
+export function detachedFolderOf(stateDir: string, owner: string): string {
+  return `${stateDir}/detached/${owner}`;
 }
 
 /** For judging effects that no call has: policies are told a call that is nobody's. */
@@ -116,13 +147,8 @@ const NO_CALL: Omit<CheckedCall, "effects"> = {
   input: {},
 };
 
-function presetTools({ tools, preset = tools === undefined ? "coding" : "none" }: ToolkitOptions): readonly Tool[] {
-  if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset]();
-  throw new TypeError(`no preset ${JSON.stringify(preset)}: expected one of ${Object.keys(PRESETS).join(", ")}`);
-}
-
-function workDirOf({ workDir }: ToolkitOptions): { workDir?: string } {
-  return workDir === undefined ? {} : { workDir };
+function localOptionsOf({ workDir, passEnv }: ToolkitOptions): Pick<LocalOptions, "workDir" | "passEnv"> {
+  return { ...(workDir !== undefined && { workDir }), ...(passEnv !== undefined && { passEnv }) };
 }
 
 /** A signal that fires with either; `unlink` lets go of both. (`AbortSignal.any` would be held by the long-lived one.) */

@@ -34,6 +34,8 @@ export function createJobs({ backend, store, keep = true }: JobsOptions): JobKee
   const jobs = new Map<string, Job>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
   let started = 0;
+  /** Those that are not among the jobs yet. */
+  let starting = 0;
   let closed = false;
 
   const record = (event: ActivityEvent) => {
@@ -57,8 +59,10 @@ export function createJobs({ backend, store, keep = true }: JobsOptions): JobKee
   };
 
   const all = async (): Promise<readonly Job[]> => {
-    for (const { id, label, startedMs, process } of (await backend.detached?.list()) ?? []) {
-      if (!jobs.has(id)) jobs.set(id, watched({ id, command: label, startedMs, detached: true, process }));
+    for (const { id, label, startedMs, ended, endedMs, process } of (await backend.detached?.list()) ?? []) {
+      if (jobs.has(id)) continue;
+      const end = ended === undefined ? undefined : { exit: ended, atMs: endedMs ?? Date.now() };
+      jobs.set(id, watched({ id, command: label, startedMs, detached: true, process }, end));
     }
     return [...jobs.values()];
   };
@@ -76,12 +80,13 @@ export function createJobs({ backend, store, keep = true }: JobsOptions): JobKee
         throw new ToolFailure("this backend cannot keep a process that outlives it", { hint: "Start it as a job." });
       }
       const running = [...jobs.values()].filter((job) => job.ended === undefined);
-      if (running.length >= MOST_RUNNING) {
-        throw new ToolFailure(`${plural(running.length, "job")} are running, and more are not started`, {
+      if (running.length + starting >= MOST_RUNNING) {
+        throw new ToolFailure(`${plural(running.length + starting, "job")} are running, and more are not started`, {
           hint: `Stop one first: ${running.map(({ id }) => id).join(", ")}.`,
         });
       }
-      const process = await backend.spawn(command);
+      starting++;
+      const process = await backend.spawn(command).finally(() => starting--);
       const id = detached ? process.id : String(++started);
       const job = watched({ id, command: script, startedMs: Date.now(), detached, process });
       jobs.set(id, job);
@@ -123,10 +128,10 @@ export function createJobs({ backend, store, keep = true }: JobsOptions): JobKee
   };
 }
 
-/** A job that knows when it has ended. */
-function watched(job: Omit<Job, "ended">): Job {
-  let ended: JobEnd | undefined;
-  void job.process.exit.then((exit) => (ended = { exit, atMs: Date.now() }));
+/** A job that knows when it has ended, and of an earlier end. */
+function watched(job: Omit<Job, "ended">, earlier?: JobEnd): Job {
+  let ended = earlier;
+  if (earlier === undefined) void job.process.exit.then((exit) => (ended = { exit, atMs: Date.now() }));
   return {
     ...job,
     get ended() {

@@ -1,11 +1,9 @@
-import { closeSync, openSync } from "node:fs";
-import { ReadStream, WriteStream } from "node:tty";
-import { type Interface, createInterface } from "node:readline/promises";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { describeCall } from "../policy/describe.ts";
+import { askOnTerminal, hasTerminal } from "./terminal.ts";
 
 /** What is longer than this on the screen cannot be judged at a glance: it is shown in one line, its middle cut, which that line says. */
 const MAX_SHOWN = 2_000;
@@ -16,9 +14,7 @@ export const approveAll: Approver = async () => ({ answer: "once" });
 
 /** Asks on the terminal this process belongs to, whatever stdin is; `undefined` when there is none. */
 export function terminalApprover(): Approver | undefined {
-  const terminal = openTerminal();
-  if (terminal === undefined) return undefined;
-  closeSync(terminal);
+  if (!hasTerminal()) return undefined;
   let asking: Promise<unknown> = Promise.resolve();
   return (call, decision, signal) => {
     // One question at a time: two on one screen would get each other's answer.
@@ -41,37 +37,9 @@ function shown(text: string): string {
 }
 
 async function ask(question: string, signal: AbortSignal): Promise<Approval> {
-  const [reading, writing] = [openTerminal(), openTerminal()];
-  if (reading === undefined || writing === undefined)
-    return { answer: "refuse", reason: "There is no terminal any more." };
-  const input = new ReadStream(reading);
-  const output = new WriteStream(writing);
-  const reader = createInterface({ input, output });
-  // While a line is edited Ctrl-C is a key like any other; it still means what it always does.
-  reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-  // Ctrl-D closes the question without an answer.
-  const left = new Promise<Approval>((resolve) => reader.once("close", () => resolve({ answer: "refuse" })));
-  try {
-    return await Promise.race([answerOf(reader, question, signal), left]);
-  } finally {
-    reader.close();
-    input.destroy();
-    output.destroy();
-  }
-}
-
-async function answerOf(reader: Interface, question: string, signal: AbortSignal): Promise<Approval> {
-  for (;;) {
-    const answer = (await reader.question(question, { signal })).trim().toLowerCase();
-    if (answer === "y" || answer === "yes") return { answer: "once" };
-    if (answer === "" || answer === "n" || answer === "no") return { answer: "refuse" };
-  }
-}
-
-function openTerminal(): number | undefined {
-  try {
-    return openSync("/dev/tty", "r+");
-  } catch {
-    return undefined;
-  }
+  const answer = await askOnTerminal(question, signal);
+  if (answer === "yes") return { answer: "once" };
+  return answer === "no terminal"
+    ? { answer: "refuse", reason: "There is no terminal any more." }
+    : { answer: "refuse" };
 }

@@ -27,9 +27,10 @@ function program(): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "handrail: ")) })
-    .addOption(new Option("--preset <name>", "the toolset").choices(PRESET_NAMES).default("coding"))
+    .option("--config <file>", "configuration to use in place of the project's handrail.yaml")
+    .option("--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`)
     .option("--work-dir <folder>", "where tools work (default: the current folder)")
-    .addOption(new Option("--autonomy <level>", "what runs without asking").choices(AUTONOMIES).default("supervised"))
+    .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
     .option("--yes", "approve what would be asked; never what is denied")
     .addHelpText("after", EXAMPLES);
 
@@ -82,6 +83,52 @@ function program(): Command {
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
       await policyCheck(command.optsWithGlobals());
+    });
+
+  const jobs = root
+    .command("jobs")
+    .description("look after detached jobs: commands that outlive the session that started them");
+  jobs
+    .command("list", { isDefault: true })
+    .description("list them")
+    .action(async () => (await import("./commands/jobs.ts")).jobs("list", undefined, {}));
+  jobs
+    .command("output")
+    .description("print what a job has written")
+    .argument("<id>")
+    .option("--follow", "and what it writes from now on, until it ends")
+    .action(async (id: string, options: { follow?: true }) =>
+      (await import("./commands/jobs.ts")).jobs("output", id, options),
+    );
+  jobs
+    .command("kill")
+    .description("stop a job and all it started")
+    .argument("<id>")
+    .action(async (id: string) => (await import("./commands/jobs.ts")).jobs("kill", id, {}));
+  jobs
+    .command("remove")
+    .description("forget a job that has ended, with its output")
+    .argument("<id>")
+    .action(async (id: string) => (await import("./commands/jobs.ts")).jobs("remove", id, {}));
+
+  root
+    .command("trust")
+    .description("let a project's handrail.yaml have what it asks for")
+    .argument("[file]", "default: the handrail.yaml of this folder or one above")
+    .addOption(new Option("--list", "list what is trusted").conflicts("revoke"))
+    .option("--revoke", "trust it no longer")
+    .action(async (file: string | undefined, _, command: Command) => {
+      const { trust } = await import("./commands/trust.ts");
+      await trust(file, command.optsWithGlobals<GlobalOptions & { list?: true; revoke?: true }>());
+    });
+
+  root
+    .command("doctor")
+    .description("check what works on this machine, each with its fix")
+    .option("--json", "print the findings as JSON")
+    .action(async (_, command: Command) => {
+      const { doctor } = await import("./commands/doctor.ts");
+      await doctor(command.optsWithGlobals<GlobalOptions & { json?: true }>());
     });
 
   return root;

@@ -18,8 +18,13 @@ const MAX_RESULTS = 10_000;
 /** So many paths are compared with the pattern at a time. */
 const BATCH = 20_000;
 
+export interface FindOptions extends ToolOptions {
+  /** Results shown when a call does not say how many: 1 to 10,000, default 200. */
+  readonly maxResults?: number;
+}
+
 /** Finds files and folders by name. */
-export const find = (options: ToolOptions = {}) =>
+export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptions = {}) =>
   defineTool({
     name: "find",
     title: "Find files",
@@ -47,7 +52,7 @@ export const find = (options: ToolOptions = {}) =>
           Type.Integer({
             minimum: 1,
             maximum: MAX_RESULTS,
-            description: `Results shown (default: ${DEFAULT_MAX_RESULTS})`,
+            description: `Results shown (default: ${maxResults})`,
           }),
         ),
       },
@@ -55,7 +60,7 @@ export const find = (options: ToolOptions = {}) =>
     ),
     mend: (raw) => renameKeys(raw, SPELLINGS),
     effects: ({ path = "." }) => [{ kind: "read", path }],
-    async run({ path = ".", pattern = "", type = "", max_results = DEFAULT_MAX_RESULTS }, context) {
+    async run({ path = ".", pattern = "", type = "", max_results = maxResults }, context) {
       const info = await context.backend.files.stat(path);
       if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
       if (info.kind !== "folder") throw new ToolFailure(`This is not a folder: ${path}`);

@@ -22,12 +22,14 @@ const MAX_RESULTS = 10_000;
 const MAX_PATTERN = 10_000;
 
 export interface GrepOptions extends ToolOptions {
+  /** Matches shown when a call does not say how many: 1 to 10,000, default 100. */
+  readonly maxResults?: number;
   /** How long a search in the order of paths may take before a faster one is begun: milliseconds, default 10. What is found is the same. */
   readonly patience?: number;
 }
 
 /** Searches file contents. */
-export const grep = ({ patience = 10, ...options }: GrepOptions = {}) =>
+export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptions = {}) =>
   defineTool({
     name: "grep",
     title: "Search in files",
@@ -63,7 +65,7 @@ export const grep = ({ patience = 10, ...options }: GrepOptions = {}) =>
           Type.Integer({
             minimum: 1,
             maximum: MAX_RESULTS,
-            description: `Matches shown (default: ${DEFAULT_MAX_RESULTS})`,
+            description: `Matches shown (default: ${maxResults})`,
           }),
         ),
       },
@@ -72,7 +74,7 @@ export const grep = ({ patience = 10, ...options }: GrepOptions = {}) =>
     mend: (raw) => withoutIgnoreCase(renameKeys(raw, SPELLINGS)),
     effects: ({ path = "." }) =>
       path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
-    async run({ path = ".", max_results: most = DEFAULT_MAX_RESULTS, ...asked }, context) {
+    async run({ path = ".", max_results: most = maxResults, ...asked }, context) {
       const question = { ...asked, most };
       const search = path.startsWith(OUTPUT_SCHEME)
         ? await searchOutput(path, question, context)

@@ -105,7 +105,7 @@ export const jobs = (options: ToolOptions = {}) => {
     }
     const beyond = shown.get(job.process.output) ?? 0;
     if (follow === true) {
-      await job.process.output.grown(beyond, AbortSignal.any([context.signal, AbortSignal.timeout(timeout * 1_000)]));
+      await job.process.output.grown(beyond, AbortSignal.any([context.signal, AbortSignal.timeout(Math.ceil(timeout * 1_000))]));
       context.signal.throwIfAborted();
     }
     return { ...stateOf(job), text: withState(await news(job, context), job, context) };

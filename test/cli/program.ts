@@ -42,6 +42,8 @@ export interface Terminal {
 export interface CommandLine {
   readonly folder: string;
   readonly stateHome: string;
+  /** Where the user's own configuration is: `handrail/config.yaml` in it. */
+  readonly configHome: string;
   /** Runs it without a terminal, to its end. */
   run(args: readonly string[], input?: string | Buffer): Promise<Run>;
   /** Starts it without a terminal. */
@@ -64,7 +66,8 @@ afterAll(() => {
 export async function commandLine(files: { readonly [path: string]: string | Uint8Array } = {}): Promise<CommandLine> {
   const folder = await repository({ "README.md": "# Read me\n", ...files });
   const stateHome = temporaryFolder();
-  const environment = { ...process.env, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: temporaryFolder() };
+  const configHome = temporaryFolder();
+  const environment = { ...process.env, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: configHome };
   const handrail = `handrail() { ${quoteWords([process.execPath, PROGRAM])} "$@"; }`;
 
   // A session of its own has no terminal, wherever the tests are run.
@@ -101,6 +104,7 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
   return {
     folder,
     stateHome,
+    configHome,
     run: (args, input) => start([process.execPath, PROGRAM, ...args], input).ended,
     start: (args) => start([process.execPath, PROGRAM, ...args]),
     shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,

@@ -2,15 +2,13 @@ import { randomUUID } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import type { Backend, Command, Process } from "../../contract/backend.ts";
+import type { Backend, Command, DetachedProcesses, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { commandEnvironment } from "./environment.ts";
 import { helperCommand } from "./helper.ts";
-import { detachedProcesses, spawnDetached } from "./detached.ts";
 import { localFiles } from "./files.ts";
-import { type SpawnOptions, spawnLocal } from "./spawn.ts";
-import { spawner } from "./spawner/connection.ts";
+import type { SpawnOptions } from "./spawn.ts";
 
 export interface LocalOptions {
   /** Default: the current folder. */
@@ -47,6 +45,7 @@ export async function local({
 
   const start = async (command: Command, options: Pick<SpawnOptions, "cwd" | "env" | "mark">): Promise<Process> => {
     if (closed) throw closedFailure();
+    const { spawnLocal } = await processes();
     const child = await spawnLocal(command, { ...options, outputFolder });
     running.add(child);
     void child.exit.then(() => running.delete(child));
@@ -54,17 +53,20 @@ export async function local({
     return child;
   };
 
-  const startDetached = (command: Command, cwd: string, env: Env): Promise<Process> => {
+  const startDetached = async (command: Command, cwd: string, env: Env): Promise<Process> => {
     if (closed) throw closedFailure();
-    if (detachedFolder !== undefined) return spawnDetached(command, { folder: detachedFolder, cwd, env });
-    throw new ToolFailure("this backend keeps no detached processes: it was made without a folder for them");
+    if (detachedFolder === undefined) {
+      throw new ToolFailure("this backend keeps no detached processes: it was made without a folder for them");
+    }
+    const { spawnDetached } = await processes();
+    return spawnDetached(command, { folder: detachedFolder, cwd, env });
   };
 
   return {
     name: "local",
     ...base,
     files,
-    ...(detachedFolder !== undefined && { detached: detachedProcesses(detachedFolder) }),
+    ...(detachedFolder !== undefined && { detached: detachedIn(detachedFolder) }),
     async spawn(command) {
       const cwd = await files.realPath(command.cwd ?? ".");
       const env = commandEnvironment(process.env, passEnv, { HOME: home, ...command.env });
@@ -95,9 +97,22 @@ export async function local({
       await Promise.all([...running].map((child) => child.kill()));
       if (started === 0) return;
       // Children in the background of commands that have long ended.
+      const { spawner } = await processes();
       const service = await spawner().catch(() => undefined);
       await service?.sweep({ mark: family });
     },
+  };
+}
+
+/** What starts processes: loaded when the first is started, for many calls start none. */
+function processes(): Promise<typeof import("./processes.ts")> {
+  return import("./processes.ts");
+}
+
+function detachedIn(folder: string): DetachedProcesses {
+  return {
+    list: async () => (await processes()).detachedProcesses(folder).list(),
+    remove: async (id) => (await processes()).detachedProcesses(folder).remove(id),
   };
 }
 

@@ -1,14 +1,11 @@
-import { closeSync, constants, open, readFile } from "node:fs";
-import { rm } from "node:fs/promises";
+import { closeSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { type ConnectOpts, type OnReadOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { promisify } from "node:util";
 import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { pause } from "../../util/abort.ts";
-import { codeOf } from "../../util/errors.ts";
+import { pipeToRead, removeName } from "./pipe.ts";
 import type { Copying, Spawner } from "./spawner/connection.ts";
-
-const { O_NONBLOCK, O_RDONLY } = constants;
 
 /** Bytes that are kept of an output; what is beyond them is read, counted and dropped. 256 MiB. */
 export const MOST_KEPT = 268_435_456;
@@ -25,10 +22,6 @@ const MOST_IN_PIPE = 1_048_576;
 
 /** From so much on that a child in the background writes after its command has ended, its pipe is closed: 256 MiB. */
 const MOST_UNREAD = 268_435_456;
-
-// Plain descriptors: a FileHandle would close its own when it is collected.
-const openFd = promisify(open);
-const readText = promisify(readFile);
 
 /** What a command writes into one pipe. */
 export interface Capture {
@@ -53,7 +46,7 @@ export interface CaptureOptions {
 
 /** @throws ToolFailure when there is no pipe to be had. */
 export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions): Promise<Capture> {
-  const { pipe, fd } = await openPipe(spawner);
+  const { pipe, fd } = await pipeToRead(spawner);
   const log = createOutputLog({ folder, cap: MOST_KEPT });
   let reader: Socket | undefined;
   let closed: Promise<void> = Promise.resolve();
@@ -134,23 +127,6 @@ function readingOptions(fd: number, callback: OnReadOpts["callback"]): SocketCon
   return { fd, readable: true, writable: false, onread: { buffer: Buffer.allocUnsafe(65_536), callback } };
 }
 
-/** Both ends are open: from now on nobody else can find the pipe. */
-function removeName(pipe: string): void {
-  rm(pipe, { force: true }).catch(() => undefined);
-}
-
-/** A new pipe, with its reading end open, which never waits. */
-export async function openPipe(spawner: Spawner): Promise<{ pipe: string; fd: number }> {
-  for (;;) {
-    const pipe = await spawner.takePipe();
-    try {
-      return { pipe, fd: await openFd(pipe, O_RDONLY | O_NONBLOCK) };
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error; // somebody has cleared the temporary folder: the next may be there
-    }
-  }
-}
-
 /** Resolves when what was in the pipe has been read. While the disk holds up the reading, silence says nothing. */
 async function quiet(reading: {
   readonly bytes: number;
@@ -184,10 +160,10 @@ async function quietFile(log: WritableOutputLog, pid: number): Promise<undefined
 /** True unless it is at work or waits for the disk ("R", "D" in proc(5)). The copying program is a child of the shell with this number. */
 async function isAsleep(pid: number): Promise<boolean> {
   if (process.platform !== "linux") return true;
-  const children = await readText(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");
   const statuses = await Promise.all(
     [String(pid), ...children.split(" ").filter((child) => child !== "")].map((each) =>
-      readText(`/proc/${each}/stat`, "latin1").catch(() => ""),
+      readFile(`/proc/${each}/stat`, "latin1").catch(() => ""),
     ),
   );
   return statuses.every((status) => !/^[RD]/.test(status.slice(status.lastIndexOf(")") + 2)));

@@ -8,12 +8,16 @@ import { fileLog } from "../../output/file-log.ts";
 import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
-import { openPipe } from "./capture.ts";
+import { pipeToRead, removeName } from "./pipe.ts";
 import { startFailure } from "./spawn.ts";
 import { spawner } from "./spawner/connection.ts";
 
 /** How often it is looked whether a detached process has ended: nobody tells us. */
 const LOOK_MS = 250;
+
+/** The end of a process is told so long after it at the latest, when whoever watched over it lives. */
+const TOLD_MS = 1_500;
+const SOON_MS = 50;
 
 /** What is kept of a detached process in `job.json` of its folder, beside `output` and, at its end, `exit.json`. */
 interface Kept {
@@ -38,25 +42,26 @@ export async function spawnDetached(
 ): Promise<Process> {
   const id = randomName(8);
   const own = join(folder, id);
-  await makePrivateFolder(own);
-  closeSync(openSync(join(own, "output"), "a", 0o600));
   const mark = `:detached-${id}-${randomName(8)}:`;
   const service = await spawner();
-  const startedMs = Date.now();
   // Held open until the spawner copies from it: what comes out goes to the file without us.
-  const { pipe, fd } = await openPipe(service);
+  const { pipe, fd } = await pipeToRead(service);
   try {
-    const { pid } = await service.start({ argv, cwd, env, stdout: pipe, mark, detached: own });
+    await makePrivateFolder(own);
+    closeSync(openSync(join(own, "output"), "a", 0o600));
+    const startedMs = Date.now();
+    const pid = await service.startDetached({ argv, cwd, env, stdout: pipe, mark, detached: own });
     const kept: Kept = { label: detached.label, cwd, startedMs, pid, start: startOf(pid), mark };
     await writeFile(join(own, "job.json.part"), JSON.stringify(kept), { mode: 0o600 });
     await rename(join(own, "job.json.part"), join(own, "job.json"));
     return processIn(own, id, kept);
   } catch (error) {
+    await service.sweep({ mark }); // where it runs already, nobody would ever find it
     await rm(own, { recursive: true, force: true });
     throw startFailure(error, argv[0], cwd);
   } finally {
     closeSync(fd);
-    await rm(pipe, { force: true }); // the process has it for as long as it lives: nobody else may
+    removeName(pipe);
   }
 }
 
@@ -67,7 +72,8 @@ export function detachedProcesses(folder: string): DetachedProcesses {
     const kept = await keptIn(own);
     if (kept === undefined) return undefined;
     const { label, cwd, startedMs } = kept;
-    return { id, label, cwd, startedMs, ended: await endOf(own, kept), process: processIn(own, id, kept) };
+    const end = await endOf(own, kept);
+    return { id, label, cwd, startedMs, ended: end?.exit, endedMs: end?.atMs, process: processIn(own, id, kept) };
   };
   return {
     async list() {
@@ -91,18 +97,21 @@ function processIn(own: string, id: string, kept: Kept): Process {
   const hasEnded = async () => (await endOf(own, kept)) !== undefined;
   const ended = async (): Promise<Exit> => {
     for (;;) {
-      const exit = await endOf(own, kept);
-      if (exit !== undefined) return killed ? { how: "aborted" } : exit;
+      const end = await endOf(own, kept);
+      if (end !== undefined) return killed && end.exit.how === "lost" ? { how: "aborted" } : end.exit;
       await pause(LOOK_MS, undefined, { keepsAlive: false });
     }
+  };
+  const exit = () => {
+    seen ??= ended();
+    return seen;
   };
   return {
     id,
     output: fileLog(join(own, "output"), hasEnded),
     errors: undefined,
     get exit() {
-      seen ??= ended();
-      return seen;
+      return exit();
     },
     write: () => Promise.reject(new ToolFailure("a detached process has no stdin")),
     endInput: async () => {},
@@ -111,6 +120,8 @@ function processIn(own: string, id: string, kept: Kept): Process {
       killed = true;
       const service = await spawner();
       await service.sweep({ mark: kept.mark });
+      while (!(await hasEnded())) await pause(LOOK_MS);
+      await exit();
     },
   };
 }
@@ -123,16 +134,29 @@ async function keptIn(own: string): Promise<Kept | undefined> {
   }
 }
 
+/** As it stands in `exit.json`. */
+interface End {
+  readonly exit: Exit;
+  readonly atMs: number;
+}
+
 /** How it ended; `undefined` while it runs. */
-async function endOf(own: string, { pid, start }: Kept): Promise<Exit | undefined> {
-  const told = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
-  if (told !== undefined) return (JSON.parse(told) as { exit: Exit }).exit;
-  if (startOf(pid) === start) return undefined;
-  // It may have ended between the two looks, and its end been told a moment later.
-  await pause(LOOK_MS * 4, undefined, { keepsAlive: false });
-  const late = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
-  if (late !== undefined) return (JSON.parse(late) as { exit: Exit }).exit;
-  return { how: "lost", reason: "what watched over it has died too" };
+async function endOf(own: string, { pid, start }: Kept): Promise<End | undefined> {
+  const told = await toldIn(own);
+  if (told !== undefined) return told;
+  if (start !== "" && startOf(pid) === start) return undefined;
+  // It may have ended between the two looks, and its end is told a moment later.
+  for (let waited = 0; waited < TOLD_MS; waited += SOON_MS) {
+    await pause(SOON_MS);
+    const late = await toldIn(own);
+    if (late !== undefined) return late;
+  }
+  return { exit: { how: "lost", reason: "what watched over it has died too" }, atMs: Date.now() };
+}
+
+async function toldIn(own: string): Promise<End | undefined> {
+  const text = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as End);
 }
 
 /** When the process began, in the system's own count (field 22 in proc(5)); "" when there is no such process that lives. */

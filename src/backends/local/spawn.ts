@@ -1,19 +1,15 @@
-import { closeSync, constants, open, openSync, rmSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { Socket } from "node:net";
-import { promisify } from "node:util";
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type Capture, capture } from "./capture.ts";
+import { pipeToWrite, removeName } from "./pipe.ts";
 import { type Child, type Spawner, StartError, spawner } from "./spawner/connection.ts";
-
-const { O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
 
 /** Timers take no more; they would fire at once. Nearly 25 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
-const openFd = promisify(open);
 
 export interface SpawnOptions {
   readonly cwd: string;
@@ -152,13 +148,11 @@ interface Input {
 }
 
 async function inputFor(service: Spawner): Promise<Input> {
-  // Both ends, so that nobody waits for the other; the reading one must not stay, or we would never hear that the command's has gone.
-  const { pipe, fd: both } = await openPipe(service, O_RDWR | O_NONBLOCK);
-  const fd = writingEnd(both);
+  const { pipe, fd, both } = await pipeToWrite(service);
   return {
     pipe,
     begin() {
-      closeSync(both);
+      closeSync(both); // with a reading end of ours we would never hear that the command's has gone
       removeName(pipe);
       const writer = new Socket({ fd, readable: false, writable: true });
       writer.on("error", () => undefined); // told to whoever writes
@@ -166,7 +160,8 @@ async function inputFor(service: Spawner): Promise<Input> {
     },
     abandon() {
       closeSync(both);
-      rmSync(pipe, { force: true });
+      closeSync(fd);
+      removeName(pipe);
     },
   };
 }

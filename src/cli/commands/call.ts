@@ -2,7 +2,8 @@ import { asText } from "../../engine/result.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
-import { type GlobalOptions, toolkitOptions } from "../options.ts";
+import type { GlobalOptions } from "../options.ts";
+import { toolkitOptions } from "../settings.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { untilStopped } from "../signals.ts";
@@ -15,7 +16,11 @@ export async function call(
 ): Promise<void> {
   const given = input === "-" ? await stdin() : (input ?? "");
   const approver = options.yes ? approveAll : terminalApprover();
-  const toolkit = await createToolkit({ ...toolkitOptions(options), ...(approver !== undefined && { approver }) });
+  const toolkit = await createToolkit({
+    ...(await toolkitOptions(options)),
+    ...(approver !== undefined && { approver }),
+    keepJobs: false, // they would end with this one call
+  });
   const progress = progressLine();
   const stopped = untilStopped();
   try {

@@ -4,7 +4,8 @@ import type { Toolkit } from "../../contract/toolkit.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { messageOf } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
-import { type GlobalOptions, toolkitOptions } from "../options.ts";
+import type { GlobalOptions } from "../options.ts";
+import { toolkitOptions } from "../settings.ts";
 import { EXIT } from "../exit.ts";
 
 export interface PolicyCheckOptions extends GlobalOptions {
@@ -24,7 +25,7 @@ const MAX_LINE_BYTES = 1_048_576;
 export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
   const asked = questions(options);
   if (asked.length !== 1) throw new Error("policy check: expected one of --command, --path, --url, --batch");
-  const toolkit = await createToolkit(toolkitOptions(options));
+  const toolkit = await createToolkit(await toolkitOptions(options));
   try {
     if (options.batch) return await batch(toolkit);
     process.stdout.write(`${JSON.stringify(answer(await toolkit.judge(asked[0]?.effects ?? [])))}\n`);

@@ -1,11 +1,15 @@
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, toolset } from "../../engine/toolset.ts";
-import { PRESETS } from "../../tools/presets/presets.ts";
+import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
+import { settingsFrom, toolChoice } from "../settings.ts";
 
 /** Prints the toolset: a table for people, or JSON for the receiver named. */
-export async function tools({ preset, format }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
-  const set = toolset(PRESETS[preset]());
+export async function tools({
+  format,
+  ...options
+}: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
+  const set = toolset(chosenTools(toolChoice(await settingsFrom(options))));
   const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
   process.stdout.write(`${text}\n`);
 }

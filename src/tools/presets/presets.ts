@@ -1,16 +1,17 @@
 import type { Tool } from "../../contract/tool.ts";
 import { all } from "./all.ts";
+import type { ToolOptionsByName } from "./built-in.ts";
 import { coding } from "./coding.ts";
 import { readonly } from "./readonly.ts";
 import { workspace } from "./workspace.ts";
 
-/** The toolsets that have a name, each made fresh: `PRESETS.coding()`. */
+/** The toolsets that have a name, each made fresh: `PRESETS.coding()`. Options are for single tools, by name. */
 export const PRESETS = {
   coding,
   readonly,
   workspace,
   all,
   none: (): readonly Tool[] => [],
-} satisfies { readonly [name: string]: () => readonly Tool[] };
+} satisfies { readonly [name: string]: (options?: ToolOptionsByName) => readonly Tool[] };
 
 export type PresetName = keyof typeof PRESETS;

@@ -1,8 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
-import { find } from "../find.ts";
-import { grep } from "../grep.ts";
-import { ls } from "../ls.ts";
-import { read } from "../read.ts";
+import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /** Only looks (seed 004). */
-export const readonly = (): readonly Tool[] => [read(), grep(), find(), ls()];
+export const readonly = (options?: ToolOptionsByName): readonly Tool[] =>
+  builtIn(["read", "grep", "find", "ls"], options);

@@ -1,11 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
-import { bash } from "../bash.ts";
-import { edit } from "../edit.ts";
-import { find } from "../find.ts";
-import { grep } from "../grep.ts";
-import { ls } from "../ls.ts";
-import { read } from "../read.ts";
-import { write } from "../write.ts";
+import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /** Files, search and commands (seed 001). */
-export const workspace = (): readonly Tool[] => [read(), write(), edit(), bash(), grep(), find(), ls()];
+export const workspace = (options?: ToolOptionsByName): readonly Tool[] =>
+  builtIn(["read", "write", "edit", "bash", "grep", "find", "ls"], options);

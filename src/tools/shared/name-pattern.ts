@@ -1,4 +1,3 @@
-import { Script, createContext } from "node:vm";
 import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
@@ -58,7 +57,7 @@ async function matching(glob: string): Promise<NamePattern["pick"]> {
     return name === glob || expression.test(name); // names may be what a glob is made of: "[id].tsx"
   };
   if ((glob.match(/\*+|\{/g) ?? []).length <= HARMLESS) return (paths) => paths.filter(isMeant);
-  const inTime = withDeadline(MATCHING_MS);
+  const inTime = await withDeadline(MATCHING_MS);
   return (paths) => {
     const picked = inTime(() => paths.filter(isMeant));
     if (picked !== undefined) return picked;
@@ -74,7 +73,8 @@ async function matching(glob: string): Promise<NamePattern["pick"]> {
  *
  * @returns a function that does what it is given, or gives `undefined` when that takes longer.
  */
-function withDeadline(milliseconds: number): <T>(work: () => T) => T | undefined {
+async function withDeadline(milliseconds: number): Promise<<T>(work: () => T) => T | undefined> {
+  const { Script, createContext } = await import("node:vm");
   const script = new Script("run()");
   const sandbox = { run: () => {} };
   const context = createContext(sandbox);

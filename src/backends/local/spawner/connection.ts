@@ -53,7 +53,8 @@ export class StartError extends Error {
   }
 }
 
-let current: Promise<Spawner> | undefined;
+/** By the user they run as: a program that gives up its rights must not start commands with them. */
+const spawners = new Map<string, Promise<Spawner>>();
 
 /**
  * The spawner of this process: started when it is first needed, shared by all, replaced when it has died.
@@ -61,14 +62,15 @@ let current: Promise<Spawner> | undefined;
  * @throws ToolFailure when it cannot be started.
  */
 export function spawner(): Promise<Spawner> {
-  if (current !== undefined) return current;
-  const starting = connect(() => {
-    if (current === starting) current = undefined;
-  });
-  starting.catch(() => {
-    if (current === starting) current = undefined;
-  });
-  current = starting;
+  const user = [process.getuid?.(), process.geteuid?.(), process.getgid?.(), process.getegid?.()].join(":");
+  const there = spawners.get(user);
+  if (there !== undefined) return there;
+  const forget = () => {
+    if (spawners.get(user) === starting) spawners.delete(user);
+  };
+  const starting = connect(forget);
+  starting.catch(forget);
+  spawners.set(user, starting);
   return starting;
 }
 
@@ -119,7 +121,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
                 });
               });
             resolve({ pid, exit, stop });
-            return request.detached !== undefined; // its end is told in its folder: we may be gone by then
+            return false;
           }
           if (answer?.type === "exited") end(exitOf(answer));
           else if (answer?.type === "failed") reject(new StartError(answer));

@@ -27,6 +27,9 @@ const MARK_VARIABLE = "HANDRAIL_PROCESS";
 /** What a detached process has written is in its file so long after its end at the latest: a child may hold the pipe for ever. */
 const DETACHED_DRAIN_MS = 500;
 
+/** O_CLOEXEC (open(2)), as /proc shows it. */
+const CLOSE_ON_EXEC = 0o2000000;
+
 const pipes = pipeMaker();
 const commands = new Map<number, Family>();
 const drains = new Map<number, Drain>();
@@ -39,6 +42,7 @@ closeInherited();
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void leave());
 process.on("disconnect", () => void leave());
 process.on("message", (request: Request) => void answer(request));
+if (!process.connected) void leave(); // it died while we started
 
 async function answer(request: Request): Promise<void> {
   switch (request.op) {
@@ -205,6 +209,3 @@ function closeInherited(): void {
     }
   }
 }
-
-/** O_CLOEXEC (open(2)), as /proc shows it. */
-const CLOSE_ON_EXEC = 0o2000000;

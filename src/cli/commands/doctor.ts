@@ -1,0 +1,34 @@
+import { oneLine } from "../../output/terminal-text.ts";
+import { type Checked, runChecks } from "../doctor/check.ts";
+import { checks } from "../doctor/checks.ts";
+import { EXIT } from "../exit.ts";
+import type { GlobalOptions } from "../options.ts";
+
+/** Says what works on this machine, with what to type where something does not. Exit code 1 when something required is not ok. */
+export async function doctor({ json, ...options }: GlobalOptions & { json?: true }): Promise<void> {
+  const found = await runChecks(checks(options));
+  const isWell = found.every(({ required, status }) => !required || status === "ok");
+  process.exitCode = isWell ? EXIT.ok : EXIT.notSucceeded;
+  const text = json ? JSON.stringify({ ok: isWell, checks: found.map(plain) }, null, 2) : found.map(lines).join("\n");
+  await new Promise<void>((resolve) => process.stdout.write(`${text}\n`, () => resolve()));
+  // What hangs in the system cannot be ended, and would keep this process alive.
+  if (found.some(({ timedOut }) => timedOut)) process.exit();
+}
+
+function plain({ timedOut: _, ...finding }: Checked): object {
+  return finding;
+}
+
+function lines(finding: Checked): string {
+  const { name, required, status, detail } = finding;
+  const optional = required || status === "ok" ? "" : " (optional)";
+  const [first = "", ...more] = detail.split("\n").map((line) => oneLine(line, 1_000));
+  const fix = finding.status === "ok" ? [] : [`fix: ${oneLine(finding.fix, 1_000)}`];
+  return [
+    `${status.padEnd(STATUS_WIDTH)}  ${name.padEnd(NAME_WIDTH)}  ${first}${optional}`,
+    ...[...more, ...fix].map((line) => " ".repeat(STATUS_WIDTH + NAME_WIDTH + 4) + line),
+  ].join("\n");
+}
+
+const STATUS_WIDTH = "missing".length;
+const NAME_WIDTH = "configuration".length;

@@ -1,0 +1,41 @@
+import { findConfig } from "../../config/find.ts";
+import { ConfigError } from "../../config/problem.ts";
+import { readSettings } from "../../config/read-settings.ts";
+import { stateFolder } from "../../config/state.ts";
+import { createTrust } from "../../config/trust.ts";
+import { quoteWord } from "../../util/shell.ts";
+import { plural } from "../../util/text.ts";
+import type { GlobalOptions } from "../options.ts";
+import type { Check } from "./check.ts";
+
+/** Which files configure this, and whether they are valid. */
+export function configuration({ config, workDir }: GlobalOptions): Check {
+  return {
+    name: "configuration",
+    required: true,
+    fix: "handrail tools",
+    async run() {
+      const files = findConfig({
+        ...(config !== undefined && { named: config }),
+        ...(workDir !== undefined && { from: workDir }),
+      });
+      const names = Object.values(files);
+      try {
+        const { project } = await readSettings(files, { trust: createTrust(stateFolder()) });
+        if (names.length === 0) return { status: "ok", detail: "no file, defaults hold" };
+        const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";
+        const untrusted = waits ? `; not all of it has effect (see: handrail trust)` : "";
+        return { status: "ok", detail: `${names.join(", ")}${untrusted}` };
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        const [first] = error.problems;
+        const where = first?.place === undefined ? "" : `+${first.place.line} `;
+        return {
+          status: "broken",
+          detail: `${plural(error.problems.length, "problem")}\n${error.message.split("\n").slice(1).join("\n")}`,
+          fix: `\${EDITOR:-vi} ${where}${quoteWord(first?.file ?? "")}`,
+        };
+      }
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/**
+ * Runs a program and resolves to the first line of what it says, ended or not: it is killed, with its group, when the signal fires.
+ *
+ * @throws Error when it cannot be started or fails.
+ */
+export async function firstLineOf(argv: readonly [string, ...string[]], signal: AbortSignal): Promise<string> {
+  const [program, ...args] = argv;
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"], detached: true });
+  const kill = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  };
+  signal.addEventListener("abort", kill, { once: true });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, 10_000)));
+  try {
+    const code = await new Promise<number | string>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", (status, by) => {
+        // What it wrote may come after its end, but a child of its own may hold the pipe for ever.
+        setTimeout(() => resolve(status ?? by ?? "unknown"), 100).unref();
+        child.stdout.once("close", () => resolve(status ?? by ?? "unknown"));
+      });
+    });
+    if (code !== 0) throw new Error(`${argv.join(" ")} ended with ${code}`);
+    return said.split("\n")[0]?.trim() ?? "";
+  } finally {
+    signal.removeEventListener("abort", kill);
+    kill();
+    child.stdout.destroy();
+  }
+}
+
+/** Where a program is on the PATH. */
+export function onPath(program: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
+  return folders.map((folder) => join(folder, program)).find(isExecutable);
+}
+
+/** What to type to install a package here. */
+export function installCommand(name: string): string {
+  const [, command = "apt-get install"] = MANAGERS.find(([program]) => onPath(program) !== undefined) ?? [];
+  const asRoot = command.startsWith("brew") || process.getuid?.() === 0 ? "" : "sudo ";
+  return `${asRoot}${command} ${name}`;
+}
+
+const MANAGERS: readonly (readonly [program: string, command: string])[] = [
+  ["brew", "brew install"],
+  ["apt-get", "apt-get install"],
+  ["dnf", "dnf install"],
+  ["apk", "apk add"],
+  ["pacman", "pacman -S"],
+  ["zypper", "zypper install"],
+];
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

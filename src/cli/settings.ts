@@ -1,0 +1,60 @@
+import { loadSettings } from "../config/load.ts";
+import type { Settings, ToolSettings } from "../config/settings.ts";
+import { oneLine } from "../output/terminal-text.ts";
+import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
+import type { ToolChoice } from "../tools/presets/choose.ts";
+import type { ToolkitOptions } from "../toolkit.ts";
+import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
+
+/** Outputs that one `handrail call` saved can be read by the next. */
+const OUTPUT_OWNER = "command-line";
+
+/**
+ * What files and options say. Of what in a project's file has no effect a notice goes to stderr.
+ *
+ * @throws ConfigError when a file is not valid; Error when there is no such preset.
+ */
+export async function settingsFrom({ config, preset, workDir, autonomy }: GlobalOptions): Promise<Settings> {
+  const { settings, notices } = await loadSettings({
+    ...(config !== undefined && { config }),
+    ...(preset !== undefined && { preset }),
+    ...(workDir !== undefined && { workDir }),
+    ...(autonomy !== undefined && { autonomy }),
+  });
+  for (const notice of notices) process.stderr.write(`handrail: ${oneLine(notice, 1_000)}\n`);
+  const names = [...PRESET_NAMES, ...Object.keys(settings.toolsets)];
+  if (preset !== undefined && !names.includes(preset)) {
+    throw new Error(
+      `option '--preset <name>' argument '${preset}' is invalid. Allowed choices are ${names.join(", ")}.`,
+    );
+  }
+  return settings;
+}
+
+/** What files and options say of a toolkit. Fails like `settingsFrom`. */
+export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
+  const settings = await settingsFrom(options);
+  const { autonomy, workspaceOnly, allowedRoots, forbiddenPaths, env } = settings.policy;
+  const { workDir } = settings.tools;
+  return {
+    ...toolChoice(settings),
+    policy: { autonomy, workspaceOnly, allowedRoots, forbiddenPaths },
+    passEnv: env.pass,
+    outputOwner: OUTPUT_OWNER,
+    ...(workDir !== undefined && { workDir }),
+  };
+}
+
+/** Which tools the settings choose. */
+export function toolChoice({ tools, toolsets }: Settings): ToolChoice {
+  const { preset, disable } = tools;
+  return { preset, toolsets, disable, toolOptions: factoryOptions(tools.options) };
+}
+
+/** A setting has the name that a call's argument has; the factory's option has the same in our own spelling. */
+function factoryOptions(options: ToolSettings): ToolOptionsByName {
+  const byName = Object.entries(options).map(([tool, { max_results: maxResults, ...rest }]) => {
+    return [tool, { ...rest, ...(maxResults !== undefined && { maxResults }) }] as const;
+  });
+  return Object.fromEntries(byName);
+}

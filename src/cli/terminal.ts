@@ -1,0 +1,52 @@
+import { closeSync, openSync } from "node:fs";
+import { type Interface, createInterface } from "node:readline/promises";
+import { ReadStream, WriteStream } from "node:tty";
+
+/** What a person said. "left": they closed the question (Ctrl-D); "no terminal": there was nobody to ask. */
+export type TerminalAnswer = "yes" | "no" | "left" | "no terminal";
+
+/** True when this process belongs to a terminal, whatever its stdin is. */
+export function hasTerminal(): boolean {
+  const terminal = openTerminal();
+  if (terminal === undefined) return false;
+  closeSync(terminal);
+  return true;
+}
+
+/**
+ * Asks on the terminal this process belongs to, until the answer is one; none is no. The question is to be fit for a terminal.
+ * Rejects when the signal fires.
+ */
+export async function askOnTerminal(question: string, signal: AbortSignal): Promise<TerminalAnswer> {
+  const [reading, writing] = [openTerminal(), openTerminal()];
+  if (reading === undefined || writing === undefined) return "no terminal";
+  const input = new ReadStream(reading);
+  const output = new WriteStream(writing);
+  const reader = createInterface({ input, output });
+  // While a line is edited Ctrl-C is a key like any other; it still means what it always does.
+  reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
+  try {
+    return await Promise.race([answerOf(reader, question, signal), left]);
+  } finally {
+    reader.close();
+    input.destroy();
+    output.destroy();
+  }
+}
+
+async function answerOf(reader: Interface, question: string, signal: AbortSignal): Promise<"yes" | "no"> {
+  for (;;) {
+    const answer = (await reader.question(question, { signal })).trim().toLowerCase();
+    if (answer === "y" || answer === "yes") return "yes";
+    if (answer === "" || answer === "n" || answer === "no") return "no";
+  }
+}
+
+function openTerminal(): number | undefined {
+  try {
+    return openSync("/dev/tty", "r+");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import { type Given, KEYS, type Key } from "./keys.ts";
+import { didYouMean } from "./nearest.ts";
+import { type Reading, entriesOf, shown, within } from "./shape.ts";
+import type { Node } from "./yaml-tree.ts";
+
+/** Checks what a file says, each key by itself. All that is wrong is reported; what is right comes back. */
+export function check(root: Node, reading: Reading): Given {
+  return Object.fromEntries(checkGroup(root, "", reading));
+}
+
+/** What stands under `group`: "" for the whole file, "policy", "policy.env". */
+function checkGroup(node: Node, group: string, reading: Reading): readonly (readonly [Key, unknown])[] {
+  if (node.kind === "other" && node.value === null) return []; // nothing behind the colon, or an empty file
+  const known = namesIn(group);
+  if (node.kind !== "map") {
+    reading.report(node.place, group, `expected a map of ${known.join(", ")}, got ${shown(node)}`);
+    return [];
+  }
+  return entriesOf(node.entries, group, reading).flatMap(({ key: name, place, value }) => {
+    const key = within(group, name);
+    if (isKey(key)) {
+      const found = KEYS[key].read(value, key, reading);
+      return found === undefined ? [] : [[key, found] as const];
+    }
+    if (known.includes(name)) return checkGroup(value, key, reading);
+    const meant = didYouMean(name, known) || elsewhere(name) || `Keys here: ${known.join(", ")}.`;
+    reading.report(place, key, `unknown key. ${meant}`);
+    return [];
+  });
+}
+
+/** A right name in a wrong place. */
+function elsewhere(name: string): string | undefined {
+  const key = Object.keys(KEYS).find((full) => full.endsWith(`.${name}`));
+  return key && `Did you mean ${JSON.stringify(key)}?`;
+}
+
+function namesIn(group: string): readonly string[] {
+  const before = group === "" ? "" : `${group}.`;
+  const inside = Object.keys(KEYS).filter((key) => key.startsWith(before));
+  return [...new Set(inside.map((key) => key.slice(before.length).split(".")[0] ?? key))];
+}
+
+function isKey(key: string): key is Key {
+  return Object.hasOwn(KEYS, key);
+}

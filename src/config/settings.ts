@@ -1,0 +1,88 @@
+import { resolve } from "node:path";
+import type { Autonomy } from "../contract/policy.ts";
+import { DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
+
+/** What is set for one run: files and flags, checked, over the defaults. Immutable. Paths are absolute or start with `~`. */
+export interface Settings {
+  readonly tools: {
+    /** A preset, or a toolset of the user's. */
+    readonly preset: string;
+    /** Left out: the current folder. */
+    readonly workDir?: string;
+    /** Tools that are left out, by name. */
+    readonly disable: readonly string[];
+    readonly options: ToolSettings;
+  };
+  /** The user's own presets: names of tools. */
+  readonly toolsets: { readonly [name: string]: readonly string[] };
+  readonly policy: {
+    readonly autonomy: Autonomy;
+    readonly workspaceOnly: boolean;
+    readonly allowedRoots: readonly string[];
+    readonly forbiddenPaths: readonly string[];
+    /** Variables of our environment that commands get beside the harmless ones. */
+    readonly env: { readonly pass: readonly string[] };
+  };
+  /** Where calls are recorded: in a file of the state folder, or only as long as the program runs. */
+  readonly store: StoreKind;
+}
+
+export const STORE_KINDS = ["sqlite", "memory"] as const;
+export type StoreKind = (typeof STORE_KINDS)[number];
+
+/** Options of tools, by the tool's name. */
+export interface ToolSettings {
+  readonly [tool: string]: ToolSetting;
+}
+
+/** What can be set about a tool; which of it, `tools.options` of the key table says. */
+export interface ToolSetting {
+  /** How much of a result a model is shown. */
+  readonly limit?: { readonly lines?: number; readonly bytes?: number };
+  /** How many results are shown unless a call says otherwise. */
+  readonly max_results?: number;
+  /** Seconds that a command may take unless a call says otherwise. */
+  readonly timeout?: number;
+}
+
+/** What flags say; each wins over every file. */
+export interface Flags {
+  readonly preset?: string;
+  /** Relative to the current folder. */
+  readonly workDir?: string;
+  readonly autonomy?: Autonomy;
+}
+
+/** What holds where nothing is said. */
+export const DEFAULT_SETTINGS: Settings = frozen({
+  tools: { preset: "coding", disable: [], options: {} },
+  toolsets: {},
+  policy: {
+    autonomy: "supervised",
+    workspaceOnly: true,
+    allowedRoots: [],
+    forbiddenPaths: [...DEFAULT_FORBIDDEN_PATHS],
+    env: { pass: [] },
+  },
+  store: "sqlite",
+});
+
+/** The settings with what flags say in place of what files say. */
+export function withFlags({ tools, policy, ...settings }: Settings, { preset, workDir, autonomy }: Flags): Settings {
+  return frozen({
+    ...settings,
+    tools: {
+      ...tools,
+      ...(preset !== undefined && { preset }),
+      ...(workDir !== undefined && { workDir: resolve(workDir) }),
+    },
+    policy: { ...policy, ...(autonomy !== undefined && { autonomy }) },
+  });
+}
+
+/** The value, with all that is in it, made immutable. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.values(value).forEach(frozen);
+  return Object.freeze(value);
+}

@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { codeOf, messageOf } from "../util/errors.ts";
+import { readRange } from "../util/private-file.ts";
+
+/** A file as it was read, once: what is checked, shown and trusted is this very content. */
+export interface Source {
+  readonly text: string;
+  /** Of the bytes, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+export type ReadSource =
+  | { readonly ok: true; readonly source: Source }
+  | { readonly ok: false; readonly message: string };
+
+/** A configuration is text that people write. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads a configuration file. Never rejects, and waits for nothing: a FIFO or a device is refused. */
+export async function readSource(path: string): Promise<ReadSource> {
+  try {
+    // O_NONBLOCK: opening a FIFO must not wait for its other end.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return await readOpen(file);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    return { ok: false, message: `cannot be read: ${REASONS[codeOf(error) ?? ""] ?? messageOf(error)}` };
+  }
+}
+
+async function readOpen(file: FileHandle): Promise<ReadSource> {
+  const info = await file.stat();
+  if (info.isDirectory()) return { ok: false, message: "this is a folder, expected a file" };
+  if (!info.isFile()) return { ok: false, message: "this is a pipe, a socket or a device, expected a regular file" };
+  const bytes = await readRange(file, 0, MAX_BYTES + 1);
+  if (bytes.length > MAX_BYTES)
+    return { ok: false, message: `larger than ${MAX_BYTES} bytes: this is no configuration` };
+  const text = decoded(bytes);
+  if (text === undefined) return { ok: false, message: "this is not UTF-8 text; save it as UTF-8" };
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { ok: true, source: { text, sha256 } };
+}
+
+function decoded(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const REASONS: { readonly [code: string]: string } = {
+  ENOENT: "there is no such file",
+  ENOTDIR: "there is no such file",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  ELOOP: "its links lead in a circle",
+  ENXIO: "this is a socket or a device without anything behind it",
+  EISDIR: "this is a folder, expected a file",
+};

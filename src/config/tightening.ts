@@ -1,0 +1,93 @@
+import { realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { absolutePath, isInside } from "../util/paths.ts";
+import { AUTONOMIES, type Given, type KeysWith } from "./keys.ts";
+import type { Place } from "./problem.ts";
+import type { Settings } from "./settings.ts";
+import type { Located } from "./shape.ts";
+
+/** A project's file, as far as the rules need it. */
+export interface ProjectFolder {
+  /** The real folder that the file stands in. */
+  readonly folder: string;
+  readonly home: string;
+}
+
+export interface Complaint {
+  readonly place: Place;
+  /** Added to the key that the rule is for: "[2]", ".mine". */
+  readonly at?: string;
+  readonly message: string;
+}
+
+type Rule<K extends KeysWith<"tightening">> = (
+  given: NonNullable<Given[K]>,
+  without: Settings,
+  project: ProjectFolder,
+) => readonly Complaint[];
+
+/** What makes a project's value looser than the settings `without` it. No complaints: it may stand. */
+export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
+  "tools.work_dir": (given, without, project) => {
+    const message = outsideProject(given.value, without, project);
+    return message === undefined ? [] : [{ place: given.place, message }];
+  },
+  toolsets: ({ value }, without) =>
+    Object.entries(value).flatMap(([name, { place }]) =>
+      Object.hasOwn(without.toolsets, name)
+        ? [{ place, at: `.${name}`, message: "you have a toolset of this name; a project cannot change it" }]
+        : [],
+    ),
+  "policy.autonomy": ({ value, place }, { policy }) =>
+    AUTONOMIES.indexOf(value) > AUTONOMIES.indexOf(policy.autonomy)
+      ? [
+          {
+            place,
+            message: `a project can only tighten the policy, and "${value}" is looser than "${policy.autonomy}"`,
+          },
+        ]
+      : [],
+  "policy.workspace_only": ({ value, place }, { policy }) =>
+    !value && policy.workspaceOnly
+      ? [{ place, message: "a project can only tighten the policy, and false is looser than true" }]
+      : [],
+  "policy.allowed_roots": ({ value }, without, project) =>
+    value.flatMap((root, index) => {
+      const message = outsideProject(root.value, without, project);
+      return message === undefined ? [] : [{ place: root.place, at: `[${index}]`, message }];
+    }),
+};
+
+/** The same value with its paths as they really are, which is what was checked. */
+export function withRealPaths(given: Given, { home, folder }: ProjectFolder): Given {
+  const real = (path: Located<string>) => ({
+    ...path,
+    value: realPath(absolutePath(path.value, { workDir: folder, home })),
+  });
+  const workDir = given["tools.work_dir"];
+  const roots = given["policy.allowed_roots"];
+  return {
+    ...given,
+    ...(workDir && { "tools.work_dir": real(workDir) }),
+    ...(roots && { "policy.allowed_roots": { ...roots, value: roots.value.map(real) } }),
+  };
+}
+
+/** A project opens up nothing but its own folder, and in it nothing that the user has forbidden. */
+function outsideProject(path: string, { policy }: Settings, { folder, home }: ProjectFolder): string | undefined {
+  const real = realPath(absolutePath(path, { workDir: folder, home }));
+  if (!isInside(real, folder)) return "a project can only open up its own folder, and this leads out of it";
+  const forbidden = policy.forbiddenPaths
+    .map((each) => realPath(absolutePath(each, { workDir: folder, home })))
+    .find((each) => isInside(each, folder) && isInside(real, each));
+  return forbidden && "a project can only tighten the policy, and this is in what you have forbidden";
+}
+
+/** Every link followed; what does not exist yet keeps its name behind the real path of what does. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
+  }
+}

@@ -1,0 +1,155 @@
+import type * as Yaml from "yaml";
+import { messageOf } from "../util/errors.ts";
+import type { Place } from "./problem.ts";
+
+/** What a YAML file says: plain data, each piece with its place. Nothing of it is trusted. */
+export type Node =
+  | { readonly kind: "map"; readonly place: Place; readonly entries: readonly Entry[] }
+  | { readonly kind: "list"; readonly place: Place; readonly items: readonly Node[] }
+  | { readonly kind: "text"; readonly place: Place; readonly value: string }
+  | { readonly kind: "other"; readonly place: Place; readonly value: number | boolean | null };
+
+export interface Entry {
+  readonly key: string;
+  readonly place: Place;
+  readonly value: Node;
+}
+
+export interface Fault {
+  readonly place: Place;
+  readonly message: string;
+}
+
+export type Tree =
+  | { readonly ok: true; readonly root: Node }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
+
+// A file that comes with a project may be made to keep us busy. No configuration comes near these.
+const MOST_ALIASES = 100;
+const MOST_NODES = 50_000;
+const MOST_LEVELS = 32;
+/** Parsing takes time in proportion to these: half a second for so many. */
+const MOST_SIGNS = 100_000;
+
+const START: Place = { line: 1, column: 1 };
+
+/** Reads YAML 1.2 as data: no tags of its own, no merge keys, one document. Never rejects: what is wrong is among the faults. */
+export async function parseYaml(text: string): Promise<Tree> {
+  if (signsIn(text) > MOST_SIGNS) {
+    return failed({ place: START, message: `more than ${MOST_SIGNS} punctuation marks: this is no configuration` });
+  }
+  const yaml = await import("yaml");
+  const lineCounter = new yaml.LineCounter();
+  const faults: Fault[] = [];
+  const fault = (place: Place, message: string): undefined => {
+    faults.push({ place, message });
+  };
+  try {
+    const document = yaml.parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      uniqueKeys: false, // it compares each with each; a key given twice is found later, with its name
+      schema: "core",
+      resolveKnownTags: false,
+      merge: false,
+      logLevel: "error",
+    });
+    for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+      fault(placeAt(pos[0], lineCounter), SENTENCES[code] ?? sentence(message));
+    }
+    if (faults.length > 0) return { ok: false, faults };
+    const root = treeReader(yaml, lineCounter, fault)(document.contents, START, 0);
+    return root !== undefined && faults.length === 0 ? { ok: true, root } : { ok: false, faults };
+  } catch (error) {
+    if (error instanceof TooMuch) return failed({ place: START, message: error.message });
+    return failed({ place: START, message: sentence(messageOf(error)) });
+  }
+}
+
+/** Reads the library's nodes into ours, within bounds, aliases written out. */
+function treeReader(
+  { isAlias, isMap, isScalar, isSeq }: typeof Yaml,
+  lineCounter: Yaml.LineCounter,
+  fault: (place: Place, message: string) => undefined,
+): (node: unknown, above: Place, level: number) => Node | undefined {
+  const anchors = new Map<string, Yaml.Node>();
+  let aliases = 0;
+  let nodes = 0;
+
+  const keyOf = (key: unknown, above: Place): { name: string; place: Place } | undefined => {
+    const place = isScalar(key) || isAlias(key) || isMap(key) || isSeq(key) ? placeOf(key, lineCounter) : above;
+    if (isScalar(key) && key.anchor !== undefined) anchors.set(key.anchor, key);
+    if (isScalar(key) && typeof key.value === "string") return { name: key.value, place };
+    return fault(place, "expected a name as key; put it in quotes if it is meant as text");
+  };
+
+  const read = (node: unknown, above: Place, level: number): Node | undefined => {
+    if (node === null || node === undefined) return { kind: "other", place: above, value: null };
+    if (++nodes > MOST_NODES) throw new TooMuch(`more than ${MOST_NODES} values`);
+    if (level > MOST_LEVELS) throw new TooMuch(`nested more than ${MOST_LEVELS} levels deep`);
+    if (isAlias(node)) {
+      const place = placeOf(node, lineCounter);
+      if (++aliases > MOST_ALIASES) throw new TooMuch(`more than ${MOST_ALIASES} aliases`);
+      const meant = anchors.get(node.source);
+      if (meant === undefined) return fault(place, `no anchor &${node.source} stands before the alias *${node.source}`);
+      const copy = read(meant, place, level + 1);
+      return copy && { ...copy, place };
+    }
+    if (!isMap(node) && !isSeq(node) && !isScalar(node)) return fault(above, "expected plain data");
+    const place = placeOf(node, lineCounter);
+    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (isMap(node)) {
+      const entries: Entry[] = [];
+      for (const pair of node.items) {
+        const key = keyOf(pair.key, place);
+        const value = read(pair.value, key?.place ?? place, level + 1);
+        if (key && value) entries.push({ key: key.name, place: key.place, value });
+      }
+      return { kind: "map", place, entries };
+    }
+    if (isSeq(node)) {
+      return { kind: "list", place, items: node.items.flatMap((item) => read(item, place, level + 1) ?? []) };
+    }
+    const { value } = node;
+    if (typeof value === "string") return { kind: "text", place, value };
+    if (typeof value === "number" || typeof value === "boolean" || value === null)
+      return { kind: "other", place, value };
+    return fault(place, "expected plain data: a text, a number, true or false");
+  };
+
+  return read;
+}
+
+/** Ends the reading of a tree that is beyond all measure. */
+class TooMuch extends Error {}
+
+const SENTENCES: { readonly [code: string]: string } = {
+  TAB_AS_INDENT: "a tab stands where YAML wants spaces; indent with spaces",
+  MULTIPLE_DOCS: 'expected one document, but "---" begins a second one; remove it and what follows',
+  RESOURCE_EXHAUSTION: "nested too deeply",
+  TAG_RESOLVE_FAILED: "tags (!name) are not understood here; write the value without one",
+};
+
+function sentence(message: string): string {
+  const [first = message] = message.split("\n");
+  return `broken YAML: ${first}`;
+}
+
+function failed(fault: Fault): Tree {
+  return { ok: false, faults: [fault] };
+}
+
+function signsIn(text: string): number {
+  let count = 0;
+  for (const _ of text.matchAll(/[^\w\s]/g)) count++;
+  return count;
+}
+
+function placeOf({ range }: Pick<Yaml.Node, "range">, lineCounter: Yaml.LineCounter): Place {
+  return range === null || range === undefined ? START : placeAt(range[0], lineCounter);
+}
+
+function placeAt(offset: number, lineCounter: Yaml.LineCounter): Place {
+  const { line, col } = lineCounter.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}

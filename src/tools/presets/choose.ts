@@ -1,0 +1,62 @@
+import type { Tool } from "../../contract/tool.ts";
+import { BUILT_IN, type BuiltInName, type ToolOptionsByName, builtIn } from "./built-in.ts";
+import { PRESETS, type PresetName } from "./presets.ts";
+
+/** Which tools there are to be. */
+export interface ToolChoice {
+  /** A named toolset, or one of `toolsets`. Default: "coding", or "none" when `tools` are given. */
+  readonly preset?: PresetName | (string & {});
+  /** Presets of yours: names of Handrail's tools. A preset's own name cannot be taken. */
+  readonly toolsets?: { readonly [name: string]: readonly string[] };
+  /** Tools of yours, beside those of the preset. */
+  readonly tools?: readonly Tool[];
+  /** Tools that are left out, by name. */
+  readonly disable?: readonly string[];
+  /** Options of Handrail's tools, by name; those of a tool that is not there are of no effect. */
+  readonly toolOptions?: ToolOptionsByName;
+}
+
+/**
+ * The tools that are chosen.
+ *
+ * @throws TypeError when there is no preset, toolset or tool of a name, and when a toolset has a preset's name.
+ */
+export function chosenTools({
+  toolsets = {},
+  tools,
+  disable = [],
+  toolOptions = {},
+  ...choice
+}: ToolChoice): readonly Tool[] {
+  const { preset = tools === undefined ? "coding" : "none" } = choice;
+  const all = [...presetTools(preset, toolsets, toolOptions), ...(tools ?? [])];
+  const unknown = disable.find((name) => !isBuiltIn(name) && !all.some((tool) => tool.name === name));
+  if (unknown !== undefined) throw new TypeError(`disable: there is no tool ${JSON.stringify(unknown)}`);
+  return all.filter(({ name }) => !disable.includes(name));
+}
+
+function presetTools(
+  preset: string,
+  toolsets: { readonly [name: string]: readonly string[] },
+  options: ToolOptionsByName,
+): readonly Tool[] {
+  const taken = Object.keys(toolsets).find((name) => isPreset(name));
+  if (taken !== undefined) throw new TypeError(`toolsets: "${taken}" is the name of a preset; choose another`);
+  if (isPreset(preset)) return PRESETS[preset](options);
+  const names = Object.hasOwn(toolsets, preset) ? toolsets[preset] : undefined;
+  if (names === undefined) {
+    const known = [...Object.keys(PRESETS), ...Object.keys(toolsets)].join(", ");
+    throw new TypeError(`no preset ${JSON.stringify(preset)}: expected one of ${known}`);
+  }
+  const unknown = names.find((name) => !isBuiltIn(name));
+  if (unknown !== undefined) throw new TypeError(`toolset "${preset}": there is no tool ${JSON.stringify(unknown)}`);
+  return builtIn([...new Set(names.filter(isBuiltIn))], options);
+}
+
+function isPreset(name: string): name is PresetName {
+  return Object.hasOwn(PRESETS, name);
+}
+
+function isBuiltIn(name: string): name is BuiltInName {
+  return Object.hasOwn(BUILT_IN, name);
+}

@@ -1,0 +1,193 @@
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type CommandLine, commandLine } from "./program.ts";
+
+describe("handrail.yaml", () => {
+  test("chooses the tools, leaves some out and sets their options", async () => {
+    const line = await commandLine({
+      "handrail.yaml":
+        "tools: { preset: mine, disable: [ls], options: { grep: { max_results: 2 } } }\ntoolsets: { mine: [grep, ls, read] }\n",
+      "many.txt": "word\n".repeat(9),
+    });
+    expect(names(await line.run(["tools"]))).toEqual(["grep", "read"]);
+    const { stdout } = await line.run(["call", "grep", '{"pattern":"word","path":"many.txt"}']);
+    expect(stdout).toContain("Stopped at 2 matches");
+    expect((await line.run(["call", "grep", '{"pattern":"word","path":"many.txt","max_results":3}'])).stdout).toContain(
+      "Stopped at 3",
+    );
+  });
+
+  test("says how much of a result is shown, and how many things are found", async () => {
+    const line = await commandLine({
+      "handrail.yaml":
+        "tools: { preset: readonly, options: { read: { limit: { lines: 2 } }, find: { max_results: 1 } } }\n",
+      "long.txt": "a\nb\nc\nd\n",
+    });
+    expect((await line.run(["call", "read", '{"path":"long.txt"}'])).stdout).toMatch(
+      /^a\nb\n\n?\[Showing lines 1-2 of 4/,
+    );
+    expect((await line.run(["call", "find", '{"type":"file"}'])).stdout).toMatch(/Showing 1 of \d/);
+  });
+
+  test("says where tools work, counted from where it stands, also from a folder below", async () => {
+    const line = await commandLine({
+      "handrail.yaml": "tools: { work_dir: sub }\n",
+      "sub/here.txt": "found\n",
+      "deep/er/x": "",
+    });
+    expect(await line.shell(`cd deep/er && handrail call read '{"path":"here.txt"}'`)).toMatchObject({
+      code: 0,
+      stdout: "found\n",
+    });
+  });
+
+  test("tightens the policy", async () => {
+    const line = await commandLine({
+      "handrail.yaml": "policy: { autonomy: readonly, forbidden_paths: [secret] }\n",
+      "secret/a.txt": "x",
+    });
+    expect(verdict(await line.run(["policy", "check", "--command", "ls"]))).toBe("deny");
+    expect(verdict(await line.run(["policy", "check", "--path", "secret/a.txt"]))).toBe("deny");
+    expect(verdict(await line.run(["policy", "check", "--path", "README.md"]))).toBe("allow");
+  });
+
+  test("is looked for from --work-dir", async () => {
+    const line = await commandLine({ "sub/handrail.yaml": "tools: { preset: readonly }\n" });
+    expect(names(await line.run(["tools"]))).toContain("bash");
+    expect(names(await line.run(["tools", "--work-dir", "sub"]))).toEqual(["read", "grep", "find", "ls"]);
+  });
+
+  test("gives way to flags", async () => {
+    const line = await commandLine({
+      "handrail.yaml":
+        "tools: { preset: none, work_dir: sub }\npolicy: { autonomy: readonly }\ntoolsets: { mine: [ls] }\n",
+      "sub/x": "",
+    });
+    expect(names(await line.run(["tools", "--preset", "readonly"]))).toEqual(["read", "grep", "find", "ls"]);
+    expect(names(await line.run(["tools", "--preset", "mine"]))).toEqual(["ls"]);
+    expect(verdict(await line.run(["policy", "check", "--command", "ls", "--autonomy", "full"]))).toBe("allow");
+    expect(
+      (await line.run(["call", "read", '{"path":"README.md"}', "--preset", "coding", "--work-dir", "."])).code,
+    ).toBe(0);
+  });
+
+  test("that is wrong stops every command that uses it, with all that is wrong and exit code 2", async () => {
+    const line = await commandLine({ "handrail.yaml": "policy:\n  autonomi: full\nstroe: x\n" });
+    for (const args of [["tools"], ["call", "read", "{}"], ["mcp"], ["policy", "check", "--path", "."]]) {
+      expect(await line.run(args)).toEqual({
+        code: 2,
+        signal: null,
+        stdout: "",
+        stderr:
+          "handrail: the configuration is not valid:\n" +
+          'handrail.yaml:2:3: policy.autonomi: unknown key. Did you mean "autonomy"?\n' +
+          'handrail.yaml:3:1: stroe: unknown key. Did you mean "store"?\n',
+      });
+    }
+    for (const args of [["--help"], ["--version"]]) expect((await line.run(args)).code).toBe(0);
+  });
+
+  test("that is a FIFO does not keep anything waiting", async () => {
+    const line = await commandLine();
+    const { code, stderr } = await line.shell("mkfifo handrail.yaml; handrail tools");
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        "handrail: the configuration is not valid:\nhandrail.yaml: this is a pipe, a socket or a device, expected a regular file\n",
+    });
+  });
+
+  test("may be one that a model wrote only when a person was asked", async () => {
+    const line = await commandLine();
+    expect(verdict(await line.run(["policy", "check", "--path", "handrail.yaml", "--op", "write"]))).toBe("ask");
+  });
+});
+
+describe("the user's config.yaml", () => {
+  test("holds everywhere, and may loosen", async () => {
+    const line = await withUserFile("policy: { autonomy: full, env: { pass: [TOKEN] } }\ntools: { preset: all }\n");
+    expect(names(await line.run(["tools"]))).toContain("time");
+    const ran = await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo $TOKEN"}'`);
+    expect(ran).toMatchObject({ code: 0, stdout: "s3cret\n", stderr: "" });
+  });
+
+  test("does not reach commands with what it does not pass", async () => {
+    const line = await withUserFile("policy: { autonomy: full }\n");
+    expect(await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}'`)).toMatchObject({
+      stdout: "[]\n",
+    });
+  });
+});
+
+describe("--config FILE", () => {
+  test("is read in place of the project's file, and may loosen", async () => {
+    const line = await commandLine({
+      "handrail.yaml": "tools: { preset: none }\n",
+      "my/agent.yaml": "tools: { preset: readonly, work_dir: .. }\npolicy: { autonomy: full, workspace_only: false }\n",
+    });
+    expect(names(await line.run(["tools", "--config", "my/agent.yaml"]))).toEqual(["read", "grep", "find", "ls"]);
+    expect(names(await line.run(["--config", "my/agent.yaml", "tools"]))).toHaveLength(4);
+    expect(verdict(await line.run(["policy", "check", "--command", "ls", "--config", "my/agent.yaml"]))).toBe("allow");
+  });
+
+  test("is not for tools to change or read", async () => {
+    const line = await commandLine({ "agent.yaml": "policy: { autonomy: full }\n" });
+    for (const op of ["read", "write"]) {
+      expect(
+        verdict(await line.run(["policy", "check", "--path", "agent.yaml", "--op", op, "--config", "agent.yaml"])),
+      ).toBe("deny");
+    }
+  });
+
+  test("that is not there is an error", async () => {
+    const { run } = await commandLine();
+    expect(await run(["tools", "--config", "none.yaml"])).toMatchObject({
+      code: 2,
+      stderr: "handrail: the configuration is not valid:\nnone.yaml: cannot be read: there is no such file\n",
+    });
+  });
+});
+
+describe("a start without any file", () => {
+  test("loads neither YAML nor what checks a configuration", async () => {
+    const line = await commandLine();
+    for (const words of ["--version", "--help"]) {
+      expect((await loaded(line, words)).filter((chunk) => /config|yaml|tools/.test(chunk))).toEqual([]);
+    }
+    const without = await loaded(line);
+    expect(without).toContain("cli-commands-tools.js");
+    await writeFile(join(line.folder, "handrail.yaml"), "tools: { preset: coding }\n");
+    const more = (await loaded(line)).filter((chunk) => !without.includes(chunk));
+    expect(more).toContain("config-read-settings.js");
+    expect(more.some((chunk) => chunk.includes("yaml"))).toBe(true);
+  });
+});
+
+/** The chunks that a start loads, as Node's own coverage has them. */
+async function loaded(line: CommandLine, words = "tools"): Promise<readonly string[]> {
+  const folder = temporaryFolder();
+  await line.shell(`NODE_V8_COVERAGE=${folder} handrail ${words}`);
+  const [report] = await readdir(folder);
+  const { result } = JSON.parse(await readFile(join(folder, report ?? ""), "utf8")) as { result: { url: string }[] };
+  return result.filter(({ url }) => url.includes("/dist/")).map(({ url }) => basename(url));
+}
+
+async function withUserFile(text: string): Promise<CommandLine> {
+  const line = await commandLine();
+  await mkdir(join(line.configHome, "handrail"));
+  await writeFile(join(line.configHome, "handrail/config.yaml"), text);
+  return line;
+}
+
+function names({ stdout }: { stdout: string }): readonly string[] {
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(" ")[0] ?? "");
+}
+
+function verdict({ stdout }: { stdout: string }): unknown {
+  return (JSON.parse(stdout) as { verdict: unknown }).verdict;
+}

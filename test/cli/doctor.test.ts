@@ -1,0 +1,162 @@
+import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Check, runChecks } from "../../src/cli/doctor/check.ts";
+import { firstLineOf } from "../../src/cli/doctor/program.ts";
+import { isAlive, until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { commandLine } from "./program.ts";
+
+interface Found {
+  readonly name: string;
+  readonly required: boolean;
+  readonly status: string;
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+describe("handrail doctor", () => {
+  test("says of everything how it is, one line each, and leaves nothing behind", async () => {
+    const line = await commandLine();
+    const { code, stdout, stderr } = await line.run(["doctor"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.split("\n");
+    for (const name of ["Node.js", "ripgrep", "bash", "git", "state folder", "configuration", "/proc", "pictures"]) {
+      expect(lines.find((each) => each.startsWith(`ok       ${name.padEnd(13)}  `))).toBeDefined();
+    }
+    expect(stdout).toContain(`Node.js        ${process.versions.node}\n`);
+    expect(stdout).toMatch(/^ok {7}ripgrep {8}ripgrep \d+\.\d+/m);
+    expect(stdout).toMatch(/^missing {2}approvals .*\(optional\)\n +fix: handrail call … --yes/m);
+    expect(await readdir(line.stateHome)).toEqual([]);
+  });
+
+  test("says as JSON the same", async () => {
+    const { code, stdout } = await (await commandLine()).run(["doctor", "--json"]);
+    const report = JSON.parse(stdout) as { ok: boolean; checks: readonly Found[] };
+    expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true });
+    for (const { name, status, detail, fix } of report.checks) {
+      expect([name, detail].every((word) => word !== "")).toBe(true);
+      expect(status === "ok").toBe(fix === undefined);
+    }
+  });
+
+  test("asks at a terminal it has", async () => {
+    const terminal = (await commandLine()).terminal("handrail doctor");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toMatch(/^ok +approvals/m);
+  });
+
+  test("finds what is not on the PATH, with what to type", async () => {
+    const { shell } = await commandLine();
+    const { code, stdout } = await shell(`PATH=${temporaryFolder()}; handrail doctor`);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^missing {2}bash {11}not on the PATH\n +fix: .*bash$/m);
+    expect(stdout).toMatch(/^missing {2}git {12}not on the PATH \(optional\)$/m);
+  });
+
+  test("finds a program that does not work", async () => {
+    const folder = temporaryFolder();
+    await writeFile(join(folder, "git"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
+    const { code, stdout } = await (await commandLine()).shell(`PATH=${folder}:$PATH; handrail doctor`);
+    expect(code).toBe(0); // it is optional
+    expect(stdout).toMatch(/^broken {3}git .*--version ended with 3 \(optional\)\n +fix: .*git$/m);
+  });
+
+  test("finds a state folder that others may read, and says how to close it", async () => {
+    const line = await commandLine();
+    const folder = join(line.stateHome, "handrail");
+    await mkdir(folder);
+    await chmod(folder, 0o755);
+    const { code, stdout } = await line.run(["doctor"]);
+    expect(code).toBe(1);
+    const fix = /state folder .*is open to others \(mode 755\)\n +fix: (.*)/.exec(stdout)?.[1];
+    expect(fix).toBe(`chmod 700 ${folder}`);
+    await line.shell(fix!);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect((await line.run(["doctor"])).code).toBe(0);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("finds a state folder that is a file", async () => {
+    const line = await commandLine();
+    await writeFile(join(line.stateHome, "handrail"), "");
+    const { code, stdout } = await line.run(["doctor"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^broken {3}state folder .*is not a folder\n +fix: mv /m);
+  });
+
+  test("finds what is wrong with the configuration, and where", async () => {
+    const line = await commandLine({ "handrail.yaml": "store: sqlite\npolicy:\n  autonomi: full\n" });
+    const { code, stdout } = await line.run(["doctor"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^broken {3}configuration {2}2 problems\n +handrail\.yaml:1:8: store: .*\n +handrail\.yaml:3:3: policy\.autonomi: .*\n +fix: \$\{EDITOR:-vi\} \+1 handrail\.yaml$/m,
+    );
+    await writeFile(join(line.folder, "handrail.yaml"), "policy: { env: { pass: [A] } }\n");
+    expect((await line.run(["doctor"])).stdout).toMatch(
+      /^ok +configuration .*handrail\.yaml; not all of it has effect \(see: handrail trust\)$/m,
+    );
+  });
+});
+
+describe("a check", () => {
+  const ok: Check = { name: "fine", required: true, fix: "none", run: async () => ({ status: "ok", detail: "yes" }) };
+
+  test("that throws, at once or later, is broken, and the others are told", async () => {
+    const thrown = () => {
+      throw new Error("at once");
+    };
+    const checked = await runChecks([
+      { ...ok, name: "throws", fix: "type this", run: thrown },
+      { ...ok, name: "rejects", run: () => Promise.reject(new Error("later")) },
+      ok,
+    ]);
+    expect(checked).toMatchObject([
+      { name: "throws", status: "broken", detail: "at once", fix: "type this" },
+      { name: "rejects", status: "broken", detail: "later" },
+      { name: "fine", status: "ok" },
+    ]);
+  });
+
+  test("that hangs is broken at its deadline, and told to stop", async () => {
+    let stopped = false;
+    const hangs: Check = {
+      ...ok,
+      run: (signal) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => (stopped = true));
+        }),
+    };
+    expect(await runChecks([hangs, ok], 50)).toMatchObject([
+      { status: "broken", detail: "no answer within 0.05 s", timedOut: true },
+      { status: "ok" },
+    ]);
+    expect(stopped).toBe(true);
+  });
+
+  test("of a program that hangs kills it with its children", async () => {
+    const folder = temporaryFolder();
+    const program = join(folder, "hangs");
+    await writeFile(program, `#!/bin/sh\nsleep 600 &\necho $! > ${folder}/child\nwait\n`, { mode: 0o755 });
+    const controller = new AbortController();
+    const line = firstLineOf([program], controller.signal);
+    let pid = 0;
+    await until("the child runs", async () => {
+      const text = await import("node:fs/promises").then(({ readFile }) =>
+        readFile(join(folder, "child"), "utf8").catch(() => ""),
+      );
+      pid = text.endsWith("\n") ? Number(text) : 0;
+      return pid > 0;
+    });
+    expect(await isAlive(pid)).toBe(true);
+    controller.abort();
+    await expect(line).rejects.toThrow(/ended with SIGKILL/);
+    await until("the child is gone", async () => !(await isAlive(pid)));
+  });
+
+  test("of a program that leaves a child with its output behind does not wait for it", async () => {
+    const program = join(temporaryFolder(), "leaves");
+    await writeFile(program, "#!/bin/sh\nsleep 600 &\necho done\n", { mode: 0o755 });
+    expect(await firstLineOf([program], new AbortController().signal)).toBe("done");
+  });
+});

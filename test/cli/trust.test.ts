@@ -1,0 +1,148 @@
+import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CommandLine, commandLine } from "./program.ts";
+
+const ASKS = "policy:\n  env: { pass: [TOKEN] }\n  forbidden_paths: ['/${WHERE}']\n";
+const RUN = `TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}' --yes`;
+
+describe("handrail trust", () => {
+  test("shows what the file asks for, asks a person, and from then on the file has it", async () => {
+    const line = await commandLine({ "handrail.yaml": ASKS });
+    const before = await line.shell(RUN);
+    expect(before).toMatchObject({
+      code: 0,
+      stdout: "[]\n",
+      stderr:
+        "handrail: handrail.yaml is not trusted, so this in it has no effect: policy.forbidden_paths[0], policy.env.pass. See: handrail trust\n",
+    });
+
+    const terminal = line.terminal("handrail trust");
+    await terminal.shows("[y/N] ");
+    expect(terminal.screen()).toContain("handrail.yaml asks for what only you can give it:\n");
+    expect(terminal.screen()).toContain("line 2: policy.env.pass: commands get TOKEN from your environment\n");
+    expect(terminal.screen()).toContain(
+      "line 3: policy.forbidden_paths[0]: this value gets WHERE of your environment\n",
+    );
+    terminal.type("y\r");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toContain("handrail.yaml is trusted until it changes.");
+
+    expect(await line.shell(RUN)).toMatchObject({ code: 0, stdout: "[s3cret]\n", stderr: "" });
+    const folder = join(line.stateHome, "handrail/trusted");
+    for (const name of await readdir(folder)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    expect((await line.run(["trust"])).stdout).toMatch(/handrail\.yaml is trusted already\.\n$/);
+  });
+
+  test.for(["n\r", "\r", "\x04"])("changes nothing when the answer is %j", async (answer) => {
+    const line = await commandLine({ "handrail.yaml": ASKS });
+    const terminal = line.terminal("handrail trust --yes");
+    await terminal.shows("[y/N] ");
+    terminal.type(answer);
+    expect(await terminal.ended).toBe(1);
+    expect(terminal.screen()).toContain("handrail.yaml is not trusted: this has no effect.");
+    expect((await line.shell(RUN)).stdout).toBe("[]\n");
+  });
+
+  test("is stopped by Ctrl-C, and gives a terminal back that works as before", async () => {
+    const line = await commandLine({ "handrail.yaml": ASKS });
+    const terminal = line.terminal(
+      "stty > before.txt; handrail trust; echo ended $?; stty > after.txt; cmp before.txt after.txt",
+    );
+    await terminal.shows("[y/N] ");
+    terminal.type("\x03");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toContain("ended 1");
+    expect(await line.run(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
+  });
+
+  test("without a terminal shows it too, and says that only a person can answer, --yes or not", async () => {
+    const line = await commandLine({ "handrail.yaml": ASKS });
+    for (const args of [["trust"], ["trust", "--yes"]]) {
+      const { code, stdout, stderr } = await line.run(args, "y\n");
+      expect(code).toBe(1);
+      expect(stdout).toContain("line 2: policy.env.pass: commands get TOKEN from your environment\n");
+      expect(stderr).toBe(
+        "handrail: only a person can answer this: run handrail trust in a terminal (--yes is no answer)\n",
+      );
+    }
+    expect(await line.run(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
+  });
+
+  test("lapses with the first change of the file, which is said", async () => {
+    const line = await trusting({ "handrail.yaml": ASKS });
+    await writeFile(join(line.folder, "handrail.yaml"), `${ASKS}# changed\n`);
+    const { stdout, stderr } = await line.shell(RUN);
+    expect(stdout).toBe("[]\n");
+    expect(stderr).toMatch(/^handrail: handrail\.yaml has changed since you trusted it, so this in it has no effect: /);
+    expect((await line.run(["trust", "--list"])).stdout).toBe(`changed  ${line.folder}/handrail.yaml\n`);
+  });
+
+  test("does not reach a link to the trusted file in another project", async () => {
+    const line = await trusting({ "handrail.yaml": ASKS });
+    await mkdir(join(line.folder, "other"));
+    await symlink("../handrail.yaml", join(line.folder, "other/handrail.yaml"));
+    expect(await line.shell(`cd other && ${RUN}`)).toMatchObject({ stdout: "[]\n" });
+    expect(await line.shell(RUN)).toMatchObject({ stdout: "[s3cret]\n" });
+  });
+
+  test("is listed and taken back", async () => {
+    const line = await trusting({ "handrail.yaml": ASKS });
+    const path = `${line.folder}/handrail.yaml`;
+    expect(await line.run(["trust", "--list"])).toMatchObject({ code: 0, stdout: `trusted  ${path}\n` });
+    expect(await line.run(["trust", "--revoke"])).toMatchObject({
+      code: 0,
+      stdout: `${path} is not trusted any more.\n`,
+    });
+    expect(await line.run(["trust", "--revoke", path])).toMatchObject({
+      code: 0,
+      stdout: `${path} was not trusted.\n`,
+    });
+    expect((await line.shell(RUN)).stdout).toBe("[]\n");
+  });
+
+  test("has nothing to do where nothing asks for it", async () => {
+    const line = await commandLine({
+      "a/handrail.yaml": "store: sqlite\n",
+      "b/handrail.yaml": "policy: { autonomy: readonly }\n",
+    });
+    expect(await line.run(["trust"])).toMatchObject({
+      code: 0,
+      stdout: "There is no handrail.yaml here or above: nothing to trust.\n",
+    });
+    expect(await line.run(["trust", "b/handrail.yaml"])).toMatchObject({
+      code: 0,
+      stdout: `${line.folder}/b/handrail.yaml asks for nothing that needs trust.\n`,
+    });
+    const { code, stderr } = await line.run(["trust", "a/handrail.yaml"]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a/handrail.yaml:1:8: store: a project cannot set this."),
+    });
+  });
+
+  test("is for a project's file only", async () => {
+    const { run } = await commandLine({ "agent.yaml": ASKS });
+    expect(await run(["trust", "agent.yaml"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("needs no trust"),
+    });
+    expect(await run(["trust", "--list", "--revoke"])).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("shows names of the file as what they are, so that none can act on the terminal", async () => {
+    const line = await commandLine({ "\x1b[2Jx/handrail.yaml": ASKS });
+    const { stdout } = await line.shell("cd *x && handrail trust");
+    expect(stdout).toContain("\\x1b[2Jx/handrail.yaml asks for");
+    expect(stdout).not.toContain("\x1b");
+  });
+});
+
+async function trusting(files: { readonly [path: string]: string }): Promise<CommandLine> {
+  const line = await commandLine(files);
+  const terminal = line.terminal("handrail trust");
+  await terminal.shows("[y/N] ");
+  terminal.type("yes\r");
+  expect(await terminal.ended).toBe(0);
+  return line;
+}

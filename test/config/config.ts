@@ -1,0 +1,84 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ConfigError } from "../../src/config/problem.ts";
+import { type FileSettings, readSettings } from "../../src/config/read-settings.ts";
+import { type Trust, createTrust } from "../../src/config/trust.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+/** A user's file and a project's, as real files, with a state folder of their own. */
+export interface Files {
+  readonly user?: string;
+  readonly named?: string;
+  readonly project?: string;
+}
+
+export interface Place {
+  readonly root: string;
+  /** `root/home/config.yaml` */
+  readonly user: string;
+  /** `root/project/agent.yaml` */
+  readonly named: string;
+  /** `root/project`, with `src` in it */
+  readonly folder: string;
+  /** `root/project/handrail.yaml` */
+  readonly project: string;
+  readonly trust: Trust;
+  /** Writes these files and reads them all. */
+  read(files: Files, env?: NodeJS.ProcessEnv): Promise<FileSettings>;
+  /** The problems of these files, as people are shown them, with the paths before the names left out. */
+  problems(files: Files, env?: NodeJS.ProcessEnv): Promise<readonly string[]>;
+}
+
+export async function place(): Promise<Place> {
+  const root = temporaryFolder();
+  const folder = join(root, "project");
+  const paths = {
+    user: join(root, "home/config.yaml"),
+    named: join(folder, "agent.yaml"),
+    project: join(folder, "handrail.yaml"),
+  };
+  await mkdir(join(folder, "src"), { recursive: true });
+  const trust = createTrust(join(root, "state"));
+
+  const read = async (files: Files, env: NodeJS.ProcessEnv = {}) => {
+    const there: { user?: string; named?: string; project?: string } = {};
+    for (const kind of ["user", "named", "project"] as const) {
+      const text = files[kind];
+      if (text === undefined) continue;
+      await mkdir(dirname(paths[kind]), { recursive: true });
+      await writeFile(paths[kind], text);
+      there[kind] = paths[kind];
+    }
+    return await readSettings(there, { trust, env });
+  };
+
+  return {
+    root,
+    folder,
+    ...paths,
+    trust,
+    read,
+    async problems(files, env) {
+      const error = await read(files, env).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      if (!(error instanceof ConfigError)) throw new Error("expected a ConfigError", { cause: error });
+      return error.message
+        .split("\n")
+        .slice(1)
+        .map((line) => line.replace(/^\/[^:]*\/(?=[\w.]+\.yaml:)/, ""));
+    },
+  };
+}
+
+/** Does the work as a user who may not do everything: where the tests run as root, as nobody. */
+export async function asOrdinaryUser<T>(work: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return await work();
+  process.seteuid?.("nobody");
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}

@@ -1,0 +1,64 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PROJECT_RULES } from "../../src/config/keys.ts";
+import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
+import { place } from "./config.ts";
+
+const page = await readFile(new URL("../../docs/configuration.md", import.meta.url), "utf8");
+const examples = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = ""]) => text);
+const rows = [...page.matchAll(/^\| `([a-z_.]+)` \| (.*?) \| .* \| (.*?) \|$/gm)].map(([, key, fallback, rule]) => ({
+  key,
+  fallback,
+  rule,
+}));
+
+test("the page has every key, in order, with the rule that holds for projects", () => {
+  expect(rows.map(({ key }) => key)).toEqual(Object.keys(PROJECT_RULES));
+  for (const [index, rule] of Object.values(PROJECT_RULES).entries()) {
+    expect(rows[index]?.rule?.startsWith(rule === "tightening" ? "tightens" : rule)).toBe(true);
+  }
+});
+
+test("the page has the defaults", () => {
+  const { tools, policy, store } = DEFAULT_SETTINGS;
+  const said = Object.fromEntries(rows.map(({ key, fallback }) => [key, fallback]));
+  expect(said).toMatchObject({
+    "tools.preset": `\`${tools.preset}\``,
+    "tools.disable": `\`${JSON.stringify(tools.disable)}\``,
+    "policy.autonomy": `\`${policy.autonomy}\``,
+    "policy.workspace_only": `\`${policy.workspaceOnly}\``,
+    "policy.allowed_roots": `\`${JSON.stringify(policy.allowedRoots)}\``,
+    "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
+    store: `\`${store}\``,
+  });
+});
+
+test("the examples of the page are valid, together, and mean what they say", async () => {
+  const { read, folder } = await place();
+  const [user, project, ...more] = examples;
+  expect(more).toEqual([]);
+  const { settings, project: standing } = await read({ user: user!, project: project! }, { HOME: "/home/me" });
+  expect(settings).toMatchObject({
+    tools: {
+      preset: "workspace",
+      workDir: folder,
+      disable: ["write"],
+      options: { grep: { max_results: 50 }, read: { limit: { lines: 500, bytes: 51_200 } }, bash: { timeout: 300 } },
+    },
+    toolsets: { look: ["read", "grep", "find", "ls"] },
+    policy: {
+      autonomy: "readonly",
+      allowedRoots: ["~/notes", "/home/me/shared"],
+      env: { pass: ["CI", "NPM_CONFIG_REGISTRY"] },
+    },
+  });
+  expect(settings.policy.forbiddenPaths).toContain(join(folder, "fixtures/private"));
+  expect(standing?.asks.map(({ key }) => key)).toEqual(["policy.env.pass"]);
+});
+
+test("the error on the page is the one that is shown", async () => {
+  const [, shown] = /```text\n(.*?)\n```/s.exec(page) ?? [];
+  const { problems } = await place();
+  expect(await problems({ project: "#\n#\n#\n#\n#\npolicy:\n  autonomi: full\n" })).toEqual([shown]);
+});

@@ -1,0 +1,276 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ConfigError } from "../../src/config/problem.ts";
+import { readSettings } from "../../src/config/read-settings.ts";
+import { readSource } from "../../src/config/source.ts";
+import { asOrdinaryUser, place } from "./config.ts";
+
+describe("what is wrong in a file is said with line, column, key, what was expected and what came", () => {
+  test.for([
+    [
+      "an unknown key",
+      "policy:\n  autonomi: full\n",
+      'config.yaml:2:3: policy.autonomi: unknown key. Did you mean "autonomy"?',
+    ],
+    [
+      "an unknown key that is near none",
+      "colour: red\n",
+      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, store.",
+    ],
+    [
+      "a key in the wrong place",
+      "preset: coding\n",
+      'config.yaml:1:1: preset: unknown key. Did you mean "tools.preset"?',
+    ],
+    [
+      "a value that is none of those",
+      "policy:\n  autonomy: fully\n",
+      'config.yaml:2:13: policy.autonomy: expected one of readonly, supervised, full, got "fully". Did you mean "full"?',
+    ],
+    ["a number in place of a word", "store: 7\n", "config.yaml:1:8: store: expected one of sqlite, memory, got 7"],
+    [
+      "a word in place of true or false",
+      "policy: { workspace_only: no }\n",
+      'config.yaml:1:27: policy.workspace_only: expected true or false, got "no"',
+    ],
+    [
+      "a list in place of a map",
+      "tools: [a]\n",
+      "config.yaml:1:8: tools: expected a map of preset, work_dir, disable, options, got a list",
+    ],
+    ["a list at the top", "- a\n", "config.yaml:1:1: expected a map of tools, toolsets, policy, store, got a list"],
+    ["text at the top", "hello\n", 'config.yaml:1:1: expected a map of tools, toolsets, policy, store, got "hello"'],
+    [
+      "a map in place of a list",
+      "tools:\n  disable: { bash: true }\n",
+      "config.yaml:2:12: tools.disable: expected a list, got a map",
+    ],
+    [
+      "nothing in place of a list",
+      "tools:\n  disable:\n",
+      "config.yaml:2:11: tools.disable: expected a list, got nothing. For an empty list write [].",
+    ],
+    [
+      "an unknown tool to disable",
+      "tools:\n  disable: [read, bahs]\n",
+      'config.yaml:2:19: tools.disable[1]: expected the name of a tool, got "bahs". Did you mean "bash"?',
+    ],
+    [
+      "an unknown tool in a toolset",
+      "toolsets:\n  mine: [raed]\n",
+      'config.yaml:2:10: toolsets.mine[0]: expected the name of a tool, got "raed". Did you mean "read"?',
+    ],
+    [
+      "options of an unknown tool",
+      "tools: { options: { gerp: {} } }\n",
+      'config.yaml:1:21: tools.options.gerp: unknown tool. Did you mean "grep"?',
+    ],
+    [
+      "an option that the tool has not",
+      "tools: { options: { ls: { max_results: 5 } } }\n",
+      "config.yaml:1:27: tools.options.ls.max_results: unknown key.",
+    ],
+    [
+      "an option out of its range",
+      "tools: { options: { grep: { max_results: 0 } } }\n",
+      "config.yaml:1:42: tools.options.grep.max_results: expected a whole number from 1 to 10000, got 0",
+    ],
+    [
+      "half a result",
+      "tools: { options: { find: { max_results: 1.5 } } }\n",
+      "config.yaml:1:42: tools.options.find.max_results: expected a whole number from 1 to 10000, got 1.5",
+    ],
+    [
+      "no time at all",
+      "tools: { options: { bash: { timeout: -1 } } }\n",
+      "config.yaml:1:38: tools.options.bash.timeout: expected a number of seconds above 0, at most 86400, got -1",
+    ],
+    [
+      "a preset that there is not",
+      "tools:\n  preset: codign\n",
+      'config.yaml:2:11: tools.preset: expected a preset or a toolset (coding, readonly, workspace, all, none), got "codign". Did you mean "coding"?',
+    ],
+    [
+      "a toolset with a preset's name",
+      "toolsets: { all: [read] }\n",
+      "config.yaml:1:13: toolsets.all: there is a preset of this name; choose another",
+    ],
+    [
+      "a toolset with no name",
+      'toolsets: { "a b": [read] }\n',
+      'config.yaml:1:13: toolsets.a b: expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
+    ],
+    [
+      "a pattern where none is understood",
+      'policy: { forbidden_paths: ["**/*.pem"] }\n',
+      'config.yaml:1:29: policy.forbidden_paths[0]: expected a path, got "**/*.pem". Patterns are not understood here: name the folder.',
+    ],
+    [
+      "an empty path",
+      'tools: { work_dir: "" }\n',
+      'config.yaml:1:20: tools.work_dir: expected a path, got "". For the folder of this file write ".".',
+    ],
+    [
+      "a bare tilde",
+      "policy: { allowed_roots: [~] }\n",
+      'config.yaml:1:27: policy.allowed_roots[0]: expected a path, got nothing. In YAML a bare ~ is nothing: for the home folder write "~".',
+    ],
+    [
+      "a name that no variable has",
+      'policy: { env: { pass: ["A*"] } }\n',
+      'config.yaml:1:25: policy.env.pass[0]: expected the name of an environment variable, got "A*". A name is letters, digits and _; patterns are not understood.',
+    ],
+    [
+      "a key given twice",
+      "store: memory\npolicy:\nstore: sqlite\n",
+      "config.yaml:3:1: store: given twice, first on line 1; remove one",
+    ],
+    [
+      "a tab",
+      "policy:\n\tautonomy: full\n",
+      "config.yaml:2:1: a tab stands where YAML wants spaces; indent with spaces",
+    ],
+    [
+      "a second document",
+      "store: memory\n---\nstore: sqlite\n",
+      'config.yaml:2:1: expected one document, but "---" begins a second one; remove it and what follows',
+    ],
+    [
+      "a tag",
+      "store: !!js/function 'x'\n",
+      "config.yaml:1:8: tags (!name) are not understood here; write the value without one",
+    ],
+    ["an alias of nothing", "store: *a\n", "config.yaml:1:8: no anchor &a stands before the alias *a"],
+    [
+      "a key that is no name",
+      "7: x\n",
+      "config.yaml:1:1: expected a name as key; put it in quotes if it is meant as text",
+    ],
+    [
+      "a merge key",
+      "<<: { store: memory }\n",
+      "config.yaml:1:1: <<: unknown key. Keys here: tools, toolsets, policy, store.",
+    ],
+    [
+      "a key of every object",
+      "__proto__: { store: memory }\n",
+      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, store.",
+    ],
+  ] as const)("%s", async ([, user, line]) => {
+    expect(await (await place()).problems({ user })).toEqual([line]);
+  });
+
+  test("broken YAML is shown where it breaks", async () => {
+    const lines = await (await place()).problems({ user: 'store: "memory\n' });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^config\.yaml:\d+:\d+: broken YAML: \w/);
+  });
+
+  test("everything that is wrong is told at once, of every file, from top to bottom", async () => {
+    const lines = await (
+      await place()
+    ).problems({
+      user: "stroe: memory\npolicy: { autonomy: ful }\n",
+      project: "tools: { disable: [a], preset: x }\npolicy: { autonomy: full }\n",
+    });
+    expect(lines.map((line) => line.split(": ").slice(0, 2).join(": "))).toEqual([
+      "config.yaml:1:1: stroe",
+      "config.yaml:2:21: policy.autonomy",
+      "handrail.yaml:1:20: tools.disable[0]",
+      "handrail.yaml:1:32: tools.preset",
+      "handrail.yaml:2:21: policy.autonomy",
+    ]);
+  });
+
+  test("of very many problems the first hundred are told, and how many more there are", async () => {
+    const { problems } = await place();
+    const lines = await problems({ user: Array.from({ length: 250 }, (_, index) => `k${index}: 1\n`).join("") });
+    expect(lines).toHaveLength(101);
+    expect(lines.at(-1)).toBe("… and 150 more problems");
+  });
+
+  test("what a file says cannot act on the terminal", async () => {
+    const { problems } = await place();
+    const [line] = await problems({ user: '"\\e[2J\\u202ekey": 1\n' });
+    expect(line).toMatch(/^config\.yaml:1:1: \\x1b\[2J\\u202ekey: unknown key/);
+    expect((await problems({ user: 'store: "\\e]0;x\\a"\n' }))[0]).not.toMatch(/[\x00-\x1f]/);
+  });
+
+  test("what the environment holds is not shown", async () => {
+    const lines = await (
+      await place()
+    ).problems({ user: "policy: { autonomy: '${TOKEN}' }\ntools: { preset: '${TOKEN}' }\n" }, { TOKEN: "s3cret" });
+    expect(lines).toHaveLength(2);
+    expect(lines.join("\n")).toContain('got "${TOKEN}"');
+    expect(lines.join("\n")).not.toContain("s3cret");
+  });
+});
+
+describe("a file that cannot be read is a sentence, at once", () => {
+  test.for([
+    ["a folder", (path: string): Promise<unknown> => mkdir(path), "this is a folder, expected a file"],
+    [
+      "a FIFO",
+      async (path: string): Promise<void> => void execFileSync("mkfifo", [path]),
+      "this is a pipe, a socket or a device, expected a regular file",
+    ],
+    [
+      "a device",
+      (path: string): Promise<unknown> => symlink("/dev/zero", path),
+      "this is a pipe, a socket or a device, expected a regular file",
+    ],
+    [
+      "a link to nothing",
+      (path: string): Promise<unknown> => symlink("nowhere", path),
+      "cannot be read: there is no such file",
+    ],
+    [
+      "a link to itself",
+      (path: string): Promise<unknown> => symlink("handrail.yaml", path),
+      "cannot be read: its links lead in a circle",
+    ],
+    [
+      "not UTF-8",
+      (path: string): Promise<unknown> => writeFile(path, Buffer.from([0x73, 0xff, 0xfe])),
+      "this is not UTF-8 text; save it as UTF-8",
+    ],
+    [
+      "UTF-16",
+      (path: string): Promise<unknown> => writeFile(path, Buffer.from("\ufeffstore: memory\n", "utf16le")),
+      "this is not UTF-8 text; save it as UTF-8",
+    ],
+    [
+      "too large",
+      (path: string): Promise<unknown> => writeFile(path, "#".repeat(1024 * 1024 + 1)),
+      "larger than 1048576 bytes: this is no configuration",
+    ],
+  ] as const)("%s", async ([, make, message]) => {
+    const { project, trust } = await place();
+    await make(project);
+    const error = await readSettings({ project }, { trust }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).problems).toMatchObject([{ message }]);
+  });
+
+  test("one that may not be read", async () => {
+    const { project, root } = await place();
+    await chmod(root, 0o755);
+    await writeFile(project, "store: memory\n");
+    await chmod(project, 0o000);
+    expect(await asOrdinaryUser(() => readSource(project))).toEqual({
+      ok: false,
+      message: "cannot be read: permission denied",
+    });
+  });
+
+  test("one of exactly a mebibyte is read, with a byte order mark too", async () => {
+    const { project } = await place();
+    const start = "\ufeffstore: memory\n#";
+    await writeFile(project, start + "x".repeat(1024 * 1024 - Buffer.byteLength(start)));
+    expect(await readSource(project)).toMatchObject({ ok: true });
+    await rm(project);
+    expect(await readSource(join(project, "x"))).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,321 @@
+import { mkdir, symlink } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { KEYS, PROJECT_RULES } from "../../src/config/keys.ts";
+import { DEFAULT_SETTINGS, withFlags } from "../../src/config/settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
+import { place } from "./config.ts";
+
+describe("settings", () => {
+  test("without any file are the defaults", async () => {
+    const { settings, project } = await (await place()).read({});
+    expect(settings).toEqual(DEFAULT_SETTINGS);
+    expect(project).toBeUndefined();
+  });
+
+  test.for(["", "# nothing\n", "---\n", "tools:\npolicy:\n  env:\n", "toolsets:\n", "null\n", "{}"])(
+    "of the file %j are the defaults",
+    async (text) => {
+      const { read } = await place();
+      expect((await read({ user: text })).settings).toEqual(DEFAULT_SETTINGS);
+      expect((await read({ project: text })).settings).toEqual(DEFAULT_SETTINGS);
+    },
+  );
+
+  test("of a user's file are all that it says, its lists in place of the defaults", async () => {
+    const { read, root } = await place();
+    const user = [
+      "tools:",
+      "  preset: mine",
+      "  work_dir: work",
+      "  disable: [bash]",
+      "  options: { grep: { max_results: 7 }, read: { limit: { lines: 50 } }, bash: { timeout: 2.5 } }",
+      "toolsets: { mine: [read, grep], constructor: [ls] }",
+      "policy:",
+      "  autonomy: full",
+      "  workspace_only: false",
+      "  allowed_roots: [/data, ../shared]",
+      "  forbidden_paths: [~/.ssh]",
+      "  env: { pass: [CI] }",
+      "store: memory",
+    ].join("\n");
+    expect((await read({ user })).settings).toEqual({
+      tools: {
+        preset: "mine",
+        workDir: join(root, "home/work"),
+        disable: ["bash"],
+        options: { grep: { max_results: 7 }, read: { limit: { lines: 50, bytes: 51_200 } }, bash: { timeout: 2.5 } },
+      },
+      toolsets: { mine: ["read", "grep"], constructor: ["ls"] },
+      policy: {
+        autonomy: "full",
+        workspaceOnly: false,
+        allowedRoots: ["/data", join(root, "shared")],
+        forbiddenPaths: ["~/.ssh"],
+        env: { pass: ["CI"] },
+      },
+      store: "memory",
+    });
+  });
+
+  test("of a file that the user named may loosen, and lie over the user's own", async () => {
+    const { read, named } = await place();
+    const { settings } = await read({
+      user: "policy: { autonomy: readonly, forbidden_paths: [/a] }\ntools: { options: { grep: { max_results: 3 } } }\n",
+      named:
+        "policy: { autonomy: full, workspace_only: false, env: { pass: [A] } }\ntools: { options: { grep: { limit: { bytes: 9 } } } }\n",
+    });
+    expect(settings.policy).toEqual({
+      autonomy: "full",
+      workspaceOnly: false,
+      allowedRoots: [],
+      forbiddenPaths: ["/a", named], // by its name it is no protected file, and yet it says what is allowed
+      env: { pass: ["A"] },
+    });
+    expect(settings.tools.options).toEqual({ grep: { max_results: 3, limit: { lines: 2_000, bytes: 9 } } });
+  });
+
+  test("of a project's file add to the user's", async () => {
+    const { read, folder } = await place();
+    const { settings } = await read({
+      user: "policy: { forbidden_paths: [/a], allowed_roots: [/data] }\ntools: { disable: [bash], options: { grep: { max_results: 3 } } }\n",
+      project:
+        "policy: { autonomy: readonly, forbidden_paths: [/b, secrets], allowed_roots: [src] }\n" +
+        "tools: { disable: [write, bash], preset: fresh, work_dir: src, options: { grep: { max_results: 4 }, ls: { limit: { lines: 1 } } } }\n" +
+        "toolsets: { fresh: [read] }\n",
+    });
+    expect(settings.policy).toMatchObject({
+      autonomy: "readonly",
+      forbiddenPaths: ["/a", "/b", join(folder, "secrets")],
+      allowedRoots: ["/data", join(folder, "src")],
+    });
+    expect(settings.tools).toMatchObject({
+      preset: "fresh",
+      disable: ["bash", "write"],
+      workDir: join(folder, "src"),
+      options: { grep: { max_results: 4 }, ls: { limit: { lines: 1, bytes: 51_200 } } },
+    });
+  });
+
+  test("are won by flags", async () => {
+    const { settings } = await (
+      await place()
+    ).read({ user: "tools: { preset: all, work_dir: /a }\npolicy: { autonomy: readonly }\n" });
+    const flagged = withFlags(settings, { preset: "none", workDir: "/b", autonomy: "full" });
+    expect(flagged).toMatchObject({ tools: { preset: "none", workDir: "/b" }, policy: { autonomy: "full" } });
+    expect(withFlags(settings, {})).toEqual(settings);
+  });
+
+  test("cannot be changed", async () => {
+    const { settings } = await (await place()).read({ user: "tools: { disable: [bash] }\n" });
+    for (const part of [
+      settings,
+      settings.tools,
+      settings.tools.disable,
+      settings.policy.env.pass,
+      withFlags(settings, {}).policy,
+    ]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  test("take ~ as the home and leave it to the place of work in the policy's paths", async () => {
+    const { settings } = await (
+      await place()
+    ).read({ user: "tools: { work_dir: ~/w }\npolicy: { allowed_roots: ['~', ~/x] }\n" });
+    expect(settings.tools.workDir).toBe(join(homedir(), "w"));
+    expect(settings.policy.allowedRoots).toEqual(["~", "~/x"]);
+  });
+
+  test("take anchors and aliases", async () => {
+    const { settings } = await (await place()).read({ user: "toolsets:\n  a: &these [read, ls]\n  b: *these\n" });
+    expect(settings.toolsets).toEqual({ a: ["read", "ls"], b: ["read", "ls"] });
+  });
+});
+
+describe("${NAME}", () => {
+  test("is replaced in a user's file when it is set, and left as it stands when not", async () => {
+    const { settings } = await (
+      await place()
+    ).read(
+      { user: "policy: { forbidden_paths: ['/x/${WHERE}/${NONE}/${WHERE}', '/$WHERE'] }\nstore: '${KIND}'\n" },
+      { WHERE: "here", KIND: "memory" },
+    );
+    expect(settings.policy.forbiddenPaths).toEqual(["/x/here/${NONE}/here", "/$WHERE"]);
+    expect(settings.store).toBe("memory");
+  });
+
+  test("is replaced once: what the environment holds is no template", async () => {
+    const { settings } = await (
+      await place()
+    ).read({ user: "policy: { forbidden_paths: ['/${A}'] }\n" }, { A: "${B}$&", B: "no" });
+    expect(settings.policy.forbiddenPaths).toEqual(["/${B}$&"]);
+  });
+
+  test("is no key", async () => {
+    const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
+    expect(lines).toEqual(["config.yaml:1:1: ${A}: unknown key. Keys here: tools, toolsets, policy, store."]);
+  });
+});
+
+describe("a project's file", () => {
+  test("has a rule for every key", () => {
+    expect(Object.keys(PROJECT_RULES)).toEqual(Object.keys(KEYS));
+  });
+
+  test.for([
+    [
+      "autonomy looser than the default",
+      undefined,
+      "policy: { autonomy: full }",
+      'handrail.yaml:1:21: policy.autonomy: a project can only tighten the policy, and "full" is looser than "supervised".',
+    ],
+    [
+      "autonomy looser than the user's",
+      "policy: { autonomy: readonly }",
+      "policy: { autonomy: supervised }",
+      'handrail.yaml:1:21: policy.autonomy: a project can only tighten the policy, and "supervised" is looser than "readonly".',
+    ],
+    [
+      "the world outside",
+      undefined,
+      "policy: { workspace_only: false }",
+      "handrail.yaml:1:27: policy.workspace_only: a project can only tighten the policy, and false is looser than true.",
+    ],
+    [
+      "a root outside its folder",
+      undefined,
+      "policy: { allowed_roots: [src, ..] }",
+      "handrail.yaml:1:32: policy.allowed_roots[1]: a project can only open up its own folder, and this leads out of it.",
+    ],
+    [
+      "the home",
+      undefined,
+      "policy: { allowed_roots: [~/] }",
+      "handrail.yaml:1:27: policy.allowed_roots[0]: a project can only open up its own folder, and this leads out of it.",
+    ],
+    [
+      "a root in a folder that begins with the same name",
+      undefined,
+      "policy: { allowed_roots: [../project2] }",
+      "handrail.yaml:1:27: policy.allowed_roots[0]: a project can only open up its own folder, and this leads out of it.",
+    ],
+    [
+      "a root through a link",
+      undefined,
+      "policy: { allowed_roots: [out/x] }",
+      "handrail.yaml:1:27: policy.allowed_roots[0]: a project can only open up its own folder, and this leads out of it.",
+    ],
+    [
+      "a working directory outside",
+      undefined,
+      "tools: { work_dir: out }",
+      "handrail.yaml:1:20: tools.work_dir: a project can only open up its own folder, and this leads out of it.",
+    ],
+    [
+      "a root in what the user forbade",
+      "policy: { forbidden_paths: [../project/src] }",
+      "policy: { allowed_roots: [src/deep] }",
+      "handrail.yaml:1:27: policy.allowed_roots[0]: a project can only tighten the policy, and this is in what you have forbidden.",
+    ],
+    [
+      "a toolset of the user's",
+      "toolsets: { mine: [read] }",
+      "toolsets: { mine: [bash] }",
+      "handrail.yaml:1:19: toolsets.mine: you have a toolset of this name; a project cannot change it.",
+    ],
+    ["where calls are recorded", undefined, "store: memory", "handrail.yaml:1:8: store: a project cannot set this."],
+  ] as const)("may not set %s, and is told where to put it", async ([, user, project, line]) => {
+    const { problems, folder } = await place();
+    await mkdir(join(folder, "../project2"));
+    await symlink("..", join(folder, "out"));
+    const [said, ...more] = await problems({
+      ...(user !== undefined && { user: `${user}\n` }),
+      project: `${project}\n`,
+    });
+    expect(more).toEqual([]);
+    expect(said).toMatch(/ Set it in \/.*\/config\.yaml, or name this file with --config$/);
+    expect(said?.startsWith(`${line} Set it`)).toBe(true);
+  });
+
+  test("may say what the user's file says already", async () => {
+    const loose = "policy: { autonomy: full, workspace_only: false }\n";
+    const { settings } = await (await place()).read({ user: loose, project: loose });
+    expect(settings.policy).toMatchObject({ autonomy: "full", workspaceOnly: false });
+  });
+
+  test("may tighten, and open up its own folder where it stands in a default forbidden one", async () => {
+    const { read, folder } = await place();
+    const { settings } = await read({
+      project: "policy: { autonomy: readonly, workspace_only: true, allowed_roots: [., new/sub] }\n",
+    });
+    expect(settings.policy).toMatchObject({
+      autonomy: "readonly",
+      allowedRoots: [folder, join(folder, "new/sub")],
+      forbiddenPaths: DEFAULT_FORBIDDEN_PATHS,
+    });
+  });
+});
+
+describe("what needs trust in a project's file", () => {
+  const project =
+    "tools: { disable: ['${TOOL}', ls], preset: more }\ntoolsets: { more: [read, write, edit] }\npolicy: { env: { pass: [TOKEN, CI] }, forbidden_paths: ['/${TOOL}'] }\n";
+  const user = "tools: { preset: readonly }\npolicy: { env: { pass: [TZ2] } }\n";
+
+  test("has no effect before, and is known with its place", async () => {
+    const { read, project: path } = await place();
+    const { settings, project: standing } = await read({ user, project }, { TOOL: "bash" });
+    expect(settings.tools).toMatchObject({ preset: "readonly", disable: ["ls"] });
+    expect(settings.policy).toMatchObject({ env: { pass: ["TZ2"] }, forbiddenPaths: DEFAULT_FORBIDDEN_PATHS });
+    expect(standing).toMatchObject({ file: { path }, standing: "never trusted" });
+    expect(standing?.asks).toEqual([
+      { key: "tools.disable[0]", place: { line: 1, column: 20 }, gives: "this value gets TOOL of your environment" },
+      {
+        key: "policy.forbidden_paths[0]",
+        place: { line: 3, column: 57 },
+        gives: "this value gets TOOL of your environment",
+      },
+      {
+        key: "tools.preset",
+        place: { line: 1, column: 44 },
+        gives: "tools that act and that your own choice leaves out: write, edit",
+      },
+      { key: "policy.env.pass", place: { line: 3, column: 24 }, gives: "commands get TOKEN, CI from your environment" },
+    ]);
+  });
+
+  test("has effect when the file is trusted as it is, and no longer when it has changed", async () => {
+    const { read, trust } = await place();
+    const before = await read({ user, project }, { TOOL: "bash" });
+    await trust.record(before.project!.file);
+    const { settings, project: standing } = await read({ user, project }, { TOOL: "bash" });
+    expect(settings.tools).toMatchObject({ preset: "more", disable: ["bash", "ls"] });
+    expect(settings.policy).toMatchObject({
+      env: { pass: ["TZ2", "TOKEN", "CI"] },
+      forbiddenPaths: [...DEFAULT_FORBIDDEN_PATHS, "/bash"],
+    });
+    expect(standing?.standing).toBe("trusted");
+
+    const changed = await read({ user, project: `${project}# one more line\n` }, { TOOL: "bash" });
+    expect(changed.settings).toEqual(before.settings);
+    expect(changed.project?.standing).toBe("changed");
+  });
+
+  test("does not loosen the policy even when the file is trusted", async () => {
+    const { read, trust, problems } = await place();
+    const { project: standing } = await read({ project: "policy: { env: { pass: [A] } }\n" });
+    await trust.record(standing!.file);
+    expect(await problems({ project: "policy: { autonomy: full, env: { pass: [A] } }\n" })).toHaveLength(1);
+  });
+
+  test("is not a preset that only looks, nor any where the user has not chosen", async () => {
+    const { read } = await place();
+    const looks = await read({ user, project: "tools: { preset: mine }\ntoolsets: { mine: [ls, find] }\n" });
+    expect(looks.project?.asks).toEqual([]);
+    expect(looks.settings.tools.preset).toBe("mine");
+    const unchosen = await read({ user: "store: memory\n", project: "tools: { preset: all }\n" });
+    expect(unchosen.project?.asks).toEqual([]);
+    expect(unchosen.settings.tools.preset).toBe("all");
+  });
+});

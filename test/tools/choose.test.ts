@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import { asText } from "../../src/engine/result.ts";
+import { createToolkit } from "../../src/toolkit.ts";
+import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
+import { chosenTools } from "../../src/tools/presets/choose.ts";
+import { PRESETS } from "../../src/tools/presets/presets.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+
+const mine = defineTool({
+  name: "mine",
+  description: "Mine.",
+  input: {},
+  touches: [],
+  effects: () => [],
+  run: async () => 1,
+});
+const names = (choice: Parameters<typeof chosenTools>[0]) => chosenTools(choice).map(({ name }) => name);
+
+describe("tools are chosen", () => {
+  test("by a toolset of one's own, in its order, each once", () => {
+    expect(names({ preset: "look", toolsets: { look: ["ls", "read", "ls"] } })).toEqual(["ls", "read"]);
+    expect(names({ preset: "constructor", toolsets: { constructor: ["ls"] } })).toEqual(["ls"]);
+    expect(names({ preset: "empty", toolsets: { empty: [] }, tools: [mine] })).toEqual(["mine"]);
+  });
+
+  test("without those that are disabled, one's own too", () => {
+    expect(names({ disable: ["bash", "ls"] })).toEqual(["read", "edit", "write"]);
+    expect(names({ preset: "readonly", tools: [mine], disable: ["mine", "grep"] })).toEqual(["read", "find", "ls"]);
+  });
+
+  test.for([
+    [
+      "no preset",
+      { preset: "mien", toolsets: { mine: ["read"] } },
+      /^no preset "mien": expected one of coding, .*none, mine$/,
+    ],
+    ["a preset's name", { toolsets: { coding: ["read"] } }, /^toolsets: "coding" is the name of a preset/],
+    ["no tool", { preset: "x", toolsets: { x: ["raed"] } }, /^toolset "x": there is no tool "raed"/],
+    [
+      "no tool of every object's names",
+      { preset: "x", toolsets: { x: ["valueOf"] } },
+      /^toolset "x": there is no tool "valueOf"/,
+    ],
+    ["no tool to disable", { disable: ["bsh"] }, /^disable: there is no tool "bsh"/],
+  ] as const)("but not where there is %s", ([, choice, message]) => {
+    expect(() => chosenTools(choice)).toThrow(message);
+  });
+
+  test("under the names they are listed by", () => {
+    for (const [name, make] of Object.entries(BUILT_IN)) expect(make({}).name).toBe(name);
+    expect(PRESETS.all().map(({ name }) => name)).toEqual(Object.keys(BUILT_IN));
+  });
+});
+
+describe("options of single tools", () => {
+  test("reach every preset and toolset that has the tool", async () => {
+    const workDir = await workspace({ "a.txt": "x\nx\nx\n", "b.txt": "x\n" });
+    const toolOptions = { grep: { maxResults: 2 }, find: { maxResults: 1 } };
+    for (const choice of [
+      { preset: "readonly" },
+      { preset: "all" },
+      { preset: "my", toolsets: { my: ["find", "grep"] } },
+    ]) {
+      const toolkit = await toolkitWith({ workDir, toolOptions, ...choice });
+      expect(asText(await toolkit.call({ name: "grep", input: { pattern: "x" } }))).toContain("Stopped at 2 matches");
+      expect(asText(await toolkit.call({ name: "find", input: {} }))).toBe(
+        "a.txt\n\n[Showing 1 of 2. Use a narrower path or pattern, or a larger max_results.]",
+      );
+      expect(asText(await toolkit.call({ name: "find", input: { max_results: 2 } }))).toBe("a.txt\nb.txt");
+      expect(JSON.stringify(toolkit.definitions("json"))).toContain("Matches shown (default: 2)");
+    }
+  });
+});
+
+describe("variables that are passed", () => {
+  test("reach commands, and others do not", async () => {
+    process.env["HANDRAIL_TEST_PASSED"] = "yes";
+    process.env["HANDRAIL_TEST_KEPT"] = "no";
+    const toolkit = await toolkitWith({
+      workDir: await workspace(),
+      passEnv: ["HANDRAIL_TEST_PASSED"],
+      policy: { autonomy: "full" },
+    });
+    const command = 'echo "[$HANDRAIL_TEST_PASSED$HANDRAIL_TEST_KEPT]"';
+    expect(asText(await toolkit.call({ name: "bash", input: { command } }))).toBe("[yes]\n");
+  });
+
+  test("are the backend's own matter where one is given", async () => {
+    const backend = await local({ workDir: await workspace(), outputFolder: temporaryFolder() });
+    await expect(createToolkit({ backend, passEnv: ["A"] })).rejects.toThrow(/^createToolkit got passEnv and backend/);
+    await backend.close();
+  });
+});
