@@ -1,4 +1,5 @@
 import type { ActivityEvent, FeedOptions, Store } from "../contract/activity.ts";
+import { type Wake, createWake } from "./wake.ts";
 
 export interface MemoryStoreOptions {
   /**
@@ -18,7 +19,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
   const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
   let lastId = 0;
   let closed = false;
-  let wake: Deferred | undefined;
+  let wake: Wake | undefined;
 
   const append = (event: ActivityEvent) => {
     if (closed) throw new Error("the store is closed");
@@ -45,39 +46,13 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
           if (signal?.aborted) return;
         }
         if (!follow || closed) return;
-        wake ??= deferred();
+        wake ??= createWake();
         await wake.untilResolved(signal);
       }
     },
     async close() {
       closed = true;
       wake?.resolve();
-    },
-  };
-}
-
-interface Deferred {
-  resolve(): void;
-  untilResolved(signal: AbortSignal | undefined): Promise<void>;
-}
-
-function deferred(): Deferred {
-  let settle = () => {};
-  const promise = new Promise<void>((resolve) => {
-    settle = resolve;
-  });
-  return {
-    resolve: () => settle(),
-    untilResolved(signal) {
-      if (signal === undefined) return promise;
-      return new Promise((resolve) => {
-        const stop = () => resolve();
-        signal.addEventListener("abort", stop, { once: true });
-        void promise.then(() => {
-          signal.removeEventListener("abort", stop);
-          resolve();
-        });
-      });
     },
   };
 }

@@ -1,5 +1,8 @@
+import { memoryStore } from "../activity/memory-store.ts";
+import { sqliteStore } from "../activity/sqlite-store.ts";
 import { loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
+import { databaseFile } from "../config/state.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
@@ -41,6 +44,7 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
     policy: { autonomy, workspaceOnly, allowedRoots, forbiddenPaths },
     passEnv: env.pass,
     outputOwner: OUTPUT_OWNER,
+    store: settings.store === "memory" ? memoryStore() : sqliteStore({ file: databaseFile() }),
     ...(workDir !== undefined && { workDir }),
   };
 }

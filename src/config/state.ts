@@ -9,6 +9,11 @@ export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(xdg(env["XDG_STATE_HOME"], ".local/state"), "handrail");
 }
 
+/** The database of what happened. */
+export function databaseFile(env: NodeJS.ProcessEnv = process.env): string {
+  return join(stateFolder(env), "handrail.db");
+}
+
 /** Where the user's own configuration is: `$XDG_CONFIG_HOME/handrail`, by default `~/.config/handrail`. */
 export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(xdg(env["XDG_CONFIG_HOME"], ".config"), "handrail");

@@ -46,6 +46,8 @@ export interface DetachedProcess {
   readonly startedMs: number;
   /** How it had ended when it was listed; `undefined`: it ran. */
   readonly ended: Exit | undefined;
+  /** When that was, as far as is known. Milliseconds since 1970. */
+  readonly endedMs: number | undefined;
   /** Its output can be read and it can be killed; its stdin is closed. */
   readonly process: Process;
 }

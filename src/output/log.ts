@@ -26,8 +26,8 @@ export interface WritableOutputLog extends OutputLog {
   /** Resolves when it is no longer behind. Never rejects. */
   drained(): Promise<void>;
   /**
-   * From now on somebody else appends to the file that this resolves to, and `write` is ignored. `undefined` when there is no file that
-   * takes what was written so far: then nothing has changed.
+   * From now on somebody else appends to the file that this resolves to, and `write` is ignored. On Linux that is our open file, which
+   * is there whoever removes its folder. `undefined` when there is no file that takes what was written so far: then nothing has changed.
    */
   handOver(): Promise<string | undefined>;
   /** Nobody else writes after all. */
@@ -187,7 +187,7 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       await writeAll();
       if (state !== "open" || problem !== undefined || file === undefined || waiting.size > 0) return undefined;
       writtenBy = "another";
-      return path;
+      return process.platform === "linux" ? `/proc/${process.pid}/fd/${file.fd}` : path;
     },
     takeBack() {
       kept(); // what was appended stays

@@ -1,6 +1,7 @@
 import { asText } from "../../engine/result.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
+import { messageOf } from "../../util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
@@ -29,7 +30,8 @@ export async function call(
     process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
     process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : printable(asText(result)));
   } finally {
-    await toolkit.close();
+    // What was done is done; that it could not be recorded is said, and changes nothing about how it ended.
+    await toolkit.close().catch((error: unknown) => process.stderr.write(`handrail: ${messageOf(error)}\n`));
     stopped.release();
   }
 }

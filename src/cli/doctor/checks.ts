@@ -1,7 +1,9 @@
 import type { GlobalOptions } from "../options.ts";
 import { approvals } from "./approvals.ts";
 import type { Check } from "./check.ts";
+import { commands } from "./commands.ts";
 import { configuration } from "./configuration.ts";
+import { database } from "./database.ts";
 import { node } from "./node.ts";
 import { pictures } from "./pictures.ts";
 import { processes } from "./processes.ts";
@@ -14,9 +16,11 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   ripgrep,
   bash,
   git,
-  stateFolderCheck,
-  configuration(options),
+  commands,
   processes,
+  stateFolderCheck,
+  database,
+  configuration(options),
   pictures,
   approvals,
 ];

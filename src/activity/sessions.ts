@@ -1,0 +1,93 @@
+import type { ActivityEvent } from "../contract/activity.ts";
+import type { Database } from "../db/database.ts";
+import type { Connection } from "../db/driver.ts";
+import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
+import { type Liveness, type ProcessIdentity, livenessOf, thisProcess } from "./process-identity.ts";
+
+/** What a person reads of a call that was approved, perhaps begun, and never finished. */
+const OUTCOME_UNKNOWN =
+  "interrupted: the process running it ended; whether it took effect is unknown. It was not run again.";
+const NEVER_RUN = "interrupted before it ran";
+const JOB_LOST = "the process that watched over it has ended";
+
+/** Writes down that this process is going to write. Inside a transaction. Gives the session's number, which is never used again. */
+export function beginSession(connection: Connection, at: number): number {
+  const { host, boot, pidNamespace, pid, processStart } = thisProcess();
+  return connection.run(
+    "INSERT INTO sessions (host, boot, pid_namespace, pid, process_start, opened_at) VALUES (?, ?, ?, ?, ?, ?)",
+    [host, boot, pidNamespace, pid, processStart, at],
+  ).lastId;
+}
+
+/** Says goodbye; a session with calls or jobs in progress stays, to be closed when its process has ended. */
+export function endSession(database: Database, session: number): void {
+  database.transaction((connection) => {
+    if (inProgress(connection, session).length === 0) forget(connection, session);
+  });
+}
+
+export interface Session extends ProcessIdentity {
+  readonly id: number;
+  readonly openedAt: number;
+}
+
+/** The sessions of processes that are in this state now. */
+export function sessionsThatAre(connection: Connection, liveness: Liveness): readonly Session[] {
+  return connection
+    .all<Session>(
+      `SELECT id, host, boot, pid_namespace AS pidNamespace, pid, process_start AS processStart, opened_at AS openedAt
+       FROM sessions ORDER BY id`,
+    )
+    .filter((session) => livenessOf(session) === liveness);
+}
+
+/**
+ * Closes what a session that is over has left in progress: its calls end as interrupted, its jobs as lost (but for detached ones,
+ * which go on). Of several processes that do it at once, one does.
+ */
+export function closeSession(database: Database, session: number, at: number): void {
+  database.transaction((connection) => {
+    if (!forget(connection, session)) return;
+    const endings = inProgress(connection, session).map((event) => rowOf(ending(connection, event, at)));
+    insertEvents(connection, session, [...new Map(endings.map((row) => [row.body, row])).values()]); // a call ends once
+  });
+}
+
+type Begun = Extract<ActivityEvent, { type: "call.started" | "job.started" }>;
+
+/** What the session has begun and nobody has ended. Detached jobs are not among it. */
+function inProgress(connection: Connection, session: number): readonly Begun[] {
+  return connection
+    .all<Pick<EventRow, "body">>(
+      `SELECT body FROM events AS begun
+       WHERE session = ? AND type IN ('call.started', 'job.started') AND (type = 'job.started' OR NOT EXISTS (
+         SELECT 1 FROM events AS finished WHERE finished.call = begun.call AND finished.type = 'call.finished'))
+       ORDER BY id`,
+      [session],
+    )
+    .map(({ body }) => JSON.parse(body) as Begun)
+    .filter((event) => event.type === "call.started" || (!event.detached && !hasEnded(connection, event)));
+}
+
+function hasEnded(connection: Connection, { call, job }: Extract<Begun, { type: "job.started" }>): boolean {
+  return connection
+    .all<Pick<EventRow, "body">>("SELECT body FROM events WHERE call = ? AND type = 'job.ended'", [keyOf(call)])
+    .some(({ body }) => (JSON.parse(body) as { job?: string }).job === job);
+}
+
+function ending(connection: Connection, event: Begun, at: number): ActivityEvent {
+  const { call, thread } = event;
+  if (event.type === "job.started") {
+    return { call, thread, at, type: "job.ended", job: event.job, exit: { how: "lost", reason: JOB_LOST } };
+  }
+  const approved = connection.all("SELECT 1 FROM events WHERE call = ? AND type = 'call.approved' LIMIT 1", [
+    keyOf(call),
+  ]);
+  const error = approved.length > 0 ? OUTCOME_UNKNOWN : NEVER_RUN;
+  return { call, thread, at, type: "call.finished", status: "interrupted", error };
+}
+
+/** False when it was forgotten already. */
+function forget(connection: Connection, session: number): boolean {
+  return connection.run("DELETE FROM sessions WHERE id = ?", [session]).changes > 0;
+}

@@ -1,0 +1,134 @@
+import { resolve } from "node:path";
+import type { Store } from "../contract/activity.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { createEventFeed } from "./event-feed.ts";
+import { createEventWriter } from "./event-writer.ts";
+import { retain } from "./retention.ts";
+import { closeSession, sessionsThatAre } from "./sessions.ts";
+
+export interface SqliteStoreOptions {
+  /** Made when it is not there, for this user alone (0600, missing folders 0700). Several processes may share it. */
+  readonly file: string;
+  /** Calls that ended longer ago are removed. Default 30. */
+  readonly maxAgeDays?: number;
+  /** With more events than this the oldest calls are removed. Default 200,000. */
+  readonly maxEvents?: number;
+  /** With more in the file than this, in bytes, the oldest calls are removed. Default 1 GB (1,073,741,824). */
+  readonly maxBytes?: number;
+  /** How much live output of one call is recorded, in characters; the rest is left out, with a line that says so. Default 1,048,576. */
+  readonly liveOutput?: number;
+  /** How long to wait for a database that others keep locked, in milliseconds. Default 10,000. */
+  readonly patienceMs?: number;
+  /** Milliseconds since 1970. Default: the clock. */
+  readonly now?: () => number;
+}
+
+/**
+ * A store in a SQLite file, which several processes share and which outlives them.
+ *
+ * - Nothing is touched before the first event is taken or asked for; then the file is made or opened.
+ * - `append` queues; some 20 ms later it is written with what has gathered, after which the death of the process cannot lose it. Updates of
+ *   one call that follow each other in that time become one. It throws when 64 MB wait and cannot be written, and for what is not JSON.
+ * - `commit` resolves when its event, and all before it, are on the disk: the loss of power cannot lose them. It rejects with a sentence
+ *   that says why and what to do, and its event is then not recorded.
+ * - Whoever opens the file closes what dead processes left in progress, as interrupted. Nothing is run again.
+ * - What is too old or too much is removed in the background, at most once a day: whole calls, the oldest first, none in progress.
+ * - `close` writes what is left, and rejects when it cannot. A closed store can still be read.
+ *
+ * @throws RangeError for a limit that is not a whole number above 0.
+ */
+export function sqliteStore({
+  file,
+  maxAgeDays = 30,
+  maxEvents = 200_000,
+  maxBytes = 1_073_741_824,
+  liveOutput = 1_048_576,
+  patienceMs = 10_000,
+  now = Date.now,
+}: SqliteStoreOptions): Store {
+  for (const [name, limit] of Object.entries({ maxAgeDays, maxEvents, maxBytes, liveOutput, patienceMs })) {
+    if (!Number.isInteger(limit) || limit < 1)
+      throw new RangeError(`${name} ${limit}: expected a whole number above 0`);
+  }
+  const path = resolve(file);
+  const stopping = new AbortController();
+  let opened: Promise<Database> | undefined;
+  let readers = 0;
+  let written = false;
+  let retention: Promise<void> | undefined;
+
+  const open = async (): Promise<Database> => {
+    opened ??= begin().catch((error: unknown) => {
+      opened = undefined; // what was in the way may be gone the next time
+      throw error;
+    });
+    return opened;
+  };
+
+  const begin = async () => {
+    const database = await openDatabase({ file: path, patienceMs });
+    try {
+      await closeDead(database, now());
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    if (!stopping.signal.aborted)
+      retention = retain(database, { maxAgeDays, maxEvents, maxBytes }, now, stopping.signal);
+    return database;
+  };
+
+  /** Closes the database after its last reader, once the store is closed and everything written. */
+  const letGo = async () => {
+    if (readers > 0 || !written || opened === undefined) return;
+    const closing = opened;
+    opened = undefined;
+    (await closing).close();
+  };
+
+  const borrow = async () => {
+    readers += 1;
+    const release = () => {
+      readers -= 1;
+      void letGo();
+    };
+    try {
+      return { database: await open(), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+
+  const feed = createEventFeed({ borrow, settled: () => writer.settled() });
+  const writer = createEventWriter({ open, liveOutput, now, onWritten: feed.wake });
+  let closed: Promise<void> | undefined;
+
+  const end = async () => {
+    stopping.abort();
+    try {
+      await writer.close();
+    } finally {
+      feed.close();
+      await retention;
+      written = true;
+      await letGo();
+    }
+  };
+
+  return {
+    append: writer.append,
+    commit: writer.commit,
+    events: feed.events,
+    close() {
+      closed ??= end();
+      return closed;
+    },
+  };
+}
+
+/** Calls of processes that have died are over, and say so. Those of living ones, and of hosts that cannot be seen from here, stay. */
+async function closeDead(database: Database, at: number): Promise<void> {
+  const dead = await database.patiently(() => sessionsThatAre(database.connection, "dead"));
+  for (const { id } of dead) await database.patiently(() => closeSession(database, id, at));
+}

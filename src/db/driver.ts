@@ -1,0 +1,109 @@
+import { messageOf } from "../util/errors.ts";
+
+/** What SQLite takes as a parameter here. Texts with NUL in them come back cut: keep those out. */
+export type Value = string | number | null;
+
+/** One open database file. Everything in it is synchronous, and throws the engine's own errors (see failure.ts). */
+export interface Connection {
+  /** The rows that a statement gives. */
+  all<Row>(sql: string, parameters?: readonly Value[]): Row[];
+  /** Runs a statement that gives no rows. */
+  run(sql: string, parameters?: readonly Value[]): { readonly changes: number; readonly lastId: number };
+  /** Runs statements without parameters. */
+  exec(script: string): void;
+  close(): void;
+}
+
+/** Opens a file as a database. Throws where that cannot be done. */
+export type Engine = (file: string) => Connection;
+
+/** What node:sqlite and libsql (which follows better-sqlite3) have in common. */
+interface NativeDatabase {
+  exec(script: string): unknown;
+  prepare(sql: string): NativeStatement;
+  close(): unknown;
+}
+
+interface NativeStatement {
+  all(...parameters: unknown[]): unknown[];
+  run(...parameters: unknown[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
+}
+
+type Bind = (parameters: readonly Value[]) => unknown[];
+
+/**
+ * The SQLite in Node itself (22.13 and newer), else the one of the package libsql.
+ *
+ * @throws Error when there is neither.
+ */
+export async function loadEngine(): Promise<Engine> {
+  return nodeEngine() ?? (await libsqlEngine());
+}
+
+/** Node's own engine; `undefined` on a Node that has none. */
+export function nodeEngine(): Engine | undefined {
+  const sqlite = withoutSqliteWarning(() => process.getBuiltinModule?.("node:sqlite")) as
+    | { readonly DatabaseSync: new (file: string) => NativeDatabase }
+    | undefined;
+  if (sqlite === undefined) return undefined;
+  return (file) =>
+    connectionOf(new sqlite.DatabaseSync(file), (parameters) => {
+      return [...parameters];
+    });
+}
+
+/**
+ * The engine of the package libsql, which brings a binary for the common systems.
+ *
+ * @throws Error when the package or its binary is not installed.
+ */
+export async function libsqlEngine(): Promise<Engine> {
+  const { default: Database } = await import("libsql").catch((error: unknown) => {
+    throw new Error(
+      `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql does not load (${messageOf(error)}). Use a newer Node, or install it: npm install libsql`,
+      { cause: error },
+    );
+  });
+  // A list as the only argument: a lone null would be taken for named parameters.
+  return (file) => connectionOf(new Database(file), (parameters) => [[...parameters]]);
+}
+
+/** Statements are compiled once; over this many, all are forgotten. */
+const MAX_STATEMENTS = 64;
+
+function connectionOf(database: NativeDatabase, bind: Bind): Connection {
+  const statements = new Map<string, NativeStatement>();
+  const prepare = (sql: string) => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    const statement = database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  return {
+    all: <Row>(sql: string, parameters: readonly Value[] = []) => prepare(sql).all(...bind(parameters)) as Row[],
+    run(sql, parameters = []) {
+      const { changes, lastInsertRowid } = prepare(sql).run(...bind(parameters));
+      return { changes: Number(changes), lastId: Number(lastInsertRowid) };
+    },
+    exec: (script) => void database.exec(script),
+    close() {
+      statements.clear(); // libsql lets go of the file when the last statement is collected
+      database.close();
+    },
+  };
+}
+
+/** Node 22 and 23 warn that node:sqlite is experimental; what is used of it is stable. Any other warning goes through. */
+function withoutSqliteWarning<T>(load: () => T): T {
+  const { emitWarning } = process;
+  process.emitWarning = (warning: string | Error, ...rest: never[]) => {
+    if (!messageOf(warning).startsWith("SQLite is an experimental feature")) emitWarning(warning, ...rest);
+  };
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

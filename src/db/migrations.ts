@@ -1,0 +1,83 @@
+import type { Connection } from "./driver.ts";
+
+/** "HRDL": SQLite keeps it in the file's header, so that another program's database is never taken for ours. */
+const APPLICATION_ID = 0x48_52_44_4c;
+
+/**
+ * Each takes the database one version up; PRAGMA user_version says how many have been made. One list for all tables of a file:
+ * reading one number is all that opening it costs. What has been released is never changed, only added to.
+ */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE sessions (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     host TEXT NOT NULL,
+     boot TEXT NOT NULL,
+     pid_namespace TEXT NOT NULL,
+     pid INTEGER NOT NULL,
+     process_start TEXT NOT NULL,
+     opened_at INTEGER NOT NULL
+   );
+   CREATE TABLE events (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     session INTEGER NOT NULL,
+     call TEXT NOT NULL,
+     thread TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     type TEXT NOT NULL,
+     body TEXT NOT NULL
+   );
+   CREATE INDEX events_call ON events (call);
+   CREATE INDEX events_thread ON events (thread);
+   CREATE INDEX events_begun ON events (session) WHERE type IN ('call.started', 'job.started');
+   CREATE INDEX events_finished ON events (call) WHERE type = 'call.finished';
+   CREATE TABLE chores (name TEXT PRIMARY KEY, begun_at INTEGER NOT NULL) WITHOUT ROWID;`,
+];
+
+/**
+ * Brings a database to the version of this program; several processes may do it at once. A new one gets write-ahead logging.
+ *
+ * @throws Error for a database of a newer version or of another program, and where write-ahead logging does not work.
+ */
+export function migrate(connection: Connection, file: string): void {
+  const found = versionOf(connection, file);
+  if (found === MIGRATIONS.length) return;
+  if (found === 0) prepareFile(connection, file);
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    const version = versionOf(connection, file); // perhaps another process was first
+    for (const migration of MIGRATIONS.slice(version)) connection.exec(migration);
+    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}; PRAGMA application_id = ${APPLICATION_ID}; COMMIT`);
+  } catch (error) {
+    connection.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function versionOf(connection: Connection, file: string): number {
+  const [header] = connection.all<{ version: number; application: number; tables: number }>(
+    `SELECT user_version AS version, application_id AS application, (SELECT count(*) FROM sqlite_schema) AS tables
+     FROM pragma_user_version, pragma_application_id`,
+  );
+  const { version = 0, application = 0, tables = 0 } = header ?? {};
+  if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables > 0)) {
+    throw new Error(
+      `${file} is the database of another program. Name another file; a new one is made where there is none.`,
+    );
+  }
+  if (version > MIGRATIONS.length) {
+    throw new Error(
+      `${file} was made by a newer Handrail (database version ${version}; this one knows up to ${MIGRATIONS.length}). Update Handrail, or name another file.`,
+    );
+  }
+  return version;
+}
+
+/** What must be said before the first table, and outside a transaction. */
+function prepareFile(connection: Connection, file: string): void {
+  connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  const [mode] = connection.all<{ journal_mode: string }>("PRAGMA journal_mode = WAL");
+  if (mode?.journal_mode === "wal") return;
+  throw new Error(
+    `${file} cannot be shared by several processes: its file system has no shared memory (a network folder?). Name a file on a local disk.`,
+  );
+}
