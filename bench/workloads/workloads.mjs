@@ -1,9 +1,10 @@
 /** What `npm run bench` measures, in the order it is shown. */
 import { DISPATCH } from "./dispatch.mjs";
+import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
 import { PROCESSES } from "./processes.mjs";
 import { SEARCH } from "./search.mjs";
 import { START } from "./start.mjs";
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
-export const WORKLOADS = [...DISPATCH, ...PROCESSES, ...SEARCH, ...FILES, ...START];
+export const WORKLOADS = [...DISPATCH, ...EVENTS, ...PROCESSES, ...SEARCH, ...FILES, ...START];

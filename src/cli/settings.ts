@@ -1,8 +1,7 @@
-import { memoryStore } from "../activity/memory-store.ts";
-import { sqliteStore } from "../activity/sqlite-store.ts";
 import { loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
+import type { Store } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
@@ -44,9 +43,15 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
     policy: { autonomy, workspaceOnly, allowedRoots, forbiddenPaths },
     passEnv: env.pass,
     outputOwner: OUTPUT_OWNER,
-    store: settings.store === "memory" ? memoryStore() : sqliteStore({ file: databaseFile() }),
+    store: await storeOf(settings),
     ...(workDir !== undefined && { workDir }),
   };
+}
+
+/** Each is loaded where it is chosen. */
+async function storeOf({ store }: Settings): Promise<Store> {
+  if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
+  return (await import("../activity/sqlite-store.ts")).sqliteStore({ file: databaseFile() });
 }
 
 /** Which tools the settings choose. */

@@ -1,6 +1,5 @@
 import { closeSync, openSync } from "node:fs";
-import { type Interface, createInterface } from "node:readline/promises";
-import { ReadStream, WriteStream } from "node:tty";
+import type { Interface } from "node:readline/promises";
 
 /** What a person said. "left": they closed the question (Ctrl-D); "no terminal": there was nobody to ask. */
 export type TerminalAnswer = "yes" | "no" | "left" | "no terminal";
@@ -20,6 +19,11 @@ export function hasTerminal(): boolean {
 export async function askOnTerminal(question: string, signal: AbortSignal): Promise<TerminalAnswer> {
   const [reading, writing] = [openTerminal(), openTerminal()];
   if (reading === undefined || writing === undefined) return "no terminal";
+  // Most runs ask nothing.
+  const [{ createInterface }, { ReadStream, WriteStream }] = await Promise.all([
+    import("node:readline/promises"),
+    import("node:tty"),
+  ]);
   const input = new ReadStream(reading);
   const output = new WriteStream(writing);
   const reader = createInterface({ input, output });

@@ -14,6 +14,11 @@ export function databaseFile(env: NodeJS.ProcessEnv = process.env): string {
   return join(stateFolder(env), "handrail.db");
 }
 
+/** Where compiled code is kept that can be thrown away: `$XDG_CACHE_HOME/handrail`, by default `~/.cache/handrail`. */
+export function compileCacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return join(xdg(env["XDG_CACHE_HOME"], ".cache"), "handrail");
+}
+
 /** Where the user's own configuration is: `$XDG_CONFIG_HOME/handrail`, by default `~/.config/handrail`. */
 export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(xdg(env["XDG_CONFIG_HOME"], ".config"), "handrail");

@@ -1,4 +1,5 @@
 import { messageOf } from "../util/errors.ts";
+import { nativeLibsql } from "./libsql-native.ts";
 
 /** What SQLite takes as a parameter here. Texts with NUL in them come back cut: keep those out. */
 export type Value = string | number | null;
@@ -58,14 +59,17 @@ export function nodeEngine(): Engine | undefined {
  * @throws Error when the package or its binary is not installed.
  */
 export async function libsqlEngine(): Promise<Engine> {
+  const open = nativeLibsql();
+  // A list as the only argument: a lone null would be taken for named parameters.
+  const bind: Bind = (parameters) => [[...parameters]];
+  if (open !== undefined) return (file) => connectionOf(open(file) as NativeDatabase, bind);
   const { default: Database } = await import("libsql").catch((error: unknown) => {
     throw new Error(
       `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql does not load (${messageOf(error)}). Use a newer Node, or install it: npm install libsql`,
       { cause: error },
     );
   });
-  // A list as the only argument: a lone null would be taken for named parameters.
-  return (file) => connectionOf(new Database(file), (parameters) => [[...parameters]]);
+  return (file) => connectionOf(new Database(file), bind);
 }
 
 /** Statements are compiled once; over this many, all are forgotten. */

@@ -42,7 +42,7 @@ const MAX_ERRORS = 64;
 const compiled = new WeakMap<JsonSchema, Compiled>();
 
 async function compile(tool: Tool): Promise<Compiled> {
-  const [{ Compile }, { Settings }] = await Promise.all([import("typebox/schema"), import("typebox/system")]);
+  const { Compile, Settings } = await import("./compiler.ts");
   Settings.Set({ maxErrors: MAX_ERRORS });
   try {
     const schema = Compile(tool.input.json) as Compiled;

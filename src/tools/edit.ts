@@ -2,7 +2,6 @@ import { Type } from "typebox";
 import type { Backend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { replaced, replacementsDiff } from "../files/diff.ts";
 import { type Edit, locateEdits } from "../files/edits.ts";
 import { decodeText, encodeText, encodingLabel } from "../files/encoding.ts";
 import { displayPath } from "../util/paths.ts";
@@ -59,6 +58,7 @@ export const edit = (options: ToolOptions = {}) =>
         const before = await readTextFile(backend, path);
         const replacements = locateEdits(before.text, wanted, path);
         const bytes = await withReplacements(before, replacements, path);
+        const { replacementsDiff } = await import("../files/diff.ts");
         const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
         await requireUnchanged(before, path, backend);
         const info = await backend.files.write(path, bytes);
@@ -126,10 +126,9 @@ async function withReplacements(
   parts.push(file.bytes.subarray(byte));
   const bytes = Buffer.concat(parts);
   // In some encodings two characters together have bytes of their own, so that neither can be replaced alone.
-  if (
-    !file.encoding.name.startsWith("utf-") &&
-    (await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)
-  ) {
+  if (file.encoding.name.startsWith("utf-")) return bytes;
+  const { replaced } = await import("../files/diff.ts");
+  if ((await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)) {
     throw new ToolFailure(
       `old_text ends inside what ${encodingLabel(file.encoding)} writes as one character in ${path}`,
       {

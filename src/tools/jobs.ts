@@ -11,7 +11,7 @@ import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { clip, plural } from "../util/text.ts";
-import { reportOutput, shownTail } from "./shared/command-output.ts";
+import { reportOutput, shownTail, wholeCharacters } from "./shared/command-output.ts";
 
 const DEFAULT_WAIT_S = 60;
 const MAX_WAIT_S = 3_600;
@@ -105,7 +105,10 @@ export const jobs = (options: ToolOptions = {}) => {
     }
     const beyond = shown.get(job.process.output) ?? 0;
     if (follow === true) {
-      await job.process.output.grown(beyond, AbortSignal.any([context.signal, AbortSignal.timeout(Math.ceil(timeout * 1_000))]));
+      await job.process.output.grown(
+        beyond,
+        AbortSignal.any([context.signal, AbortSignal.timeout(Math.ceil(timeout * 1_000))]),
+      );
       context.signal.throwIfAborted();
     }
     return { ...stateOf(job), text: withState(await news(job, context), job, context) };
@@ -118,9 +121,12 @@ export const jobs = (options: ToolOptions = {}) => {
     const stop = () => over.abort();
     context.signal.addEventListener("abort", stop, { once: true });
     void job.process.exit.then(stop);
-    await watching;
-    clearTimeout(timer);
-    context.signal.removeEventListener("abort", stop);
+    try {
+      await watching;
+    } finally {
+      clearTimeout(timer);
+      context.signal.removeEventListener("abort", stop);
+    }
     context.signal.throwIfAborted();
     return { ...stateOf(job), text: withState(await news(job, context), job, context) };
   }
@@ -128,9 +134,10 @@ export const jobs = (options: ToolOptions = {}) => {
   /** What it has written since it was last shown. */
   async function news(job: Job, context: ToolContext): Promise<string> {
     const { output: log } = job.process;
-    const from = shown.get(log) ?? 0;
-    shown.set(log, log.kept);
-    return shownTail(log, limit, context, { from, savedAs: `job-${job.id}` });
+    const to = job.ended === undefined ? await wholeCharacters(log) : log.kept;
+    const from = Math.min(shown.get(log) ?? 0, to);
+    shown.set(log, to);
+    return shownTail(log, limit, context, { from, to, savedAs: `job-${job.id}` });
   }
 
   async function range(

@@ -3,7 +3,6 @@ import type { Backend, FileInfo } from "../contract/backend.ts";
 import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type SeenFile, type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { unifiedDiff } from "../files/diff.ts";
 import {
   type Encoding,
   SAMPLE_BYTES,
@@ -91,6 +90,7 @@ async function difference(last: SeenFile, info: FileInfo, path: string, backend:
   const encoding = await detectEncoding(now, now.length === info.size);
   if (encoding === undefined || now.length < info.size) return undefined;
   const name = displayPath(info.path, backend);
+  const { unifiedDiff } = await import("../files/diff.ts");
   return unifiedDiff(name, name, await decodeText(last.content, encoding), await decodeText(now, encoding));
 }
 

@@ -51,6 +51,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
   let reader: Socket | undefined;
   let closed: Promise<void> = Promise.resolve();
   let handingOver: Promise<Copying | undefined> | undefined;
+  let released = false;
   const reading = { bytes: 0, lastChunk: 0, heldUp: false };
   let unread = 0;
   // The pipe has no name any more; only Linux opens it again all the same.
@@ -81,12 +82,15 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
 
   const handOver = async (): Promise<Copying | undefined> => {
     const file = await log.handOver();
-    const copying = file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${fd}`, file, MOST_KEPT - log.kept);
-    if (copying === undefined) {
-      log.takeBack();
-      reader?.resume();
-    }
+    const copying =
+      file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${fd}`, file, MOST_KEPT);
+    if (copying === undefined) takeBack();
+    else void copying.ended.then(() => released || takeBack()); // that program has been killed, or all is read: either way the rest is ours
     return copying;
+  };
+  const takeBack = () => {
+    log.takeBack();
+    reader?.resume();
   };
 
   return {
@@ -101,15 +105,16 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
     async finish() {
       leaves = false; // what is still to come is little
       const copying = await handingOver;
-      if (copying === undefined) {
-        await Promise.race([closed, quiet(reading)]);
-        await log.end();
-      } else {
-        const dropped = await Promise.race([copying.ended, quietFile(log, copying.pid)]);
+      if (
+        copying !== undefined &&
+        (await Promise.race([copying.ended.then(() => "ended"), quietFile(log, copying.pid)])) === "quiet"
+      ) {
+        released = true;
         copying.release();
-        await copying.ended;
-        await log.end(dropped);
       }
+      const dropped = await copying?.ended;
+      if (!released) await Promise.race([closed, quiet(reading)]);
+      await log.end(dropped);
       // A child in the background may still write: a closed pipe would end it, so what it writes is read on and dropped.
       reader?.resume();
       reader?.unref();
@@ -145,13 +150,13 @@ async function quiet(reading: {
 }
 
 /** The same where a program copies: nothing is left in the pipe when the file no longer grows while that program sleeps. */
-async function quietFile(log: WritableOutputLog, pid: number): Promise<undefined> {
+async function quietFile(log: WritableOutputLog, pid: number): Promise<"quiet"> {
   const ended = performance.now();
   const enough = log.kept + MOST_IN_PIPE;
   for (let before = -1; ;) {
     const kept = log.kept;
-    if (kept >= enough || performance.now() - ended >= DRAIN_MS) return undefined;
-    if (kept === before && (await isAsleep(pid))) return undefined;
+    if (kept >= enough || performance.now() - ended >= DRAIN_MS) return "quiet";
+    if (kept === before && (await isAsleep(pid))) return "quiet";
     before = kept;
     await pause(QUIET_MS);
   }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command, DetachedProcess, DetachedProcesses, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -41,7 +41,7 @@ export async function spawnDetached(
   { folder, cwd, env }: { readonly folder: string; readonly cwd: string; readonly env: Env },
 ): Promise<Process> {
   const id = randomName(8);
-  const own = join(folder, id);
+  const own = resolve(folder, id); // the spawner stands elsewhere
   const mark = `:detached-${id}-${randomName(8)}:`;
   const service = await spawner();
   // Held open until the spawner copies from it: what comes out goes to the file without us.

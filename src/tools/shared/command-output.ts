@@ -12,31 +12,47 @@ const REPORT_EVERY_MS = 100;
 const REPORT_BYTES = 4_096;
 
 /**
- * The end of what was written from byte `from` on, with a notice below it where that is not all; all of it is then in `output://ID`
- * (saved, unless `savedAs` says where it is already).
+ * The end of what was written from byte `from` up to `to` (all that is kept), with a notice below it where that is not all; all of it is then
+ * in `output://ID` (saved, unless `savedAs` says where it is already).
  */
 export async function shownTail(
   output: OutputLog,
   limit: Limit,
   { outputs }: Pick<ToolContext, "outputs">,
-  { from = 0, savedAs }: { readonly from?: number; readonly savedAs?: string } = {},
+  { from = 0, to, savedAs }: { readonly from?: number; readonly to?: number; readonly savedAs?: string } = {},
 ): Promise<string> {
-  const { kept } = output;
+  // Looked at in this order, since both grow: more than is kept means that something is lost.
+  const { size } = output;
+  const { kept: all } = output;
+  const kept = to ?? all;
   // UTF-8 has at most four bytes a character, and U+FFFD has three in place of one.
   const most = (limit.bytes ?? 4 * (limit.characters ?? Infinity)) + 4;
   const start = Math.max(from, kept - most);
   const bytes = await output.read(start, kept);
   const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit);
-  if (cut.truncated === false && start === from && output.size === kept) return cut.text;
+  if (cut.truncated === false && start === from && size <= all) return cut.text;
   const id = savedAs ?? (await outputs.save(output).catch(() => undefined));
   const notice = savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id);
-  return `${cut.text}\n${notice}${lossNotice(output)}`;
+  return `${cut.text}\n${notice}${size <= all ? "" : lossNotice({ size, kept: all })}`;
 }
 
 /** A log keeps the beginning of what is beyond all measure, or of what the disk did not take. */
-function lossNotice({ size, kept }: OutputLog): string {
-  if (kept === size) return "";
+function lossNotice({ size, kept }: Pick<OutputLog, "size" | "kept">): string {
   return `\n[Of ${formatSize(size)} of output only the first ${formatSize(kept)} were kept: this is the end of those.]`;
+}
+
+/** How far its output can be shown in whole characters, which the next bytes may complete. */
+export async function wholeCharacters(output: OutputLog): Promise<number> {
+  const { kept } = output;
+  const end = await output.read(kept - 3, kept);
+  // Of the last three bytes the first that begins a character of more bytes than are there (RFC 3629).
+  for (let back = 1; back <= end.length; back++) {
+    const byte = end[end.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? kept - back : kept;
+  }
+  return kept;
 }
 
 /** Shows people the output while it comes, a few times a second at most, until the signal fires. */

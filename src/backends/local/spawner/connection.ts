@@ -1,12 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Exit } from "../../../contract/backend.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
+import { pause } from "../../../util/abort.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 /** With fewer pipes than this at hand, more are made: a command takes up to three. */
 const FEW_PIPES = 8;
+
+/** How often it is looked whether a copy has ended that nobody watches over any more. */
+const ORPHAN_LOOK_MS = 20;
 
 /** The process that starts commands for this one. */
 export interface Spawner {
@@ -16,8 +21,8 @@ export interface Spawner {
   startDetached(request: Omit<StartRequest, "op" | "id" | "family"> & { readonly detached: string }): Promise<number>;
   /** The name of a new pipe. Who takes it removes it. */
   takePipe(): Promise<string>;
-  /** Copies from a pipe to the end of a file without us. `undefined` when that cannot be started. Never rejects. */
-  drain(pipe: string, file: string, room: number): Promise<Copying | undefined>;
+  /** Copies from a pipe to the end of a file without us, until that has `most` bytes. `undefined` when that cannot be started. Never rejects. */
+  drain(pipe: string, file: string, most: number): Promise<Copying | undefined>;
   /** Ends everything in whose mark the text stands, and a process group with its descendants. Never rejects. */
   sweep(family: { readonly mark?: string; readonly group?: number }): Promise<void>;
 }
@@ -35,7 +40,7 @@ type ChildExit = Extract<Exit, { how: "exited" | "signaled" | "lost" }>;
 export interface Copying {
   /** Of the process that copies. */
   readonly pid: number;
-  /** Resolves to the bytes beyond the room, where they were counted to the end. Never rejects. */
+  /** Resolves to the bytes that were read and are not in the file, where they were counted to the end. Never rejects. */
   readonly ended: Promise<number | undefined>;
   /** Ends it before the pipe has ended. */
   release(): void;
@@ -150,17 +155,22 @@ async function connect(onDeath: () => void): Promise<Spawner> {
         hint: "Is the temporary folder full, or not writable? `handrail doctor` says more.",
       });
     },
-    drain: (pipe, file, room) =>
+    drain: (pipe, file, most) =>
       new Promise((resolve) => {
         let end: (dropped: number | undefined) => void = () => {};
-        const drain = ask({ op: "drain", pipe, file, room }, (answer) => {
+        let pid: number | undefined;
+        const drain = ask({ op: "drain", pipe, file, most }, (answer) => {
           if (answer?.type === "draining") {
+            ({ pid } = answer);
             const ended = new Promise<number | undefined>((settle) => (end = settle));
-            resolve({ pid: answer.pid, ended, release: () => void ask({ op: "release", drain }, () => true) });
+            const { pid: group } = answer;
+            const release = () => (isDead() ? interrupt(group) : void ask({ op: "release", drain }, () => true));
+            resolve({ pid: group, ended, release });
             return false;
           }
           resolve(undefined); // where it runs already, this changes nothing
-          end(answer?.type === "drained" ? answer.dropped : undefined);
+          if (answer?.type === "drained") end(answer.dropped);
+          else void orphanEnded(pid).then(() => end(undefined));
           return true;
         });
       }),
@@ -236,6 +246,29 @@ function begin(): ChildProcess {
 
 function exitOf({ code, signal }: Extract<Answer, { type: "exited" }>): ChildExit {
   return signal === null ? { how: "exited", code: code ?? 0 } : { how: "signaled", signal };
+}
+
+/** The spawner has died over a copy, which goes on without it. Resolves when that has ended; nobody else may read from its pipe before. */
+async function orphanEnded(pid: number | undefined): Promise<void> {
+  while (pid !== undefined && isRunning(pid)) await pause(ORPHAN_LOOK_MS);
+}
+
+/** Where nobody reaps it, a process that has ended stays in the list as "Z" (proc(5)). */
+function isRunning(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return !/^[ZX]/.test(status.slice(status.lastIndexOf(")") + 2));
+  } catch {
+    return false;
+  }
+}
+
+function interrupt(group: number): void {
+  try {
+    process.kill(-group, "SIGINT");
+  } catch {
+    // it has ended
+  }
 }
 
 /** The spawner has died over a command: nobody will say how it ends, so it is ended, with a new spawner's help. */

@@ -27,6 +27,9 @@ const MARK_VARIABLE = "HANDRAIL_PROCESS";
 /** What a detached process has written is in its file so long after its end at the latest: a child may hold the pipe for ever. */
 const DETACHED_DRAIN_MS = 500;
 
+/** Bytes that are kept of what a detached process writes. 256 MiB. */
+const DETACHED_KEPT = 268_435_456;
+
 /** O_CLOEXEC (open(2)), as /proc shows it. */
 const CLOSE_ON_EXEC = 0o2000000;
 
@@ -58,7 +61,7 @@ async function answer(request: Request): Promise<void> {
       families.delete(request.mark ?? ""); // the backend is closed: nothing more comes of it
       return say({ type: "done", id: request.id });
     case "drain":
-      return startDrain(request.id, request.pipe, request.file, request.room);
+      return startDrain(request.id, request.pipe, request.file, request.most);
     case "release":
       drains.get(request.drain)?.release();
       return say({ type: "done", id: request.id });
@@ -143,15 +146,15 @@ function keep({ stdout }: StartRequest, folder: string, child: ChildProcess): vo
 
 function drainOrNothing(pipe: string, file: string): Drain | undefined {
   try {
-    return drain(pipe, file, 256 * 1024 * 1024);
+    return drain(pipe, file, DETACHED_KEPT);
   } catch {
     return undefined;
   }
 }
 
-function startDrain(id: number, pipe: string, file: string, room: number): void {
+function startDrain(id: number, pipe: string, file: string, most: number): void {
   try {
-    const copying = drain(pipe, file, room);
+    const copying = drain(pipe, file, most);
     drains.set(id, copying);
     say({ type: "draining", id, pid: copying.pid });
     void copying.ended.then((dropped) => {

@@ -10,8 +10,8 @@ export type Request =
   | { readonly op: "stop"; readonly id: number; readonly command: number }
   /** Ends everything in whose mark this text stands, and a group with its descendants, the same way. "done". */
   | { readonly op: "sweep"; readonly id: number; readonly mark?: string; readonly group?: number }
-  /** Copies what comes out of a pipe to the end of a file, up to `room` bytes, and counts the rest. "draining", then "drained". */
-  | { readonly op: "drain"; readonly id: number; readonly pipe: string; readonly file: string; readonly room: number }
+  /** Copies what comes out of a pipe to the end of a file until that has `most` bytes, and counts the rest. "draining", then "drained". */
+  | { readonly op: "drain"; readonly id: number; readonly pipe: string; readonly file: string; readonly most: number }
   /** Ends a drain, by its number, before its pipe has. "done", and "drained" for the other. */
   | { readonly op: "release"; readonly id: number; readonly drain: number }
   /** Makes pipes. "pipes". */
@@ -52,5 +52,5 @@ export type Answer =
   | { readonly type: "exited"; readonly id: number; readonly code: number | null; readonly signal: string | null }
   | { readonly type: "done"; readonly id: number }
   | { readonly type: "draining"; readonly id: number; readonly pid: number }
-  /** `dropped`: bytes that were read beyond the room; `undefined` when nobody counted to the end. */
+  /** `dropped`: bytes that were read and are not in the file; `undefined` when nobody counted to the end. */
   | { readonly type: "drained"; readonly id: number; readonly dropped?: number };

@@ -1,0 +1,99 @@
+import { createRequire } from "node:module";
+
+/** The functions of libsql's binary that are used here, as its own index.js calls them. */
+interface Native {
+  databaseOpen(file: string, token: string, cipher: string, key: string, timeout: number, remoteKey: string): object;
+  databaseExecSync(this: object, script: string): void;
+  databasePrepareSync(this: object, sql: string): object;
+  databaseClose(this: object): void;
+  statementRun(this: object, parameters: readonly unknown[]): { changes: number; lastInsertRowid: number };
+  statementRowsSync(this: object, parameters: readonly unknown[]): object;
+  rowsNext(this: object, into: unknown[]): void;
+}
+
+const FUNCTIONS: readonly (keyof Native)[] = [
+  "databaseOpen",
+  "databaseExecSync",
+  "databasePrepareSync",
+  "databaseClose",
+  "statementRun",
+  "statementRowsSync",
+  "rowsNext",
+];
+
+/** Rows are handed over so many at a time. */
+const BATCH = 100;
+
+/** A database as libsql's class of that name makes one, as far as it is used here. */
+export interface LibsqlDatabase {
+  exec(script: string): void;
+  prepare(sql: string): {
+    all(parameters: readonly unknown[]): unknown[];
+    run(parameters: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number };
+  };
+  close(): void;
+}
+
+/**
+ * libsql's binary without the JavaScript around it, which takes twenty milliseconds to find out which binary to load: the fifth part of a
+ * start of the command line. `undefined` where the package is not as we know it; then it is loaded the usual way.
+ */
+export function nativeLibsql(): ((file: string) => LibsqlDatabase) | undefined {
+  const native = load();
+  if (native === undefined) return undefined;
+  return (file) => {
+    const database = native.databaseOpen(file, "", "aes256cbc", "", 0, "");
+    return {
+      exec: (script) => native.databaseExecSync.call(database, script),
+      prepare(sql) {
+        const statement = native.databasePrepareSync.call(database, sql);
+        return {
+          all: (parameters) => allOf(native, native.statementRowsSync.call(statement, parameters)),
+          run: (parameters) => native.statementRun.call(statement, parameters),
+        };
+      },
+      close: () => native.databaseClose.call(database),
+    };
+  };
+}
+
+function allOf(native: Native, rows: object): unknown[] {
+  const found: unknown[] = [];
+  for (;;) {
+    const batch = Array.from<unknown>({ length: BATCH });
+    native.rowsNext.call(rows, batch);
+    const end = batch.findIndex((row) => row === undefined || row === null);
+    found.push(...(end === -1 ? batch : batch.slice(0, end)));
+    if (end !== -1) return found;
+  }
+}
+
+function load(): Native | undefined {
+  try {
+    const fromLibsql = createRequire(createRequire(import.meta.url).resolve("libsql"));
+    for (const target of targets()) {
+      const native = loadFrom(fromLibsql, `@libsql/${target}`);
+      if (native !== undefined) return native;
+    }
+  } catch {
+    // libsql itself is not there: importing it says so
+  }
+  return undefined;
+}
+
+function loadFrom(require: NodeJS.Require, name: string): Native | undefined {
+  try {
+    const native = require(name) as Native;
+    return FUNCTIONS.every((each) => typeof native[each] === "function") ? native : undefined;
+  } catch {
+    return undefined; // not installed, or for another C library
+  }
+}
+
+/** The packages with a binary for this system. Of two C libraries only one's can be loaded. */
+function targets(): readonly string[] {
+  const { platform, arch } = process;
+  if (platform === "darwin") return [`darwin-${arch}`];
+  if (platform === "win32") return [`win32-${arch}-msvc`];
+  return arch === "arm" ? ["linux-arm-gnueabihf", "linux-arm-musleabihf"] : [`linux-${arch}-gnu`, `linux-${arch}-musl`];
+}

@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import type { StoredEvent } from "../../src/contract/activity.ts";
+import { loadEngine } from "../../src/db/driver.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { all } from "./store-suite.ts";
+
+const PROGRAM = fileURLToPath(new URL("../fixtures/activity/calls.mjs", import.meta.url));
+
+/** Starts a process that records calls, kills it -9 so long after it has started or got going, and gives the lines it got out until then. */
+async function recordUntilKilled(
+  file: string,
+  name: string,
+  since: "start" | "first line",
+  milliseconds: number,
+): Promise<readonly string[]> {
+  const child = spawn(process.execPath, [PROGRAM, file, name, "3"], { stdio: ["ignore", "pipe", "inherit"] });
+  const killLater = () => setTimeout(() => child.kill("SIGKILL"), milliseconds);
+  let output = "";
+  if (since === "start") killLater();
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    if (output === "" && since === "first line") killLater();
+    output += text;
+  });
+  const signal = await new Promise((resolve, reject) => {
+    child.once("error", reject).once("close", (_code, by) => resolve(by));
+  });
+  expect(signal).toBe("SIGKILL");
+  return output.split("\n").slice(0, -1); // half a line says nothing
+}
+
+describe("kill -9", () => {
+  // The moments are random on purpose; what must hold holds at each of them.
+  test("at 100 random moments, four processes at a time on two files, loses nothing acknowledged and leaves nothing half done", async () => {
+    const folder = temporaryFolder();
+    const files = [`${folder}/state/one.db`, `${folder}/state/two.db`] as const;
+    const told = new Map<string, readonly string[]>(files.map((file) => [file, []]));
+    for (let round = 0; round < 25; round++) {
+      await Promise.all(
+        [0, 1, 2, 3].map(async (place) => {
+          const file = files[place % 2 === 0 ? 0 : 1];
+          const early = round % 4 === 0; // while it opens the database, and the first of them while they make it
+          const lines = await recordUntilKilled(
+            file,
+            `p${round}-${place}`,
+            early ? "start" : "first line",
+            Math.random() * (early ? 400 : 60),
+          );
+          told.set(file, [...(told.get(file) ?? []), ...lines]);
+        }),
+      );
+    }
+    for (const file of files) {
+      const store = sqliteStore({ file });
+      const calls = byCall(await all(store));
+      await store.close();
+      const database = (await loadEngine())(file);
+      expect(database.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
+      database.close();
+      expect(told.get(file)?.length).toBeGreaterThan(100);
+      for (const line of told.get(file) ?? []) {
+        const [call = "", stage = ""] = line.split(" ");
+        const types = calls.get(call)?.map(({ type }) => type) ?? [];
+        expect(types.slice(0, 2), line).toEqual(["call.started", "call.approved"]);
+        if (stage === "finished") expect(calls.get(call)?.find(isFinished)?.status, line).toBe("ok");
+      }
+      for (const events of calls.values()) expectClosed(events);
+      const endings = [...calls.values()].map((events) => events.find(isFinished)?.status);
+      expect(new Set(endings)).toEqual(new Set(["ok", "interrupted"]));
+    }
+  }, 120_000);
+});
+
+function byCall(events: readonly StoredEvent[]): Map<string, StoredEvent[]> {
+  const calls = new Map<string, StoredEvent[]>();
+  for (const event of events) calls.set(event.call, [...(calls.get(event.call) ?? []), event]);
+  return calls;
+}
+
+type Finished = Extract<StoredEvent, { type: "call.finished" }>;
+
+function isFinished(event: StoredEvent): event is Finished {
+  return event.type === "call.finished";
+}
+
+/** A call whose process is dead has ended once, and says truly whether it may have run; so have its jobs, but for the detached. */
+function expectClosed(events: readonly StoredEvent[]) {
+  const call = events[0]?.call;
+  const finished = events.filter(isFinished);
+  expect(finished, call).toHaveLength(1);
+  const approved = events.some(({ type }) => type === "call.approved");
+  if (finished[0]?.status === "interrupted") {
+    expect(finished[0].error, call).toBe(
+      approved
+        ? "interrupted: the process running it ended; whether it took effect is unknown. It was not run again."
+        : "interrupted before it ran",
+    );
+  }
+  const lost = events.filter(({ type }) => type === "job.ended");
+  const left = events.filter((event) => event.type === "job.started" && !event.detached);
+  expect(lost, call).toHaveLength(left.length);
+}

@@ -1,0 +1,211 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { type JobKeeper, type JobsOptions, createJobs } from "../../src/activity/jobs.ts";
+import { memoryStore } from "../../src/activity/memory-store.ts";
+import { local } from "../../src/backends/local/backend.ts";
+import type { ActivityEvent } from "../../src/contract/activity.ts";
+import type { Backend, Command } from "../../src/contract/backend.ts";
+import { isAlive, until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+interface Kept {
+  readonly jobs: JobKeeper;
+  readonly backend: Backend;
+  readonly folder: string;
+  /** Starts a shell script. */
+  start(script: string, thread?: string, more?: Partial<Command>): ReturnType<JobKeeper["start"]>;
+  events(): Promise<readonly ActivityEvent[]>;
+}
+
+async function keeper(options: Partial<JobsOptions> = {}): Promise<Kept> {
+  const folder = temporaryFolder();
+  const backend = await local({
+    workDir: folder,
+    outputFolder: join(folder, "outputs"),
+    detachedFolder: join(folder, "detached"),
+  });
+  const store = memoryStore();
+  const jobs = createJobs({ backend, store, ...options });
+  closing.push(
+    () => jobs.close(),
+    () => backend.close(),
+  );
+  return {
+    jobs,
+    backend,
+    folder,
+    start: (script, thread = "main", more = {}) =>
+      jobs.start({ argv: ["bash", "-c", script], ...more }, script, { call: `call of ${script}`, thread }),
+    async events() {
+      const all: ActivityEvent[] = [];
+      for await (const event of store.events()) all.push(event);
+      return all;
+    },
+  };
+}
+
+describe("keeping jobs", () => {
+  test("numbers them in the order they were started, and knows when they have ended", async () => {
+    const { jobs, start } = await keeper();
+    const [one, two] = [await start("exit 4"), await start("exec sleep 1000")];
+    expect([one.id, two.id]).toEqual(["1", "2"]);
+    await one.process.exit;
+    expect(one.ended).toMatchObject({ exit: { how: "exited", code: 4 }, atMs: expect.any(Number) });
+    expect(two.ended).toBeUndefined();
+    expect((await jobs.list()).map(({ id }) => id)).toEqual(["1", "2"]);
+    expect(await jobs.get("2")).toBe(two);
+    expect(await jobs.get("3")).toBeUndefined();
+  });
+
+  test("records the start and the end, with the call and the thread that they belong to", async () => {
+    const { start, events } = await keeper();
+    const job = await start("exit 4", "a thread");
+    await job.process.exit;
+    expect(await events()).toMatchObject([
+      { type: "job.started", call: "call of exit 4", thread: "a thread", job: "1", command: "exit 4", detached: false },
+      { type: "job.ended", call: "call of exit 4", thread: "a thread", job: "1", exit: { how: "exited", code: 4 } },
+    ]);
+  });
+
+  test("goes on when nothing can be recorded", async () => {
+    const { jobs, start } = await keeper({
+      store: {
+        append: () => {
+          throw new Error("the disk is full");
+        },
+      },
+    });
+    const job = await start("exit 0");
+    expect(await job.process.exit).toEqual({ how: "exited", code: 0 });
+    expect(jobs.notices.take("main")).toHaveLength(1);
+  });
+
+  test("keeps the output of the last 32 that have ended, and of all that run", async () => {
+    const { jobs, start } = await keeper();
+    const running = await start("exec sleep 1000");
+    for (let count = 0; count < 34; count++) await (await start("echo hi")).process.exit;
+    await until("the oldest are forgotten", async () => (await jobs.list()).length === 33);
+    expect((await jobs.list()).map(({ id }) => Number(id))).toEqual([
+      1,
+      ...Array.from({ length: 32 }, (_, index) => index + 4),
+    ]);
+    expect(await jobs.openOutput("job-2")).toBeUndefined();
+    expect((await jobs.openOutput("job-4"))?.info).toMatchObject({ size: 3, path: "output://job-4" });
+    expect(running.ended).toBeUndefined();
+  });
+
+  test("counts no start that failed against how many may run", async () => {
+    const { jobs, start } = await keeper();
+    const nowhere = () => start("true", "main", { cwd: "none" });
+    for (let count = 0; count < 40; count++) await expect(nowhere()).rejects.toThrow("there is no folder");
+    await start("exec sleep 1000");
+    expect(await jobs.list()).toHaveLength(1);
+  });
+
+  test("starts no more than 32 at a time, however they are asked for", async () => {
+    const { start } = await keeper();
+    const outcomes = await Promise.allSettled(Array.from({ length: 36 }, () => start("exec sleep 1000")));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(32);
+    for (const outcome of outcomes)
+      if (outcome.status === "rejected") expect(String(outcome.reason)).toContain("32 jobs are running");
+  });
+
+  test("refuses what it cannot keep", async () => {
+    const brief = await keeper({ keep: false });
+    await expect(brief.start("touch ran")).rejects.toThrow("nothing would keep this job");
+    expect(existsSync(join(brief.folder, "ran"))).toBe(false);
+    const { backend } = await keeper();
+    const jobs = createJobs({ backend: { spawn: backend.spawn }, store: memoryStore() });
+    const detached = jobs.start({ argv: ["true"], detached: { label: "x" } }, "true", { call: "c", thread: "t" });
+    await expect(detached).rejects.toThrow("this backend cannot keep a process that outlives it");
+    expect(await jobs.list()).toEqual([]);
+  });
+});
+
+describe("what is to be told", () => {
+  test("is the end of a job, once, to its thread", async () => {
+    const { jobs, start } = await keeper();
+    await (
+      await start("printf abc; exit 2", "one")
+    ).process.exit;
+    await (
+      await start("true", "two")
+    ).process.exit;
+    expect(jobs.notices.take("one")).toEqual([
+      expect.stringMatching(
+        /^Job 1 has ended: printf abc; exit 2\. Exit code 2 after \d+\.\d s, 3B of output in output:\/\/job-1$/,
+      ),
+    ]);
+    expect(jobs.notices.take("one")).toEqual([]);
+    expect(jobs.notices.take("two")).toHaveLength(1);
+  });
+
+  test("is not what was told already", async () => {
+    const { jobs, start } = await keeper();
+    for (const script of ["exit 1", "exit 2", "exit 3"]) await (await start(script)).process.exit;
+    jobs.told("2");
+    jobs.told("none");
+    expect(jobs.notices.take("main").map((text) => text.slice(0, 5))).toEqual(["Job 1", "Job 3"]);
+  });
+
+  test("fits on a line, whatever the command is", async () => {
+    const { jobs, start } = await keeper();
+    await (
+      await start(`: '${"long\n".repeat(200)}'`)
+    ).process.exit;
+    const [notice = ""] = jobs.notices.take("main");
+    expect(notice).not.toContain("\n");
+    expect(notice.length).toBeLessThan(250);
+  });
+});
+
+describe("the output of a job as a file", () => {
+  test("is there under its name, as long as it is then", async () => {
+    const { jobs, start } = await keeper();
+    const job = await start("printf 0123456789");
+    await job.process.exit;
+    const file = await jobs.openOutput("job-1");
+    expect(Buffer.from((await file?.read(2, 3)) ?? []).toString()).toBe("234");
+    for (const id of ["job-2", "job-", "1", "job-1 ", "xjob-1", "job-../1"])
+      expect(await jobs.openOutput(id)).toBeUndefined();
+  });
+});
+
+describe("closing", () => {
+  test("stops what runs, leaves alone what is detached, and starts nothing more", async () => {
+    const { jobs, backend, folder, start, events } = await keeper();
+    const [one, deaf] = [
+      await start("exec sleep 1000"),
+      await start("trap '' TERM; echo $$ >deaf.pid; while :; do sleep 0.1; done"),
+    ];
+    await until("it is deaf", () => existsSync(join(folder, "deaf.pid")));
+    const detached = await start("exec sleep 1000", "main", { detached: { label: "sleep" } });
+    await jobs.close();
+    for (const job of [one, deaf]) expect(await isAlive(Number(job.process.id))).toBe(false);
+    const [found] = (await backend.detached?.list()) ?? [];
+    expect(found).toMatchObject({ id: detached.id, label: "sleep", ended: undefined });
+    await expect(start("true")).rejects.toThrow("the toolkit is closed: no job can be started any more");
+    expect((await events()).flatMap((event) => (event.type === "job.ended" ? [event.job] : [])).toSorted()).toEqual([
+      "1",
+      "2",
+    ]);
+    await found?.process.kill();
+    await expect(one.process.output.read(0, 1)).rejects.toThrow("this output is gone");
+  });
+
+  test("stops what is starting meanwhile", async () => {
+    const { jobs, start } = await keeper();
+    const starting = Promise.allSettled([start("exec sleep 1000"), start("exec sleep 1000")]);
+    await jobs.close();
+    for (const outcome of await starting) {
+      if (outcome.status === "fulfilled") expect((await outcome.value.process.exit).how).toBe("signaled");
+      else expect(String(outcome.reason)).toContain("closed");
+    }
+  });
+});

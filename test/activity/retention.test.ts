@@ -1,0 +1,90 @@
+import { statSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { SqliteStoreOptions } from "../../src/activity/sqlite-store.ts";
+import { until } from "../support/until.ts";
+import { all, event, idsOf } from "./store-suite.ts";
+import { besides, callsOf, newFile, storeOn } from "./stores.ts";
+
+describe("what is old or too much", () => {
+  const DAY = 86_400_000;
+  const NOW = 1_800_000_000_000;
+
+  async function record(file: string, call: string, at: number, ends = true, filler = ""): Promise<void> {
+    const store = storeOn(file, { now: () => 0 });
+    store.append({ call, thread: "main", at, type: "call.started", name: "bash", input: { filler } });
+    if (ends) store.append({ call, thread: "main", at, type: "call.finished", status: "ok" });
+    await store.close();
+  }
+
+  /** The calls that are left when the day's clearing has left so many. */
+  async function left(
+    file: string,
+    count: number,
+    options: Partial<SqliteStoreOptions> = {},
+  ): Promise<readonly string[]> {
+    const store = storeOn(file, { now: () => NOW, ...options });
+    const calls = async () => [...new Set(callsOf(await all(store)))];
+    await until(`only ${count} calls are left`, async () => (await calls()).length <= count);
+    return await calls();
+  }
+
+  test("goes by whole calls when they are older than the days given, but for those in progress", async () => {
+    const file = newFile();
+    await record(file, "old", NOW - 31 * DAY);
+    await record(file, "old and going on", NOW - 40 * DAY, false);
+    await record(file, "older still", NOW - 60 * DAY);
+    await record(file, "young", NOW - 29 * DAY);
+    expect(await left(file, 2)).toEqual(["old and going on", "young"]);
+  });
+
+  test("goes by number, the oldest first, until there are few enough", async () => {
+    const file = newFile();
+    for (let index = 0; index < 10; index++) await record(file, `call-${index}`, NOW, index !== 3);
+    expect(await left(file, 5, { maxEvents: 9 })).toEqual(["call-3", "call-6", "call-7", "call-8", "call-9"]);
+  });
+
+  test("goes by size, and the file becomes smaller", async () => {
+    const file = newFile();
+    const store = storeOn(file, { now: () => 0 });
+    for (let index = 0; index < 200; index++) {
+      const call = `call-${index}`;
+      store.append({ call, thread: "main", at: NOW, type: "call.started", name: "bash", input: "x".repeat(50_000) });
+      store.append({ call, thread: "main", at: NOW, type: "call.finished", status: "ok" });
+    }
+    await store.close();
+    const other = await besides(file);
+    const size = () => {
+      other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      return statSync(file).size;
+    };
+    expect(size()).toBeGreaterThan(10_000_000);
+    const clearing = storeOn(file, { now: () => NOW, maxBytes: 5_000_000 });
+    await all(clearing);
+    await until("the file is smaller", () => size() < 5_000_000);
+    expect(callsOf(await all(clearing))).toContain("call-199");
+    await clearing.close();
+    expect(other.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
+  });
+
+  test("goes at most once a day", async () => {
+    const file = newFile();
+    await record(file, "one", NOW);
+    expect(await left(file, 0, { now: () => NOW + 31 * DAY })).toEqual([]);
+    await record(file, "two", NOW);
+    const soon = storeOn(file, { now: () => NOW + 31 * DAY + 3_600_000 });
+    await soon.commit({ ...event("three"), at: NOW + 31 * DAY });
+    await soon.close();
+    expect([...new Set(callsOf(await all(soon)))]).toEqual(["two", "three"]);
+    expect(await left(file, 1, { now: () => NOW + 33 * DAY })).toEqual(["three"]);
+  });
+
+  test("that silent hosts have left in progress is closed first", async () => {
+    const file = newFile();
+    await record(file, "lost", NOW - 40 * DAY, false);
+    (await besides(file)).exec("UPDATE sessions SET host = 'elsewhere'");
+    const store = storeOn(file, { now: () => NOW });
+    await all(store);
+    await until("it is closed", async () => (await all(store)).some(({ type }) => type === "call.finished"));
+    expect(idsOf(await all(store))).toHaveLength(2);
+  });
+});

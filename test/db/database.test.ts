@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { builder, changes, rows } from "../../src/db/builder.ts";
+import { type Database, openDatabase } from "../../src/db/database.ts";
+import { type Engine, libsqlEngine, nodeEngine } from "../../src/db/driver.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+const newFile = () => join(temporaryFolder(), "handrail.db");
+
+/** Every engine that this Node can have; the database must be the same with each. */
+const engines: readonly (readonly [name: string, engine: Engine])[] = [
+  ["libsql", await libsqlEngine()],
+  ...(nodeEngine() === undefined ? [] : [["node:sqlite", nodeEngine() as Engine] as const]),
+];
+
+describe.each(engines)("a database with %s", (_, engine) => {
+  async function open(file = newFile()): Promise<Database> {
+    const database = await openDatabase({ file, engine, patienceMs: 100 });
+    onTestFinished(() => database.close());
+    return database;
+  }
+
+  const chore = (name: string, begun_at = 1) => builder.insertInto("chores").values({ name, begun_at });
+  const names = ({ connection }: Database) =>
+    rows(connection, builder.selectFrom("chores").select("name").orderBy("name")).map(({ name }) => name);
+
+  test("has tables, write-ahead logging, and gives its free pages back", async () => {
+    const { connection } = await open();
+    const pragma = (name: string) => Object.values(connection.all<object>(`PRAGMA ${name}`)[0] ?? {})[0] as unknown;
+    expect(pragma("journal_mode")).toBe("wal");
+    expect(pragma("auto_vacuum")).toBe(2); // incremental
+    expect(pragma("foreign_keys")).toBe(1);
+    expect(pragma("user_version")).toBeGreaterThan(0);
+  });
+
+  test("is written whole or not at all", async () => {
+    const database = await open();
+    expect(database.transaction((connection) => changes(connection, chore("one")))).toBe(1);
+    expect(() =>
+      database.transaction((connection) => {
+        changes(connection, chore("two"));
+        throw new Error("changed my mind");
+      }),
+    ).toThrow("changed my mind");
+    expect(() => database.transaction((connection) => changes(connection, chore("one")))).toThrow("UNIQUE");
+    expect(names(database)).toEqual(["one"]);
+    database.transaction((connection) => changes(connection, chore("three")), { durable: true });
+    expect(names(database)).toEqual(["one", "three"]);
+  });
+
+  test("sees what another connection writes, and that it has written", async () => {
+    const file = newFile();
+    const [one, other] = [await open(file), await open(file)];
+    const before = one.dataVersion();
+    one.transaction((connection) => changes(connection, chore("mine")));
+    expect(one.dataVersion()).toBe(before);
+    other.transaction((connection) => changes(connection, chore("theirs")));
+    expect(one.dataVersion()).not.toBe(before);
+    expect(names(one)).toEqual(["mine", "theirs"]);
+  });
+
+  test("that is locked is tried again until it is free, or for as long as was said", async () => {
+    const file = newFile();
+    const [one, other] = [await open(file), await open(file)];
+    one.connection.exec("BEGIN IMMEDIATE");
+    let attempts = 0;
+    const write = () =>
+      other.patiently(() => {
+        attempts += 1;
+        return other.transaction((connection) => changes(connection, chore(`number ${attempts}`)));
+      });
+    await expect(write()).rejects.toThrow(`${file} is locked by another process (for 0.`);
+    expect(attempts).toBeGreaterThan(2);
+    const second = write();
+    one.connection.exec("COMMIT");
+    expect(await second).toBe(1);
+  });
+
+  test("keeps texts, numbers and nothing as they are", async () => {
+    const { connection } = await open();
+    const [row] = connection.all("SELECT ? AS text, ? AS big, ? AS part, ? AS none", [
+      "é\u{1F600}'--",
+      2 ** 52,
+      1.5,
+      null,
+    ]);
+    expect({ ...(row as object) }).toEqual({ text: "é\u{1F600}'--", big: 2 ** 52, part: 1.5, none: null });
+  });
+});
+
+test("several processes that make and open one file at the same time all get what they need", async () => {
+  const program = fileURLToPath(new URL("../fixtures/activity/calls.mjs", import.meta.url));
+  const file = join(temporaryFolder(), "deeper", "still", "handrail.db");
+  const children = Array.from({ length: 8 }, (_, number) => {
+    const child = spawn(process.execPath, [program, file, `p${number}`, "1"], { stdio: ["ignore", "pipe", "pipe"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return child;
+  });
+  const said = await Promise.all(
+    children.map(
+      (child) =>
+        new Promise<string>((resolve) => {
+          child.stdout.once("data", (bytes: Buffer) => resolve(bytes.toString().split("\n")[0] ?? ""));
+          child.stderr.on("data", (bytes: Buffer) => resolve(bytes.toString()));
+        }),
+    ),
+  );
+  expect(said).toEqual(children.map((_, number) => `p${number}-0-0 approved`));
+});
