@@ -1,17 +1,36 @@
-import { createToolkit, defineTool } from "handrail";
+import { join } from "node:path";
+import { createToolkit, defineTool, memoryStore, sqliteStore } from "handrail";
 import { within } from "./shared.mjs";
 
 const CALLS = 20_000;
 
+/** Keeps nothing. @type {import("handrail").Store} */
+const NO_RECORD = { append: () => {}, commit: async () => {}, async *events() {}, close: async () => {} };
+
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const DISPATCH = [
-  {
-    name: "dispatch",
-    what: "a no-op call of 6 fields, JSON in and out, record in memory",
+  dispatching({ name: "dispatch-unrecorded", record: "no record", store: () => NO_RECORD, target: within(5, "µs") }),
+  dispatching({ name: "dispatch", record: "record in memory", store: () => memoryStore(), target: within(5, "µs") }),
+  dispatching({
+    name: "dispatch-sqlite",
+    record: "record in SQLite",
+    store: (folder) => sqliteStore({ file: join(folder, "dispatch.db") }),
+    target: { text: "", met: () => true },
+  }),
+];
+
+/**
+ * @param {{ name: string, record: string, store: (folder: string) => import("handrail").Store, target: import("./shared.mjs").Workload["target"] }} options
+ * @returns {import("./shared.mjs").Workload}
+ */
+function dispatching({ name, record, store, target }) {
+  return {
+    name,
+    what: `a no-op call of 6 fields, JSON in and out, ${record}`,
     unit: "µs",
     scale: 1_000 / CALLS,
-    target: within(5, "µs"),
-    async prepare() {
+    target,
+    async prepare(folder) {
       const noop = defineTool({
         name: "noop",
         description: "Nothing.",
@@ -31,7 +50,7 @@ export const DISPATCH = [
         effects: () => [],
         run: async ({ a }) => ({ a }),
       });
-      const toolkit = await createToolkit({ tools: [noop] });
+      const toolkit = await createToolkit({ tools: [noop], store: store(folder) });
       const input = JSON.stringify({ a: "x", b: 1, c: true, e: ["p"], f: 1.5 });
       const bare = async (/** @type {{ a: string }} */ { a }) => ({ a });
       return {
@@ -44,5 +63,5 @@ export const DISPATCH = [
         cleanUp: () => toolkit.close(),
       };
     },
-  },
-];
+  };
+}

@@ -13,6 +13,8 @@ const MOST_RUNNING = 32;
 /** Of so many jobs that have ended the output is kept. */
 const MOST_ENDED = 32;
 
+const NO_NOTICES: readonly string[] = [];
+
 export interface JobsOptions {
   readonly backend: Pick<Backend, "spawn" | "detached">;
   readonly store: Pick<Store, "append">;
@@ -105,6 +107,7 @@ export function createJobs({ backend, store, keep = true }: JobsOptions): JobKee
     told: forget,
     notices: {
       take(thread) {
+        if (notices.length === 0) return NO_NOTICES; // asked at every call
         const told = notices.filter((notice) => notice.thread === thread);
         for (const { job } of told) forget(job);
         return told.map(({ text }) => text);

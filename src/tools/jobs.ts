@@ -9,6 +9,7 @@ import { describeExit } from "../output/describe-exit.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES } from "../output/truncate.ts";
+import { onAbort } from "../util/abort.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { clip, plural } from "../util/text.ts";
 import { reportOutput, shownTail, wholeCharacters } from "./shared/command-output.ts";
@@ -105,29 +106,16 @@ export const jobs = (options: ToolOptions = {}) => {
     }
     const beyond = shown.get(job.process.output) ?? 0;
     if (follow === true) {
-      await job.process.output.grown(
-        beyond,
-        AbortSignal.any([context.signal, AbortSignal.timeout(Math.ceil(timeout * 1_000))]),
-      );
-      context.signal.throwIfAborted();
+      await forAtMost(timeout, context, ({ signal }) => job.process.output.grown(beyond, signal));
     }
     return { ...stateOf(job), text: withState(await news(job, context), job, context) };
   }
 
   async function wait(job: Job, { timeout = DEFAULT_WAIT_S }: Input, context: ToolContext) {
-    const over = new AbortController();
-    const watching = reportOutput(job.process.output, context, over.signal);
-    const timer = setTimeout(() => over.abort(), timeout * 1_000);
-    const stop = () => over.abort();
-    context.signal.addEventListener("abort", stop, { once: true });
-    void job.process.exit.then(stop);
-    try {
-      await watching;
-    } finally {
-      clearTimeout(timer);
-      context.signal.removeEventListener("abort", stop);
-    }
-    context.signal.throwIfAborted();
+    await forAtMost(timeout, context, (over) => {
+      void job.process.exit.then(() => over.abort());
+      return reportOutput(job.process.output, context, over.signal);
+    });
     return { ...stateOf(job), text: withState(await news(job, context), job, context) };
   }
 
@@ -165,6 +153,29 @@ export const jobs = (options: ToolOptions = {}) => {
     return `${decodeOutput(bytes).replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${total === undefined ? "" : ` of ${total}`}.${next}]`;
   }
 };
+
+/**
+ * Waits for the work, whose signal fires after so many seconds or when the call is stopped. (`AbortSignal.timeout` may be collected while it
+ * is waited for through `AbortSignal.any`, and then never fires.)
+ *
+ * @throws The call's reason when that is stopped.
+ */
+async function forAtMost(
+  seconds: number,
+  { signal }: ToolContext,
+  work: (over: AbortController) => Promise<void>,
+): Promise<void> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), seconds * 1_000);
+  const release = onAbort(signal, () => over.abort());
+  try {
+    await work(over);
+  } finally {
+    clearTimeout(timer);
+    release();
+  }
+  signal.throwIfAborted();
+}
 
 /** A number where the id is text is what models write. */
 function withTextId(raw: unknown): unknown {

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readFileSync } from "node:fs";
-import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
+import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command, DetachedProcess, DetachedProcesses, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
@@ -11,6 +11,7 @@ import { makePrivateFolder } from "../../util/private-file.ts";
 import { pipeToRead, removeName } from "./pipe.ts";
 import { startFailure } from "./spawn.ts";
 import { spawner } from "./spawner/connection.ts";
+import { startOf } from "./spawner/process-start.ts";
 
 /** How often it is looked whether a detached process has ended: nobody tells us. */
 const LOOK_MS = 250;
@@ -19,15 +20,19 @@ const LOOK_MS = 250;
 const TOLD_MS = 1_500;
 const SOON_MS = 50;
 
-/** What is kept of a detached process in `job.json` of its folder, beside `output` and, at its end, `exit.json`. */
-interface Kept {
+/** What is kept of a detached process in `job.json` of its folder, before it is started. Beside it stands `output`. */
+interface Plan {
   readonly label: string;
   readonly cwd: string;
   readonly startedMs: number;
-  readonly pid: number;
-  /** From /proc: a number may be another process's by now. */
-  readonly start: string;
   readonly mark: string;
+}
+
+/** With what the spawner tells in `process.json` as soon as it runs. (And in `exit.json` at its end.) */
+interface Kept extends Plan {
+  readonly pid: number;
+  /** As `startOf` said. */
+  readonly start: string;
 }
 
 /**
@@ -49,11 +54,11 @@ export async function spawnDetached(
   try {
     await makePrivateFolder(own);
     closeSync(openSync(join(own, "output"), "a", 0o600));
-    const startedMs = Date.now();
-    const pid = await service.startDetached({ argv, cwd, env, stdout: pipe, mark, detached: own });
-    const kept: Kept = { label: detached.label, cwd, startedMs, pid, start: startOf(pid), mark };
-    await writeFile(join(own, "job.json.part"), JSON.stringify(kept), { mode: 0o600 });
-    await rename(join(own, "job.json.part"), join(own, "job.json"));
+    const plan: Plan = { label: detached.label, cwd, startedMs: Date.now(), mark };
+    await writeFile(join(own, "job.json"), JSON.stringify(plan), { mode: 0o600 });
+    await service.startDetached({ argv, cwd, env, stdout: pipe, mark, detached: own });
+    const kept = await keptIn(own);
+    if (kept === undefined) throw new ToolFailure(`${own} was removed while ${argv[0]} was started`);
     return processIn(own, id, kept);
   } catch (error) {
     await service.sweep({ mark }); // where it runs already, nobody would ever find it
@@ -128,7 +133,10 @@ function processIn(own: string, id: string, kept: Kept): Process {
 
 async function keptIn(own: string): Promise<Kept | undefined> {
   try {
-    return JSON.parse(await readFile(join(own, "job.json"), "utf8")) as Kept;
+    const [plan, running] = await Promise.all(
+      ["job.json", "process.json"].map((name) => readFile(join(own, name), "utf8")),
+    );
+    return { ...(JSON.parse(plan ?? "") as Plan), ...(JSON.parse(running ?? "") as Pick<Kept, "pid" | "start">) };
   } catch {
     return undefined; // not one of ours, or it never started
   }
@@ -157,24 +165,4 @@ async function endOf(own: string, { pid, start }: Kept): Promise<End | undefined
 async function toldIn(own: string): Promise<End | undefined> {
   const text = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as End);
-}
-
-/** When the process began, in the system's own count (field 22 in proc(5)); "" when there is no such process that lives. */
-function startOf(pid: number): string {
-  if (process.platform !== "linux") return isThere(pid) ? "there" : "";
-  try {
-    const line = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-    return /[ZX]/.test(fields[0] ?? "Z") ? "" : (fields[19] ?? "");
-  } catch {
-    return "";
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -17,6 +17,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Drain, drain } from "./drain.ts";
 import { type Family, killFamily } from "./kill-tree.ts";
 import { pipeMaker } from "./pipes.ts";
+import { startOf } from "./process-start.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -96,8 +97,12 @@ function start(request: StartRequest): void {
     child.once("spawn", () => {
       const pid = child.pid ?? 0;
       commands.set(id, { group: pid, ...(mark !== undefined && { mark }) });
-      if (request.detached !== undefined) keep(request, request.detached, child);
-      say({ type: "started", id, pid });
+      try {
+        if (request.detached !== undefined) keep(request, request.detached, child);
+        say({ type: "started", id, pid });
+      } catch (error) {
+        fail(request, error); // its owner stops it: nobody would ever find it
+      }
     });
     child.once("exit", (code, signal) => {
       say({ type: "exited", id, code, signal });
@@ -120,28 +125,40 @@ function fail({ id, cwd }: StartRequest, error: unknown): void {
  * are open meanwhile.
  */
 function openEnd(path: string, flags: number): number {
-  const both = openSync(path, O_RDWR | O_NONBLOCK);
+  let both: number | undefined;
   try {
+    both = openSync(path, O_RDWR | O_NONBLOCK);
     return openSync(path, flags);
+  } catch (error) {
+    throw new Error(`its pipe is gone: ${String(error)}`, { cause: error }); // without the code, which says that of a program
   } finally {
-    closeSync(both);
+    if (both !== undefined) closeSync(both);
   }
 }
 
 /** A detached process leaves all that is to be known of it in its folder. */
 function keep({ stdout }: StartRequest, folder: string, child: ChildProcess): void {
-  detached++;
+  const pid = child.pid ?? 0;
+  writeWhole(folder, "process.json", { pid, start: startOf(pid) });
   const copying = drainOrNothing(stdout, join(folder, "output"));
+  detached++;
   child.once("exit", (code, signal) => {
-    void (async () => {
-      await Promise.race([copying?.ended, pause(DETACHED_DRAIN_MS)]);
-      const exit = signal === null ? { how: "exited", code } : { how: "signaled", signal };
-      writeFileSync(join(folder, "exit.json.part"), JSON.stringify({ exit, atMs: Date.now() }), { mode: 0o600 });
-      renameSync(join(folder, "exit.json.part"), join(folder, "exit.json"));
-      detached--;
-      leaveIfDone();
-    })().catch(() => leaveIfDone());
+    const atMs = Date.now();
+    const exit = signal === null ? { how: "exited", code } : { how: "signaled", signal };
+    void Promise.race([copying?.ended, pause(DETACHED_DRAIN_MS)])
+      .then(() => writeWhole(folder, "exit.json", { exit, atMs }))
+      .catch(() => undefined) // somebody has removed its folder: nobody asks any more
+      .finally(() => {
+        detached--;
+        leaveIfDone();
+      });
   });
+}
+
+/** At any moment there is all of the file or nothing. */
+function writeWhole(folder: string, name: string, content: object): void {
+  writeFileSync(join(folder, `${name}.part`), JSON.stringify(content), { mode: 0o600 });
+  renameSync(join(folder, `${name}.part`), join(folder, name));
 }
 
 function drainOrNothing(pipe: string, file: string): Drain | undefined {
