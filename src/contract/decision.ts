@@ -9,6 +9,16 @@ export interface Decision {
   readonly reason?: string;
   /** The rule that decided, by name: "workspace", "forbidden_paths", … */
   readonly rule?: string;
+  /** What of the call was asked about, part by part: a person who allows all of it for longer is asked no more. */
+  readonly scopes?: readonly Scope[];
+}
+
+/** Something a person can allow for longer than one call. */
+export interface Scope {
+  /** As people are shown it: "npm test", "git push origin main". Raw: whoever shows it escapes it. */
+  readonly label: string;
+  /** Equal keys are the same permission; it holds all that the permission is bound to. */
+  readonly key: string;
 }
 
 const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
