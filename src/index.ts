@@ -29,6 +29,7 @@ export { jobs } from "./tools/jobs.ts";
 export { grep } from "./tools/grep.ts";
 export { ls } from "./tools/ls.ts";
 export { read } from "./tools/read.ts";
+export { type ShellOptions, shell } from "./tools/shell.ts";
 export { time } from "./tools/time.ts";
 export { write } from "./tools/write.ts";
 export type * from "./contract/activity.ts";

@@ -11,5 +11,5 @@ export interface GlobalOptions {
 }
 
 // Said here again so that printing the help loads no tool; the types hold the lists together.
-export const PRESET_NAMES: readonly PresetName[] = ["coding", "readonly", "workspace", "all", "none"];
+export const PRESET_NAMES: readonly PresetName[] = ["coding", "readonly", "workspace", "default", "all", "none"];
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];

@@ -24,6 +24,7 @@ const maxResults = integer(1, 10_000);
 /** What can be set about single tools, beside the `limit` that all have. */
 const OF_ONE_TOOL: { readonly [tool: string]: Shape<ToolSetting> } = {
   bash: fields({ limit, timeout: positive(86_400, "seconds") }),
+  shell: fields({ limit, timeout: positive(86_400, "seconds") }),
   grep: fields({ limit, max_results: maxResults }),
   find: fields({ limit, max_results: maxResults }),
 };

@@ -20,8 +20,21 @@ import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
 import { inTurn } from "./shared/in-turn.ts";
 
+/** What was written. */
+export type Written = {
+  readonly path: string;
+  readonly bytes: number;
+  readonly created: boolean;
+  readonly encoding: string;
+};
+
+export interface WriteOptions extends ToolOptions {
+  /** What a model reads when it is done. Default: "Created a.txt (12B)". */
+  readonly said?: (written: Written) => string;
+}
+
 /** Creates a file or replaces it whole, atomically; makes the folders on the way. A file keeps its encoding. */
-export const write = (options: ToolOptions = {}) =>
+export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
   defineTool({
     name: "write",
     title: "Write file",
@@ -60,11 +73,13 @@ export const write = (options: ToolOptions = {}) =>
         return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
       });
     },
-    render: ({ path, bytes, created, encoding }) => {
-      const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
-      return `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)}${kept})`;
-    },
+    render: (written) => said(written),
   });
+
+function saidShortly({ path, bytes, created, encoding }: Written): string {
+  const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
+  return `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)}${kept})`;
+}
 
 /** A person, or a command, may have changed the file since a model saw it: then what is there is shown, not overwritten. */
 async function refuseIfChanged(info: FileInfo, path: string, { backend, seen }: ToolContext): Promise<void> {

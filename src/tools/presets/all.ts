@@ -1,6 +1,8 @@
 import type { Tool } from "../../contract/tool.ts";
-import { BUILT_IN, type ToolOptionsByName } from "./built-in.ts";
+import { BUILT_IN, SECOND_NAMES, type ToolOptionsByName } from "./built-in.ts";
 
 /** Every tool once. */
 export const all = (options: ToolOptionsByName = {}): readonly Tool[] =>
-  Object.values(BUILT_IN).map((make) => make(options));
+  Object.entries(BUILT_IN)
+    .filter(([name]) => !SECOND_NAMES.has(name))
+    .map(([, make]) => make(options));

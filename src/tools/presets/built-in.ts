@@ -6,6 +6,7 @@ import { grep } from "../grep.ts";
 import { jobs } from "../jobs.ts";
 import { ls } from "../ls.ts";
 import { read } from "../read.ts";
+import { shell } from "../shell.ts";
 import { time } from "../time.ts";
 import { write } from "../write.ts";
 
@@ -20,6 +21,9 @@ export interface ToolOptionsByName {
   readonly find?: Parameters<typeof find>[0];
   readonly ls?: Parameters<typeof ls>[0];
   readonly time?: Parameters<typeof time>[0];
+  readonly shell?: Parameters<typeof shell>[0];
+  readonly file_read?: Parameters<typeof read>[0];
+  readonly file_write?: Parameters<typeof write>[0];
 }
 
 /** Every tool that Handrail brings, by name, made fresh: `BUILT_IN.read({})`. */
@@ -33,7 +37,20 @@ export const BUILT_IN = {
   find: (options) => find(options.find),
   ls: (options) => ls(options.ls),
   time: (options) => time(options.time),
+  shell: (options) => shell(options.shell),
+  // Seed 003's names and texts for reading and writing.
+  file_read: (options) => read({ name: "file_read", aliases: [], ...options.file_read }),
+  file_write: (options) =>
+    write({
+      name: "file_write",
+      aliases: [],
+      said: ({ path, bytes }) => `Wrote ${bytes} bytes to ${path}`,
+      ...options.file_write,
+    }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
+
+/** Second names of tools that are there under their own: seeds call them so. */
+export const SECOND_NAMES: ReadonlySet<string> = new Set(["file_read", "file_write"]);
 
 export type BuiltInName = keyof typeof BUILT_IN;
 

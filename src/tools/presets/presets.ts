@@ -2,6 +2,7 @@ import type { Tool } from "../../contract/tool.ts";
 import { all } from "./all.ts";
 import type { ToolOptionsByName } from "./built-in.ts";
 import { coding } from "./coding.ts";
+import { defaultTools } from "./default.ts";
 import { readonly } from "./readonly.ts";
 import { workspace } from "./workspace.ts";
 
@@ -10,6 +11,7 @@ export const PRESETS = {
   coding,
   readonly,
   workspace,
+  default: defaultTools,
   all,
   none: (): readonly Tool[] => [],
 } satisfies { readonly [name: string]: (options?: ToolOptionsByName) => readonly Tool[] };

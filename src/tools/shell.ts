@@ -1,0 +1,120 @@
+import { Type } from "typebox";
+import type { Exit, OutputLog, Process } from "../contract/backend.ts";
+import { text } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { decodeOutput } from "../output/decode.ts";
+import { savedNotice, truncateHead } from "../output/truncate.ts";
+import { messageOf } from "../util/errors.ts";
+import { renameKeys } from "../util/rename-keys.ts";
+import { reportOutput } from "./shared/command-output.ts";
+
+/** Seed 003's: 60 s, 1 MB a stream. */
+const DEFAULT_TIMEOUT_S = 60;
+const MAX_STREAM_BYTES = 1_048_576;
+
+/** Two streams, each with its heading and its notice. */
+const LIMIT = { bytes: 2 * MAX_STREAM_BYTES + 4_096 };
+
+export interface ShellOptions extends ToolOptions {
+  /** Seconds after which a command is stopped. Default 60. */
+  readonly timeout?: number;
+}
+
+/** Runs a shell script as seed 003 does: stdout and stderr apart, an exit code other than 0 is a failure. */
+export const shell = ({ timeout = DEFAULT_TIMEOUT_S, ...options }: ShellOptions = {}) =>
+  defineTool({
+    name: "shell",
+    title: "Run command",
+    description: "Execute a shell command in the workspace directory",
+    limit: LIMIT,
+    ...options,
+    paramsHint: "command (required), approved",
+    touches: ["exec"],
+    input: Type.Object(
+      {
+        command: Type.String({ minLength: 1, description: "Shell command to execute" }),
+        // Consent comes from people: this asks for it, and grants nothing.
+        approved: Type.Optional(
+          Type.Boolean({ default: false, description: "Ask a person to approve a command that needs it" }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    mend: (raw) => trimmed(typeof raw === "string" ? { command: raw } : renameKeys(raw, SPELLINGS)),
+    effects: ({ command }) => [{ kind: "exec", command }],
+    async run({ command }, context) {
+      const process = await started(command, timeout, context);
+      const ended = new AbortController();
+      const watching = reportOutput(process.output, context, ended.signal);
+      const exit = await process.exit;
+      ended.abort();
+      await watching;
+      const stdout = await shown(process.output, context);
+      const stderr = process.errors === undefined ? "" : await shown(process.errors, context);
+      if (exit.how === "exited" && exit.code === 0) return { stdout, stderr, exit_code: 0 };
+      const output = combined(stdout, stderr);
+      throw new ToolFailure(failureOf(exit, timeout), {
+        content: output === "" ? [] : [text(output)],
+        data: { stdout, stderr, exit_code: exit.how === "exited" ? exit.code : null },
+      });
+    },
+    render: ({ stdout, stderr }) => combined(stdout, stderr),
+  });
+
+/** Other names of the argument that models use (seed 003). */
+const SPELLINGS: { readonly [spelling: string]: string } = {
+  cmd: "command",
+  script: "command",
+  shell_command: "command",
+  command_line: "command",
+  bash: "command",
+  sh: "command",
+  input: "command",
+};
+
+function trimmed(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || !("command" in raw) || typeof raw.command !== "string") return raw;
+  return { ...raw, command: raw.command.trim() };
+}
+
+async function started(command: string, timeout: number, { backend }: ToolContext): Promise<Process> {
+  try {
+    return await backend.spawn({
+      argv: ["bash", "--noprofile", "--norc", "-c", command],
+      streams: "split",
+      timeoutMs: timeout * 1_000,
+    });
+  } catch (error) {
+    throw new ToolFailure(`Execution failed: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** The beginning of a stream, up to 1 MB; where that is not all, a notice says where the rest is. */
+async function shown(log: OutputLog, { outputs }: ToolContext): Promise<string> {
+  const whole = decodeOutput(await log.read(0, Math.min(log.kept, MAX_STREAM_BYTES + 4)));
+  const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES });
+  if (cut.truncated === false && log.size <= MAX_STREAM_BYTES) return whole;
+  const id = await outputs.save(log).catch(() => undefined);
+  return `${cut.text}\n${savedNotice({ truncated: "bytes", limit: { bytes: MAX_STREAM_BYTES } }, id)}`;
+}
+
+function combined(stdout: string, stderr: string): string {
+  if (stderr === "") return stdout;
+  return stdout === "" ? stderr : `stdout:\n${stdout}\n\nstderr:\n${stderr}`;
+}
+
+function failureOf(exit: Exit, timeout: number): string {
+  switch (exit.how) {
+    case "exited":
+      return `Exit code: ${exit.code}`;
+    case "signaled":
+      return `Killed by signal: ${exit.signal}`;
+    case "timed-out":
+      return `Execution failed: the command was not done after ${timeout} s and was stopped`;
+    case "aborted":
+      return "Execution failed: the command was stopped";
+    case "lost":
+      return `Execution failed: nobody can say how the command ended: ${exit.reason}`;
+  }
+}
