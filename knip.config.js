@@ -2,17 +2,18 @@
  * What counts as used, for knip: everything that package.json publishes, the scripts, the tests and the examples, and what those
  * reach. Anything else in the project (files, exports, packages) is dead and fails the check.
  */
-import { entriesOf, readManifest } from "./scripts/lib/project.mjs";
+import { entriesOf, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
 
 /** @type {import("knip").KnipConfig} */
 export default {
   entry: [
-    ...entriesOf(readManifest()).map(({ source }) => source),
+    ...[...entriesOf(readManifest()), ...PROCESSES].map(({ source }) => source),
     "scripts/*.mjs",
     "examples/*",
+    "bench/spawning-parent.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",
   ],
-  project: ["src/**/*.ts", "scripts/**/*.mjs", "bench/*.mjs", "test/**/*.ts", "examples/**"],
+  project: ["src/**/*.ts", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Started by scripts/check.mjs by their names, and the linter's helper program.
   // A part of every POSIX system.

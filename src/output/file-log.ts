@@ -43,7 +43,7 @@ export function fileLog(path: string, hasEnded: () => Promise<boolean>): OutputL
       // In this order: what came before the end is not overlooked.
       const ended = await hasEnded();
       if (size() > beyond || ended) return;
-      await pause(LOOK_MS, signal, { keepsAlive: false });
+      await pause(LOOK_MS, signal);
     }
   };
 

@@ -1,4 +1,4 @@
-import { link, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, link, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -320,5 +320,115 @@ describe("disposing", () => {
     log.write(pattern(400_000));
     await log.dispose();
     expect((await readdir(folder)).toSorted()).toEqual(["note", "other"]);
+  });
+});
+
+describe("handed over", () => {
+  /** A log with this much in its file, that somebody else appends to now. */
+  async function handedOver(options: Partial<OutputLogOptions> = {}) {
+    const { log, folder } = await newLog(options);
+    const head = pattern(300_000);
+    log.write(head);
+    const file = await log.handOver();
+    if (file === undefined) throw new Error("it was not handed over");
+    return { log, folder, head, append: (more: Uint8Array) => appendFile(file, more) };
+  }
+
+  test("what somebody else appends is read, counted and followed like our own", async () => {
+    const { log, head, append } = await handedOver();
+    expect([log.size, log.kept]).toEqual([300_000, 300_000]);
+    const following = collect(log.follow());
+    const grown = log.grown(300_000);
+    await append(bytes("from another"));
+    await grown;
+    expect([log.size, log.kept]).toEqual([300_012, 300_012]);
+    expect(words(await log.tail(7))).toBe("another");
+    await log.end();
+    expectSameBytes(await following, Buffer.concat([head, bytes("from another")]));
+  });
+
+  test("we write no more, until it is taken back", async () => {
+    const { log, head, append } = await handedOver();
+    log.write(bytes("ignored"));
+    await append(bytes("one "));
+    log.takeBack();
+    log.write(bytes("two"));
+    await log.end();
+    expectSameBytes(await all(log), Buffer.concat([head, bytes("one two")]));
+    expect([log.size, log.kept, log.problem]).toEqual([300_007, 300_007, undefined]);
+  });
+
+  test("small output is not: there is no file to append to, and nothing has changed", async () => {
+    const { log } = await newLog();
+    log.write(bytes("small"));
+    expect(await log.handOver()).toBeUndefined();
+    log.write(bytes(" and more"));
+    expect(words(await all(log))).toBe("small and more");
+  });
+
+  test("a log that has ended, was disposed of or cannot be written is not", async () => {
+    const ended = (await newLog()).log;
+    ended.write(pattern(300_000));
+    await ended.end();
+    expect(await ended.handOver()).toBeUndefined();
+    const gone = (await newLog()).log;
+    gone.write(pattern(300_000));
+    await gone.dispose();
+    expect(await gone.handOver()).toBeUndefined();
+    const blocked = join(await newFolder(), "file");
+    await writeFile(blocked, "");
+    const { log } = await newLog({ folder: blocked });
+    log.write(pattern(300_000));
+    expect(await log.handOver()).toBeUndefined();
+    log.write(bytes("x"));
+    expect(log.size).toBe(300_001);
+  });
+
+  test("what comes after the end is not part of it", async () => {
+    const { log, append } = await handedOver();
+    await append(bytes("last"));
+    await log.end();
+    await append(bytes("too late"));
+    expect([log.size, log.kept]).toEqual([300_004, 300_004]);
+    expect(words(await log.tail(4))).toBe("last");
+  });
+
+  test("what was dropped is counted, and what is beyond the cap is not kept", async () => {
+    const { log, append } = await handedOver({ cap: 300_010 });
+    await append(bytes("0123456789 and beyond"));
+    expect(log.kept).toBe(300_010);
+    await log.end(5_000);
+    expect([log.size, log.kept]).toEqual([305_010, 300_010]);
+    expect(words(await log.tail(4))).toBe("6789");
+  });
+
+  test("a second word on what was dropped changes nothing", async () => {
+    const { log } = await handedOver();
+    await log.end(10);
+    await log.end(99);
+    expect(log.size).toBe(300_010);
+  });
+
+  test("a folder that is removed just then costs nothing of it", async () => {
+    const { log, folder, head, append } = await handedOver();
+    await rm(folder, { recursive: true });
+    await append(bytes("more"));
+    await log.end();
+    expect(Buffer.compare(await all(log), Buffer.concat([head, bytes("more")]))).toBe(0);
+  });
+
+  test("waiting for growth ends with the signal, the end and the disposal", async () => {
+    const { log } = await handedOver();
+    const controller = new AbortController();
+    const waiting = log.grown(1_000_000, controller.signal);
+    controller.abort();
+    await expect(waiting).resolves.toBeUndefined();
+    const atEnd = log.grown(1_000_000);
+    await log.end();
+    await expect(atEnd).resolves.toBeUndefined();
+    const another = await handedOver();
+    const atDisposal = another.log.grown(1_000_000);
+    await another.log.dispose();
+    await expect(atDisposal).resolves.toBeUndefined();
   });
 });

@@ -105,9 +105,7 @@ export async function local({
 }
 
 /** What starts processes: loaded when the first is started, for many calls start none. */
-function processes(): Promise<typeof import("./processes.ts")> {
-  return import("./processes.ts");
-}
+const processes = () => import("./processes.ts");
 
 function detachedIn(folder: string): DetachedProcesses {
   return {

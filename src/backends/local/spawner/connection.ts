@@ -220,7 +220,7 @@ function connectionTo(
       if (waiting.size === 0) child.channel?.ref();
       waiting.set(id, heard);
       // A message that cannot be sent means that it has died; that is told by itself.
-      if (!dead) child.send({ ...request, id } as Request, () => undefined);
+      if (!dead) child.send({ ...request, id }, () => undefined);
       else queueMicrotask(() => hear(id, undefined));
       return id;
     },

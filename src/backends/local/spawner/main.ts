@@ -188,10 +188,10 @@ async function leave(): Promise<void> {
   if (leaving) return;
   leaving = true;
   if (process.connected) process.disconnect(); // whoever still needs a spawner starts another
+  pipes.remove(); // first: where we are one of those that another Handrail ends, there may be no later
   const unmarked = [...commands.values()].filter(({ mark }) => mark === undefined);
   await Promise.all([...families].map((mark) => killFamily({ mark })).concat(unmarked.map(killFamily)));
   for (const copying of drains.values()) copying.release();
-  pipes.remove();
   leaveIfDone();
 }
 

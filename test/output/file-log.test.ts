@@ -1,0 +1,98 @@
+import { appendFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { fileLog } from "../../src/output/file-log.ts";
+import { until } from "../support/until.ts";
+import { testFolders } from "./folder.ts";
+
+const newFolder = testFolders();
+const words = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+
+/** A log of a file that others write to, until `end()`. */
+async function grownBy(content = "") {
+  const path = join(await newFolder(), "output");
+  await writeFile(path, content);
+  let ended = false;
+  return { path, log: fileLog(path, async () => ended), end: () => (ended = true) };
+}
+
+test("ranges and the tail are held to what is there", async () => {
+  const { log } = await grownBy("0123456789");
+  expect([log.size, log.kept]).toEqual([10, 10]);
+  for (const [start, end, expected] of [
+    [0, 10, "0123456789"],
+    [3, 5, "34"],
+    [8, 99, "89"],
+    [-5, 2, "01"],
+    [5, 3, ""],
+    [50, 60, ""],
+  ] as const) {
+    expect(words(await log.read(start, end))).toBe(expected);
+  }
+  expect(words(await log.tail(3))).toBe("789");
+  expect(words(await log.tail(99))).toBe("0123456789");
+});
+
+test("what others append is seen, and waited for", async () => {
+  const { path, log, end } = await grownBy("one");
+  await log.grown(2);
+  let resolved = false;
+  const more = log.grown(3).then(() => (resolved = true));
+  await appendFile(path, " two");
+  await more;
+  expect(resolved).toBe(true);
+  expect(words(await log.read(3, 99))).toBe(" two");
+  end();
+  await log.grown(1_000);
+});
+
+test("waiting ends when the signal fires, though nothing comes", async () => {
+  const { log } = await grownBy();
+  const controller = new AbortController();
+  const waiting = log.grown(0, controller.signal);
+  controller.abort();
+  await expect(waiting).resolves.toBeUndefined();
+  await expect(log.grown(0, AbortSignal.abort())).resolves.toBeUndefined();
+});
+
+test("following gives everything, what is written before the end too, and then ends", async () => {
+  const { path, log, end } = await grownBy("a".repeat(100_000));
+  const parts: string[] = [];
+  const following = (async () => {
+    for await (const chunk of log.follow()) parts.push(words(chunk));
+  })();
+  await until("the beginning was given", () => parts.join("").length === 100_000);
+  await appendFile(path, "b");
+  end();
+  await following;
+  expect(parts.join("")).toBe(`${"a".repeat(100_000)}b`);
+});
+
+test("following ends when the signal fires", async () => {
+  const { log } = await grownBy("x");
+  const controller = new AbortController();
+  const parts: string[] = [];
+  for await (const chunk of log.follow(controller.signal)) {
+    parts.push(words(chunk));
+    controller.abort();
+  }
+  expect(parts).toEqual(["x"]);
+});
+
+test("a file that is gone is empty, and reading it says so", async () => {
+  const { path, log, end } = await grownBy("x");
+  await rm(path);
+  end();
+  expect([log.size, log.kept]).toEqual([0, 0]);
+  await expect(log.read(0, 1)).rejects.toThrow(/^the file of this output could not be read: ENOENT/);
+  await log.grown(0);
+});
+
+test("letting go of it leaves the file alone, and ends who waits", async () => {
+  const { path, log } = await grownBy("x");
+  const waiting = log.grown(5);
+  await log.dispose();
+  await waiting;
+  await expect(log.read(0, 1)).rejects.toThrow("this output is gone: its log was disposed of");
+  expect(words(await fileLog(path, async () => true).read(0, 1))).toBe("x");
+});
