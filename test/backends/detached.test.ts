@@ -222,6 +222,23 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
+  test("that ended a week ago is forgotten when it is listed, one that runs never is", async () => {
+    const { detachedFolder, backend } = await place();
+    const ended = await backend.spawn({ argv: bash("exit 1"), detached: { label: "ended" } });
+    const running = await backend.spawn({ argv: bash("sleep 600"), detached: { label: "running" } });
+    await ended.exit;
+    const day = 24 * 60 * 60 * 1_000;
+    const labels = async (days: number) => {
+      const all = await detachedProcesses(detachedFolder, () => Date.now() + days * day).list();
+      return all.map(({ label }) => label);
+    };
+    expect(await labels(6)).toEqual(["ended", "running"]);
+    expect(await labels(8)).toEqual(["running"]);
+    expect(existsSync(join(detachedFolder, ended.id))).toBe(false);
+    await running.kill();
+    await backend.close();
+  });
+
   test("has no stdin", async () => {
     const { backend } = await place();
     const child = await backend.spawn({ argv: bash("cat; echo end of input"), detached: { label: "cat" } });

@@ -13,6 +13,9 @@ import { startFailure } from "./spawn.ts";
 import { spawner } from "./spawner/connection.ts";
 import { startOf } from "./spawner/process-start.ts";
 
+/** So long after its end one is still listed: 7 days. */
+const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
+
 /** How often it is looked whether a detached process has ended: nobody tells us. */
 const LOOK_MS = 250;
 
@@ -70,14 +73,21 @@ export async function spawnDetached(
   }
 }
 
-/** The detached processes of a folder, whoever started them. */
-export function detachedProcesses(folder: string): DetachedProcesses {
+/**
+ * The detached processes of a folder, whoever started them. Those that ended more than a week before `now` are forgotten when they are
+ * listed, as saved outputs are.
+ */
+export function detachedProcesses(folder: string, now: () => number = Date.now): DetachedProcesses {
   const found = async (id: string): Promise<DetachedProcess | undefined> => {
     const own = join(folder, id);
     const kept = await keptIn(own);
     if (kept === undefined) return undefined;
     const { label, cwd, startedMs } = kept;
     const end = await endOf(own, kept);
+    if (end !== undefined && now() - end.atMs > KEPT_MS) {
+      await rm(own, { recursive: true, force: true });
+      return undefined;
+    }
     return { id, label, cwd, startedMs, ended: end?.exit, endedMs: end?.atMs, process: processIn(own, id, kept) };
   };
   return {
