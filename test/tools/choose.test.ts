@@ -50,7 +50,8 @@ describe("tools are chosen", () => {
 
   test("under the names they are listed by", () => {
     for (const [name, make] of Object.entries(BUILT_IN)) expect(make({}).name).toBe(name);
-    expect(PRESETS.all().map(({ name }) => name)).toEqual(Object.keys(BUILT_IN));
+    const once = Object.keys(BUILT_IN).filter((name) => name !== "file_read" && name !== "file_write");
+    expect(PRESETS.all().map(({ name }) => name)).toEqual(once);
   });
 });
 
