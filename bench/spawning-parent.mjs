@@ -28,7 +28,10 @@ const ROUNDS = /** @type {Record<string, () => Promise<void>>} */ ({
     }),
 });
 
-process.on("message", async (/** @type {string} */ message) => {
+process.on("message", (/** @type {string} */ message) => void answer(message));
+
+/** @param {string} message */
+async function answer(message) {
   const [name = "", stall] = message.split(" ");
   const round = ROUNDS[name];
   let longest = 0;
@@ -44,4 +47,4 @@ process.on("message", async (/** @type {string} */ message) => {
   if (round !== undefined) for (let count = 0; count < spawns; count++) await round();
   clearInterval(watch);
   process.send?.(ballast.length >= 0 ? longest : 0);
-});
+}

@@ -18,6 +18,7 @@ import { withLock } from "./lib/lock.mjs";
 const SYSTEM_PROGRAMS = [
   { program: "git", debianPackage: "git" },
   { program: "bash", debianPackage: "bash" },
+  { program: "bwrap", debianPackage: "bubblewrap" },
 ];
 
 const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -62,7 +62,7 @@ export async function libsqlEngine(): Promise<Engine> {
   const open = nativeLibsql();
   // A list as the only argument: a lone null would be taken for named parameters.
   const bind: Bind = (parameters) => [[...parameters]];
-  if (open !== undefined) return (file) => connectionOf(open(file) as NativeDatabase, bind);
+  if (open !== undefined) return (file) => connectionOf(open(file), bind);
   const { default: Database } = await import("libsql").catch((error: unknown) => {
     throw new Error(
       `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql does not load (${messageOf(error)}). Use a newer Node, or install it: npm install libsql`,

@@ -100,11 +100,7 @@ describe("what cannot be started", () => {
       /^cannot start no-such-program-at-all: no such program on the PATH$/,
     ],
     ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such program/],
-    [
-      "a folder that is not there",
-      { argv: ["true"], cwd: "none" },
-      /^cannot start true: there is no folder .*\/none$/,
-    ],
+    ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: there is no folder .*\/none$/],
     ["a folder that is a file", { argv: ["true"], cwd: "file" }, /^cannot start true: /],
     ["a file that is not executable", { argv: ["./file"] }, /^cannot start \.\/file: it is not executable/],
     ["no name at all", { argv: [""] }, /^cannot start : /],
