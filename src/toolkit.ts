@@ -7,6 +7,7 @@ import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { Backend } from "./contract/backend.ts";
 import type { CheckedCall } from "./contract/call.ts";
+import type { Jobs } from "./contract/job.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
 import { type Outputs, defineTool } from "./contract/tool.ts";
 import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
@@ -15,10 +16,14 @@ import { decide } from "./engine/decide.ts";
 import { parse } from "./engine/parse.ts";
 import { definitions, toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
+import { type MaskOptions, NO_MASK, createMask } from "./output/mask.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
+import { createRateLimit } from "./policy/rate.ts";
+import { createRules } from "./policy/rules/rules.ts";
 import type { PolicySettings } from "./policy/settings.ts";
+import { createWithheld } from "./policy/withheld.ts";
 import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { randomName } from "./util/identifier.ts";
 
@@ -33,6 +38,11 @@ export interface ToolkitOptions extends ToolChoice {
   readonly policies?: readonly Policy[];
   /** Asks a person. Without one, what would be asked is denied. */
   readonly approver?: Approver;
+  /**
+   * What a person may answer at most: this call only, as long as this toolkit, or for good, which is kept in the state folder for the backend's
+   * working directory. Default "always".
+   */
+  readonly grants?: "once" | "session" | "always";
   /** Where work happens. Default: this machine. It is closed with the toolkit. */
   readonly backend?: Backend;
   /** Default: in memory, as long as the toolkit. It is closed with the toolkit. */
@@ -41,6 +51,11 @@ export interface ToolkitOptions extends ToolChoice {
   readonly stateDir?: string;
   /** Toolkits with the same name read each other's saved outputs, and have their detached jobs in common. Default: a name of its own. */
   readonly outputOwner?: string;
+  /**
+   * Secrets in what models and people are shown, and in the record: values of secret-looking variables of our environment, passed to
+   * commands or not, and keys of known formats. More of them, or false to mask nothing. Files keep their bytes.
+   */
+  readonly mask?: MaskOptions | false;
   /** False: this toolkit is for one call, so it starts no jobs that would end with it. Default true. */
   readonly keepJobs?: boolean;
 }
@@ -67,12 +82,33 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const detachedFolder = detachedFolderOf(stateDir, outputOwner);
   const backend =
     options.backend ?? (await local({ ...localOptionsOf(options), outputFolder: outputs.folder, detachedFolder }));
-  const jobs = createJobs({ backend, store, keep: options.keepJobs ?? true });
+  const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
+  const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
+  const jobs = createJobs({ backend, store: jobStore, keep: options.keepJobs ?? true });
+  const rules = createRules(options.policy?.commands, backend);
+  const withheld = createWithheld(rules);
+  const max = options.policy?.maxActionsPerHour;
+  const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
+  /** What a job is called is shown to people and models, for as long as there is the job; what runs is `command`. */
+  const namedJobs: Jobs = {
+    start: ({ detached, ...command }, script, by) => {
+      const label = detached && { detached: { label: mask.text(detached.label) } };
+      return jobs.start({ ...command, ...label }, mask.text(script), by);
+    },
+    list: jobs.list,
+    get: jobs.get,
+    told: jobs.told,
+  };
   const policies = [
-    createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()]),
+    createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()], rules),
+    ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];
-  const grants = createGrants();
+  const grants = createGrants({
+    workspace: { backend: backend.name, folder: backend.workDir },
+    folder: grantsFolder(stateDir),
+    ...(options.grants !== undefined && { longest: options.grants }),
+  });
   const seen = createSeenFiles();
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one for every call that runs
@@ -89,12 +125,15 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       policies,
       approver,
       grants,
+      takeAct: rate?.take,
       backend,
       outputs: readable,
-      jobs,
+      jobs: namedJobs,
       notices: jobs.notices,
       seen,
+      withheld,
       store,
+      mask,
       onEvent,
     };
     if (signal === undefined) return callTool(parse(request), host, closing.signal);
@@ -138,6 +177,11 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
 /** Where the detached jobs of an owner are kept. */
 export function detachedFolderOf(stateDir: string, owner: string): string {
   return `${stateDir}/detached/${owner}`;
+}
+
+/** Where what people have allowed for good is kept. */
+export function grantsFolder(stateDir: string): string {
+  return `${stateDir}/grants`;
 }
 
 /** For judging effects that no call has: policies are told a call that is nobody's. */

@@ -84,7 +84,7 @@ const ENDINGS: readonly Ending[] = [
   {
     ending: "refused by a person",
     name: "bash",
-    input: '{"command":"echo ran"}',
+    input: '{"command":"touch ran"}',
     text: () => "Command execution denied by user.",
     library: "an approver that refuses",
     commandLine: "a person who types n",
@@ -174,7 +174,7 @@ async function onCommandLine({ name, input, commandLine: how }: Ending): Promise
     }
     case "a person who types n": {
       const terminal = line.terminal(`handrail call ${name} '${input}' > result.txt`);
-      await terminal.shows("[y/N] ");
+      await terminal.shows("[y/N");
       terminal.type("n\r");
       const code = await terminal.ended;
       const { stdout } = await line.shell("cat result.txt");

@@ -68,9 +68,8 @@ function program(): Command {
       await mcp(command.optsWithGlobals<GlobalOptions>());
     });
 
-  root
-    .command("policy")
-    .description("ask the policy")
+  const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
+  policy
     .command("check")
     .description("what the policy would say, as JSON: {verdict, risk, rule, reason}")
     .option("--command <script>", "of a shell command")
@@ -83,6 +82,22 @@ function program(): Command {
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
       await policyCheck(command.optsWithGlobals());
+    });
+
+  const grants = policy
+    .command("grants")
+    .description('list what was answered with "always"')
+    .option("--json", "print them as JSON")
+    .action(async (options: { json?: true }) => {
+      await (await import("./commands/policy-grants.ts")).listGrants(options);
+    });
+  grants
+    .command("revoke")
+    .description("take one back, or all")
+    .argument("[id]")
+    .addOption(new Option("--all", "all of them, in every workspace"))
+    .action(async (id: string | undefined, options: { all?: true }) => {
+      await (await import("./commands/policy-grants.ts")).revokeGrants(id, options);
     });
 
   const jobs = root

@@ -3,6 +3,7 @@ import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
+import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
 import type { ToolkitOptions } from "../toolkit.ts";
@@ -36,11 +37,12 @@ export async function settingsFrom({ config, preset, workDir, autonomy }: Global
 /** What files and options say of a toolkit. Fails like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
   const settings = await settingsFrom(options);
-  const { autonomy, workspaceOnly, allowedRoots, forbiddenPaths, env } = settings.policy;
+  const { env, maxActionsPerHour, ...policy } = settings.policy;
   const { workDir } = settings.tools;
+  for (const warning of ruleWarnings(policy.commands)) process.stderr.write(`handrail: ${oneLine(warning, 1_000)}\n`);
   return {
     ...toolChoice(settings),
-    policy: { autonomy, workspaceOnly, allowedRoots, forbiddenPaths },
+    policy: { ...policy, ...(maxActionsPerHour !== null && { maxActionsPerHour }) },
     passEnv: env.pass,
     outputOwner: OUTPUT_OWNER,
     store: await storeOf(settings),

@@ -4,6 +4,9 @@ import type { Interface } from "node:readline/promises";
 /** What a person said. "left": they closed the question (Ctrl-D); "no terminal": there was nobody to ask. */
 export type TerminalAnswer = "yes" | "no" | "left" | "no terminal";
 
+/** Further answers by the key that gives them: `{ s: "session" }`. The whole word gives them too. */
+export type TerminalChoices<Choice extends string> = { readonly [key: string]: Choice };
+
 /** True when this process belongs to a terminal, whatever its stdin is. */
 export function hasTerminal(): boolean {
   const terminal = openTerminal();
@@ -13,10 +16,14 @@ export function hasTerminal(): boolean {
 }
 
 /**
- * Asks on the terminal this process belongs to, until the answer is one; none is no. The question is to be fit for a terminal.
+ * Asks on the terminal this process belongs to, until the answer is yes, no or one of the choices; none is no. The question is to be fit for a terminal.
  * Rejects when the signal fires.
  */
-export async function askOnTerminal(question: string, signal: AbortSignal): Promise<TerminalAnswer> {
+export async function askOnTerminal<Choice extends string = never>(
+  question: string,
+  signal: AbortSignal,
+  choices: TerminalChoices<Choice> = {},
+): Promise<TerminalAnswer | Choice> {
   const [reading, writing] = [openTerminal(), openTerminal()];
   if (reading === undefined || writing === undefined) return "no terminal";
   // Most runs ask nothing.
@@ -31,7 +38,7 @@ export async function askOnTerminal(question: string, signal: AbortSignal): Prom
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
   try {
-    return await Promise.race([answerOf(reader, question, signal), left]);
+    return await Promise.race([answerOf(reader, question, signal, choices), left]);
   } finally {
     reader.close();
     input.destroy();
@@ -39,11 +46,18 @@ export async function askOnTerminal(question: string, signal: AbortSignal): Prom
   }
 }
 
-async function answerOf(reader: Interface, question: string, signal: AbortSignal): Promise<"yes" | "no"> {
+async function answerOf<Choice extends string>(
+  reader: Interface,
+  question: string,
+  signal: AbortSignal,
+  choices: TerminalChoices<Choice>,
+): Promise<"yes" | "no" | Choice> {
   for (;;) {
     const answer = (await reader.question(question, { signal })).trim().toLowerCase();
     if (answer === "y" || answer === "yes") return "yes";
     if (answer === "" || answer === "n" || answer === "no") return "no";
+    const chosen = Object.entries(choices).find(([key, choice]) => answer === key || answer === choice);
+    if (chosen !== undefined) return chosen[1];
   }
 }
 

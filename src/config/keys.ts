@@ -1,10 +1,26 @@
 import type { Autonomy } from "../contract/policy.ts";
+import { hostRule } from "../network/hosts.ts";
+import { parseRule } from "../policy/rules/rule.ts";
+import type { CommandRule } from "../policy/settings.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
 import { didYouMean } from "./nearest.ts";
-import type { Shape } from "./shape.ts";
+import { type Shape, shape } from "./shape.ts";
 import { STORE_KINDS, type ToolSetting } from "./settings.ts";
-import { choice, fields, integer, list, located, path, policyPath, positive, record, text, yesOrNo } from "./shapes.ts";
+import {
+  choice,
+  fields,
+  integer,
+  limitOrNone,
+  list,
+  located,
+  path,
+  policyPath,
+  positive,
+  record,
+  text,
+  yesOrNo,
+} from "./shapes.ts";
 
 /** From the strictest to the loosest. */
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
@@ -16,6 +32,34 @@ const toolName = text("the name of a tool", (name) => (TOOL_NAMES.includes(name)
 
 const variableName = text("the name of an environment variable", (name) =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "A name is letters, digits and _; patterns are not understood.",
+);
+
+const host = text('a host ("example.org", "*.example.org", "10.0.0.7", "localhost:3000")', (written) => {
+  return typeof hostRule(written) === "string" ? "Leave out scheme and path; a * stands only in front." : undefined;
+});
+
+/** Where a rule is about a path, any will do to see whether it can be read. */
+const ANY_BASE = { workDir: "/", home: "/" };
+
+const ruleText = text("a rule", (written) => {
+  const parsed = parseRule(written, ANY_BASE);
+  return parsed.ok ? undefined : parsed.problem;
+});
+const ruleFields = fields({ rule: ruleText, match: list(text("an example")), not_match: list(text("an example")) });
+
+const rule: Shape<string | CommandRule> = shape(
+  "a rule, or a map of rule, match, not_match",
+  (node, { key, reading, wrong }) => {
+    if (node.kind === "text") return ruleText.read(node, key, reading);
+    if (node.kind !== "map") return wrong();
+    const read = ruleFields.read(node, key, reading);
+    if (read === undefined) return undefined;
+    const { rule: written, match, not_match } = read;
+    if (written !== undefined)
+      return { rule: written, ...(match !== undefined && { match }), ...(not_match !== undefined && { not_match }) };
+    const isGiven = node.entries.some((entry) => entry.key === "rule"); // and then its fault is reported already
+    return isGiven ? undefined : wrong("The rule itself is missing.");
+  },
 );
 
 const limit = fields({ lines: integer(1, 1_000_000), bytes: integer(1, 10_485_760) });
@@ -52,6 +96,16 @@ export const KEYS = {
   "policy.workspace_only": located(yesOrNo),
   "policy.allowed_roots": located(list(located(policyPath))),
   "policy.forbidden_paths": located(list(policyPath)),
+  "policy.commands.allow": located(list(rule)),
+  "policy.commands.ask": located(list(rule)),
+  "policy.commands.deny": located(list(rule)),
+  "policy.block_high_risk_commands": located(yesOrNo),
+  "policy.require_approval_for_medium_risk": located(yesOrNo),
+  "policy.max_actions_per_hour": located(limitOrNone(1_000_000)),
+  "policy.shell_confirm": located(yesOrNo),
+  "policy.network.allow_hosts": located(list(host)),
+  "policy.network.deny_hosts": located(list(host)),
+  "policy.network.allow_private": located(list(host)),
   "policy.env.pass": located(list(variableName)),
   store: located(choice(STORE_KINDS)),
 } satisfies { readonly [key: string]: Shape<unknown> };
@@ -86,6 +140,16 @@ export const PROJECT_RULES = {
   "policy.workspace_only": "tightening",
   "policy.allowed_roots": "tightening", // in the project's folder; adds
   "policy.forbidden_paths": "free", // adds
+  "policy.commands.allow": "never", // what it allows runs without a question
+  "policy.commands.ask": "free", // adds
+  "policy.commands.deny": "free", // adds
+  "policy.block_high_risk_commands": "tightening",
+  "policy.require_approval_for_medium_risk": "tightening",
+  "policy.max_actions_per_hour": "tightening",
+  "policy.shell_confirm": "tightening",
+  "policy.network.allow_hosts": "never", // like what it allows to run
+  "policy.network.deny_hosts": "free", // adds
+  "policy.network.allow_private": "never", // what is inside is the user's
   "policy.env.pass": "when trusted", // adds
   store: "never", // the record of what was done is the user's
 } as const satisfies { readonly [K in Key]: ProjectRule };

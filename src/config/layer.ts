@@ -11,6 +11,17 @@ export function withOwn(base: Settings, given: Given): Settings {
       workspaceOnly: given["policy.workspace_only"]?.value ?? base.policy.workspaceOnly,
       allowedRoots: given["policy.allowed_roots"]?.value.map(({ value }) => value) ?? base.policy.allowedRoots,
       forbiddenPaths: given["policy.forbidden_paths"]?.value ?? base.policy.forbiddenPaths,
+      ...limits(base, given),
+      commands: {
+        allow: given["policy.commands.allow"]?.value ?? base.policy.commands.allow,
+        ask: given["policy.commands.ask"]?.value ?? base.policy.commands.ask,
+        deny: given["policy.commands.deny"]?.value ?? base.policy.commands.deny,
+      },
+      network: {
+        allowHosts: given["policy.network.allow_hosts"]?.value ?? base.policy.network.allowHosts,
+        denyHosts: given["policy.network.deny_hosts"]?.value ?? base.policy.network.denyHosts,
+        allowPrivate: given["policy.network.allow_private"]?.value ?? base.policy.network.allowPrivate,
+      },
       env: { pass: given["policy.env.pass"]?.value ?? base.policy.env.pass },
     },
     store: given.store?.value ?? base.store,
@@ -31,6 +42,16 @@ export function withProject(base: Settings, given: Given): Settings {
         given["policy.allowed_roots"]?.value.map(({ value }) => value),
       ),
       forbiddenPaths: union(base.policy.forbiddenPaths, given["policy.forbidden_paths"]?.value),
+      ...limits(base, given),
+      commands: {
+        allow: base.policy.commands.allow,
+        ask: union(base.policy.commands.ask, given["policy.commands.ask"]?.value),
+        deny: union(base.policy.commands.deny, given["policy.commands.deny"]?.value),
+      },
+      network: {
+        ...base.policy.network,
+        denyHosts: union(base.policy.network.denyHosts, given["policy.network.deny_hosts"]?.value),
+      },
       env: { pass: union(base.policy.env.pass, given["policy.env.pass"]?.value) },
     },
     store: base.store,
@@ -51,6 +72,24 @@ function common({ tools, toolsets }: Settings, given: Given): Pick<Settings, "to
   };
 }
 
+/** What a file of either kind says in place of what was said before; of a project's nothing looser is left. */
+function limits(
+  { policy }: Settings,
+  given: Given,
+): Pick<
+  Settings["policy"],
+  "blockHighRiskCommands" | "requireApprovalForMediumRisk" | "maxActionsPerHour" | "shellConfirm"
+> {
+  const most = given["policy.max_actions_per_hour"];
+  return {
+    blockHighRiskCommands: given["policy.block_high_risk_commands"]?.value ?? policy.blockHighRiskCommands,
+    requireApprovalForMediumRisk:
+      given["policy.require_approval_for_medium_risk"]?.value ?? policy.requireApprovalForMediumRisk,
+    maxActionsPerHour: most === undefined ? policy.maxActionsPerHour : most.value, // null is a value: no limit
+    shellConfirm: given["policy.shell_confirm"]?.value ?? policy.shellConfirm,
+  };
+}
+
 /** The toolsets of a file, by name. */
 export function toolsetsIn(given: Given): Settings["toolsets"] {
   return Object.fromEntries(
@@ -68,6 +107,6 @@ function withOptions(base: ToolSettings, added: ToolSettings): ToolSettings {
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-function union(one: readonly string[], other: readonly string[] = []): readonly string[] {
+function union<T>(one: readonly T[], other: readonly T[] = []): readonly T[] {
   return [...new Set([...one, ...other])];
 }

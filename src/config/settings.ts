@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Autonomy } from "../contract/policy.ts";
-import { DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
+import { type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
 
 /** What is set for one run: files and flags, checked, over the defaults. Immutable. Paths are absolute or start with `~`. */
 export interface Settings {
@@ -20,6 +20,19 @@ export interface Settings {
     readonly workspaceOnly: boolean;
     readonly allowedRoots: readonly string[];
     readonly forbiddenPaths: readonly string[];
+    /** The user's own rules: deny before ask before allow. */
+    readonly commands: { readonly [Verdict in "allow" | "ask" | "deny"]: readonly (string | CommandRule)[] };
+    readonly blockHighRiskCommands: boolean;
+    readonly requireApprovalForMediumRisk: boolean;
+    /** null: no limit; 0: none. */
+    readonly maxActionsPerHour: number | null;
+    /** Every command is asked about. */
+    readonly shellConfirm: boolean;
+    readonly network: {
+      readonly allowHosts: readonly string[];
+      readonly denyHosts: readonly string[];
+      readonly allowPrivate: readonly string[];
+    };
     /** Variables of our environment that commands get beside the harmless ones. */
     readonly env: { readonly pass: readonly string[] };
   };
@@ -62,6 +75,12 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     workspaceOnly: true,
     allowedRoots: [],
     forbiddenPaths: [...DEFAULT_FORBIDDEN_PATHS],
+    commands: { allow: [], ask: [], deny: [] },
+    blockHighRiskCommands: true,
+    requireApprovalForMediumRisk: true,
+    maxActionsPerHour: null,
+    shellConfirm: false,
+    network: { allowHosts: [], denyHosts: [], allowPrivate: [] },
     env: { pass: [] },
   },
   store: "sqlite",

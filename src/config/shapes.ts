@@ -74,6 +74,15 @@ export function integer(least: number, most: number): Shape<number> {
   });
 }
 
+/** A whole number from 0; null for no limit. */
+export function limitOrNone(most: number): Shape<number | null> {
+  return shape(`a whole number from 0 to ${most}, or null for no limit`, (node, { wrong }) => {
+    const value = node.kind === "other" ? node.value : undefined;
+    if (value === null) return null;
+    return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most ? value : wrong();
+  });
+}
+
 /** A number above 0. */
 export function positive(most: number, unit: string): Shape<number> {
   return shape(`a number of ${unit} above 0, at most ${most}`, (node, { wrong }) => {

@@ -47,9 +47,19 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
           },
         ]
       : [],
-  "policy.workspace_only": ({ value, place }, { policy }) =>
-    !value && policy.workspaceOnly
-      ? [{ place, message: "a project can only tighten the policy, and false is looser than true" }]
+  "policy.workspace_only": (given, { policy }) => looserThan(given, policy.workspaceOnly),
+  "policy.block_high_risk_commands": (given, { policy }) => looserThan(given, policy.blockHighRiskCommands),
+  "policy.require_approval_for_medium_risk": (given, { policy }) =>
+    looserThan(given, policy.requireApprovalForMediumRisk),
+  "policy.shell_confirm": (given, { policy }) => looserThan(given, policy.shellConfirm),
+  "policy.max_actions_per_hour": ({ value, place, written }, { policy: { maxActionsPerHour } }) =>
+    maxActionsPerHour !== null && (value ?? Infinity) > maxActionsPerHour
+      ? [
+          {
+            place,
+            message: `a project can only tighten the policy, and ${value === null ? "no limit" : written} is looser than ${maxActionsPerHour}`,
+          },
+        ]
       : [],
   "policy.allowed_roots": ({ value }, without, project) =>
     value.flatMap((root, index) => {
@@ -57,6 +67,12 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
       return message === undefined ? [] : [{ place: root.place, at: `[${index}]`, message }];
     }),
 };
+
+/** Of settings that are stricter when they are true. */
+function looserThan({ value, place }: Located<boolean>, without: boolean): readonly Complaint[] {
+  if (value || !without) return [];
+  return [{ place, message: "a project can only tighten the policy, and false is looser than true" }];
+}
 
 /** The same value with its paths as they really are, which is what was checked. */
 export function withRealPaths(given: Given, { home, folder }: ProjectFolder): Given {

@@ -58,6 +58,8 @@ export type HelperProgram = "rg" | "find";
 export interface HelperOptions {
   /** What it looks at; the backend puts them where the program wants them. None: it reads stdin. */
   readonly paths: readonly string[];
+  /** Real paths that it does not look at, nor at anything under them. Default: none. */
+  readonly except?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
@@ -96,6 +98,15 @@ export interface OpenFile {
   close(): Promise<void>;
 }
 
+/** How a path is meant. */
+export interface PathOptions {
+  /**
+   * True: the path is real already, as `realPath` gave it, so no link is followed on the way. Where one stands there by now, it is a failure
+   * and nothing is touched. Default false.
+   */
+  readonly real?: boolean;
+}
+
 /**
  * Files of a backend. A path is absolute, or relative to the working directory, or starts with `~/`. Failures are
  * `ToolFailure`s that name the path and what is there.
@@ -104,18 +115,18 @@ export interface Files {
   /** The path with every link followed. What does not exist yet keeps its name behind the real path of what does. */
   realPath(path: string): Promise<string>;
   /** What the path leads to; `undefined` when there is nothing. */
-  stat(path: string): Promise<FileInfo | undefined>;
+  stat(path: string, options?: PathOptions): Promise<FileInfo | undefined>;
   /** Opens a regular file; anything else is a failure at once (a FIFO or a device is never waited for). */
-  open(path: string): Promise<OpenFile>;
+  open(path: string, options?: PathOptions): Promise<OpenFile>;
   /**
    * Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. Mode and owner stay;
    * a file with several names (hard links) keeps them all, and only there a kill in the middle can leave a mixture.
    */
-  write(path: string, bytes: Uint8Array): Promise<FileInfo>;
+  write(path: string, bytes: Uint8Array, options?: PathOptions): Promise<FileInfo>;
   /** The entries of a folder, sorted by name (code units). */
-  list(path: string): Promise<readonly FileEntry[]>;
+  list(path: string, options?: PathOptions): Promise<readonly FileEntry[]>;
   /** Removes a file or a link, or a folder with all in it. */
-  remove(path: string): Promise<void>;
+  remove(path: string, options?: PathOptions): Promise<void>;
 }
 
 export interface Command {

@@ -1,3 +1,5 @@
+import type { Env } from "./effect.ts";
+
 export type Verdict = "allow" | "ask" | "deny";
 export type Risk = "low" | "medium" | "high";
 
@@ -11,6 +13,21 @@ export interface Decision {
   readonly rule?: string;
   /** What of the call was asked about, part by part: a person who allows all of it for longer is asked no more. */
   readonly scopes?: readonly Scope[];
+  /**
+   * Real paths that stay closed, with all under them, although a folder above them is read or written: what the policy forbids, or would ask
+   * about, where it is named itself.
+   */
+  readonly except?: readonly string[];
+  /** Variables that a command gets when it runs without anyone having been asked, so that looking starts nothing (git's hooks, its monitor). */
+  readonly env?: Env;
+  /** Of a command: what was said of each part of its script, in the order of the script. */
+  readonly parts?: readonly DecisionPart[];
+}
+
+/** What was said of one part of a command. */
+export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "env" | "parts"> {
+  /** The part, as it is written. Raw: whoever shows it escapes it. */
+  readonly text: string;
 }
 
 /** Something a person can allow for longer than one call. */
@@ -19,20 +36,49 @@ export interface Scope {
   readonly label: string;
   /** Equal keys are the same permission; it holds all that the permission is bound to. */
   readonly key: string;
+  /** It is not granted for longer than the session. Default: for as long as the person says. */
+  readonly upTo?: "session";
 }
 
 const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
 
-/** The stricter of two decisions; the first of two alike. `undefined` is no decision. */
+const DANGER: { readonly [R in Risk]: number } = { low: 0, medium: 1, high: 2 };
+
+/**
+ * Both decisions in one: the stricter verdict with its reason, of two alike that of the higher risk, else the first. What is asked about by
+ * both is asked about together, and what either leaves out stays out. `undefined` is no decision.
+ */
 export function stricter(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
   if (one === undefined || other === undefined) return one ?? other;
-  return STRICTNESS[other.verdict] > STRICTNESS[one.verdict] ? other : one;
+  const difference = STRICTNESS[other.verdict] - STRICTNESS[one.verdict] || DANGER[other.risk] - DANGER[one.risk];
+  const { scopes: _, ...decision } = difference > 0 ? other : one;
+  const scopes = scopesOfBoth(one, other);
+  const except = [...new Set([...(one.except ?? []), ...(other.except ?? [])])];
+  const env = { ...one.env, ...other.env };
+  const parts = [...(one.parts ?? []), ...(other.parts ?? [])];
+  return {
+    ...decision,
+    ...(scopes !== undefined && { scopes }),
+    ...(except.length > 0 && { except }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(parts.length > 0 && { parts }),
+  };
+}
+
+/** One that asks without scopes asks about the whole call, which then is the scope. */
+function scopesOfBoth(one: Decision, other: Decision): readonly Scope[] | undefined {
+  if (one.verdict !== "ask") return other.verdict === "ask" ? other.scopes : undefined;
+  if (other.verdict !== "ask") return one.scopes;
+  return one.scopes && other.scopes && [...one.scopes, ...other.scopes];
 }
 
 /** What a person answered. A refusal may say why. */
 export type Approval =
   /** This call only. */
   | { readonly answer: "once" }
-  /** The same effects again in this toolkit, unasked. */
-  | { readonly answer: "session" }
+  /**
+   * The same again in this toolkit ("session"), or in this workspace, also later and by other processes ("always"), unasked: all scopes of the
+   * decision. `until`: no longer than this, in milliseconds since 1970.
+   */
+  | { readonly answer: "session" | "always"; readonly until?: number }
   | { readonly answer: "refuse"; readonly reason?: string };

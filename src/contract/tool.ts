@@ -53,6 +53,8 @@ export interface ToolContext {
   readonly thread: ThreadId;
   /** Touches only what the call declared or was permitted. */
   readonly backend: Backend;
+  /** What of the folders this call may read stays closed to it. */
+  readonly closed: Closed;
   /** Fires when the call is stopped. Hand it down. */
   readonly signal: AbortSignal;
   readonly outputs: Outputs;
@@ -68,6 +70,14 @@ export interface ToolContext {
   report(update: CallUpdate): void;
   /** Adds a part to what the model reads, behind the rendered data: a picture, which is no data. Never throws. */
   attach(part: Content): void;
+}
+
+/** What lies below a folder that a call may read and stays closed to it: the policy forbids it, or would ask about it if it were named. */
+export interface Closed {
+  /** Real paths that are closed with all under them. They may be looked for with `stat`; helpers leave them out. */
+  readonly paths: readonly string[];
+  /** Whether the content of this real path is closed. Helpers look into such files all the same: leave out what they find there. */
+  holds(path: string): boolean;
 }
 
 /**

@@ -23,13 +23,16 @@ export async function approve(
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
-  if (decision.verdict === "allow" || host.grants.cover(call)) return brand(call, decision);
-  const approval = await ask(call, decision, host, record, signal);
+  if (decision.verdict === "allow") return brand(call, decision);
+  const question = await untilAborted(host.grants.remaining(call, decision), signal);
+  if (question === undefined) return brand(call, decision); // all of it was granted before
+  const approval = await ask(call, question, host, record, signal);
   if (approval.answer === "refuse") {
     throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });
   }
-  if (approval.answer === "session") host.grants.remember(call);
-  return brand(call, decision, approval);
+  await host.grants.remember(question, approval);
+  signal.throwIfAborted();
+  return brand(call, question, approval);
 }
 
 async function ask(
@@ -56,7 +59,7 @@ async function answerOf(
 ): Promise<Approval> {
   try {
     const approval = await untilAborted(approver(call, decision, signal), signal);
-    if (ANSWERS.has(approval.answer)) return approval;
+    if (isAnswer(approval)) return approval;
     throw new TypeError(`the approver answered ${JSON.stringify(approval)}`);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -64,8 +67,13 @@ async function answerOf(
   }
 }
 
-// A program without types may answer anything; a word we do not know must not count as leave.
-const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "refuse"]);
+// A program without types may answer anything; a word we do not know must not count as leave, nor a time that is none as for ever.
+const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "always", "refuse"]);
+
+function isAnswer(approval: Approval): boolean {
+  if (!ANSWERS.has(approval.answer)) return false;
+  return !("until" in approval) || approval.until === undefined || Number.isFinite(approval.until);
+}
 
 function refusal(call: CheckedCall, reason: string | undefined): string {
   // The text of seed 000 for a command; the same form for everything else.

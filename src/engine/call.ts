@@ -12,7 +12,7 @@ import { toResult } from "./result.ts";
 export async function callTool(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
   const record = recordTo(host, request);
   try {
-    const checked = await check(request, host.tools);
+    const checked = await check(request, host);
     const approved = await approve(checked, host, record, signal);
     const done = await execute(approved, host, record, signal, (nested) => callTool(nested, host, signal));
     return record.finished({ status: "ok", ...(await fit(approved, done, host)) });

@@ -1,9 +1,10 @@
 import type { CheckedCall, ToolCall } from "../contract/call.ts";
-import type { Effect } from "../contract/effect.ts";
+import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Tool } from "../contract/tool.ts";
-import type { Toolset } from "../contract/toolkit.ts";
+import type { Mask } from "../output/mask.ts";
 import { messageOf } from "../util/errors.ts";
+import type { Host } from "./host.ts";
 import { CallEnded } from "./result.ts";
 import { closestTools, findTool } from "./toolset.ts";
 import { validate } from "./validate.ts";
@@ -13,14 +14,30 @@ import { validate } from "./validate.ts";
  *
  * @throws CallEnded "unknown-tool" or "invalid-input"; an error when the tool itself is at fault.
  */
-export async function check(request: ToolCall, tools: Toolset): Promise<CheckedCall> {
+export async function check(request: ToolCall, { tools, mask }: Pick<Host, "tools" | "mask">): Promise<CheckedCall> {
   const tool = findTool(tools, request.name);
   if (tool === undefined) {
     throw new CallEnded({ status: "unknown-tool", name: request.name, closest: closestTools(tools, request.name) });
   }
   const validated = await validate(tool, readable(request, tool));
   if (!validated.ok) throw new CallEnded({ status: "invalid-input", issues: validated.issues });
-  return { request, tool, input: validated.input, effects: effectsOf(tool, validated.input) };
+  const effects = effectsOf(tool, validated.input);
+  if (effects.some(isAct)) refuseMark(validated.input, mask);
+  return { request, tool, input: validated.input, effects };
+}
+
+/**
+ * What a model was shown in place of a secret would be written in its place. Looking for it is harmless. (Text that only has the form of a
+ * mark is let through: the name in it must be one that we mask.)
+ */
+function refuseMark(input: unknown, mask: Mask): void {
+  const found = mask.markIn(input);
+  if (found === undefined) return;
+  const at = found.path === "" ? "the arguments have" : `parameter "${found.path}" has`;
+  const message =
+    `${at} ${found.mark} in it, which stands for a secret that you are not shown; used as it is, it would put these words in the ` +
+    `place of the secret. Leave it out: edit only text that is beside it, and in a command use the variable that holds it.`;
+  throw new CallEnded({ status: "invalid-input", issues: [{ path: found.path, message }] });
 }
 
 /** Some models send the one argument as it is, without JSON around it; a tool whose `mend` makes an object of it takes that. */

@@ -3,18 +3,21 @@ import type { ApprovedCall } from "../contract/call.ts";
 import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
-import type { Outputs, ToolJobs } from "../contract/tool.ts";
-import { isInside } from "../util/paths.ts";
+import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
+import { absolutePath } from "../util/paths.ts";
 import { quoteWords } from "../util/shell.ts";
 import { jobsOfCall } from "./confine-jobs.ts";
+import { type PathUse, createReach } from "./confine-paths.ts";
+import type { Host } from "./host.ts";
 
 /** A backend and the saved outputs, for one call. */
 export interface Confined {
   readonly backend: Backend;
   readonly outputs: Outputs;
   readonly jobs: ToolJobs;
-  /** Adds an effect that was permitted while the call ran. */
-  allow(effect: Effect): void;
+  readonly closed: Closed;
+  /** Adds an effect that was permitted while the call ran, with what stays closed below it. */
+  allow(effect: Effect, except?: readonly string[]): void;
   /** The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. */
   end(): Promise<void>;
 }
@@ -24,6 +27,7 @@ export interface ConfineOptions {
   readonly backend: Backend;
   readonly outputs: Outputs;
   readonly jobs: Jobs;
+  readonly withheld: Host["withheld"];
 }
 
 /**
@@ -32,11 +36,13 @@ export interface ConfineOptions {
  * nowhere. A process runs the approved script in the approved folder, and ends with the call.
  */
 export function confine(
-  { backend: inner, outputs, jobs }: ConfineOptions,
+  { backend: inner, outputs, jobs, withheld }: ConfineOptions,
   call: ApprovedCall,
   signal: AbortSignal,
 ): Confined {
   const allowed = [...call.effects];
+  const except = [...new Set(call.decision.except)];
+  const paths = createReach(allowed, except, withheld);
   const started: Promise<Process>[] = [];
   let over = false;
 
@@ -44,12 +50,20 @@ export function confine(
     if (over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can touch nothing more`);
   };
 
-  const reach = async (path: string, ...kinds: readonly Effect["kind"][]): Promise<string> => {
+  /** The real path, if the call may use it so. */
+  const reach = async (path: string, use: PathUse): Promise<string> => {
     alive();
     const real = await inner.files.realPath(path);
     alive();
-    if (allowed.some((effect) => covers(effect, real, kinds))) return real;
-    throw new ToolFailure(`tool "${call.tool.name}" tried to ${kinds[0]} ${path}, which this call did not declare`);
+    const reached = paths.reach(use, absolutePath(path, inner), real);
+    if (reached === "open") return real;
+    if (reached === "undeclared") {
+      const what = use === "write" ? "write" : "read";
+      throw new ToolFailure(`tool "${call.tool.name}" tried to ${what} ${path}, which this call did not declare`);
+    }
+    throw new ToolFailure(`${path} is left out: the policy does not let it be opened along with the folder it is in`, {
+      hint: "Name it itself; then it is judged, and perhaps asked about.",
+    });
   };
 
   const runs = async (command: Command, background?: "job" | "detached"): Promise<Command> => {
@@ -61,7 +75,12 @@ export function confine(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
-    return { ...command, cwd: real };
+    // What ran unasked because it only looks gets what keeps it from starting anything.
+    return {
+      ...command,
+      cwd: real,
+      ...(call.decision.env !== undefined && { env: { ...command.env, ...call.decision.env } }),
+    };
   };
 
   /** What is still starting when the call ends counts too. */
@@ -83,11 +102,11 @@ export function confine(
         alive();
         return inner.files.realPath(path);
       },
-      stat: async (path) => inner.files.stat(await reach(path, "read", "write")),
-      open: async (path) => inner.files.open(await reach(path, "read")),
-      list: async (path) => inner.files.list(await reach(path, "read")),
-      write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes),
-      remove: async (path) => inner.files.remove(await reach(path, "write")),
+      stat: async (path) => inner.files.stat(await reach(path, "stat"), REAL),
+      open: async (path) => inner.files.open(await reach(path, "read"), REAL),
+      list: async (path) => inner.files.list(await reach(path, "look"), REAL),
+      write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes, REAL),
+      remove: async (path) => inner.files.remove(await reach(path, "write"), REAL),
     },
     async spawn(command) {
       if (command.detached !== undefined) throw new ToolFailure("a command that outlives its call is started as a job");
@@ -95,8 +114,11 @@ export function confine(
       return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
     },
     async helper(program, args, options) {
-      const paths = await Promise.all(options.paths.map((path) => reach(path, "read")));
-      return begin(() => inner.helper(program, args, { ...options, paths, signal: both(options.signal) }));
+      const real = await Promise.all(options.paths.map((path) => reach(path, "look")));
+      const left = [...(options.except ?? []), ...except];
+      return begin(() =>
+        inner.helper(program, args, { ...options, paths: real, except: left, signal: both(options.signal) }),
+      );
     },
     close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
@@ -116,7 +138,11 @@ export function confine(
       },
     },
     jobs: jobsOfCall(jobs, call, { allowed, alive, runs }),
-    allow: (effect) => void allowed.push(effect),
+    closed: { paths: except, holds: (path) => paths.reach("read", path, path) === "closed" },
+    allow(effect, more = []) {
+      allowed.push(effect);
+      except.push(...more.filter((path) => !except.includes(path)));
+    },
     async end() {
       over = true;
       await Promise.all(started.map(letGo));
@@ -124,16 +150,14 @@ export function confine(
   };
 }
 
+/** Links were followed once, when the path was compared; they are not followed again. */
+const REAL = { real: true } as const;
+
 async function letGo(starting: Promise<Process>): Promise<void> {
   const process = await starting.catch(() => undefined);
   if (process === undefined) return; // it never ran
   await process.kill();
   await Promise.all([process.output.dispose(), process.errors?.dispose()]);
-}
-
-function covers(effect: Effect, real: string, kinds: readonly Effect["kind"][]): boolean {
-  if (effect.kind !== "read" && effect.kind !== "write") return false;
-  return kinds.includes(effect.kind) && effect.real !== undefined && isInside(real, effect.real);
 }
 
 function isThisCommand(effect: Effect, command: Command, cwd: string, background?: "job" | "detached"): boolean {

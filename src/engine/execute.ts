@@ -1,12 +1,12 @@
 import type { Backend } from "../contract/backend.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Content } from "../contract/content.ts";
-import type { Effect } from "../contract/effect.ts";
+import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
-import type { Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
+import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
 import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
@@ -14,6 +14,7 @@ import { type Confined, confine } from "./confine.ts";
 import type { Host } from "./host.ts";
 import { parse } from "./parse.ts";
 import type { Recorder } from "./record.ts";
+import { CallEnded } from "./result.ts";
 
 /** How long a stopped tool may take to end by itself (a command gets two seconds of that between TERM and KILL). */
 const STOP_GRACE_MS = 5_000;
@@ -38,7 +39,7 @@ export async function execute(
   nested: (request: ToolCall) => Promise<ToolResult>,
 ): Promise<Executed> {
   signal.throwIfAborted();
-  await record.approved(call);
+  await begin(call, host, record);
   signal.throwIfAborted();
   const running: Running = { call, host, record, signal, nested, attached: [], confined: undefined, over: false };
   const run = async () => call.tool.run(call.input, new CallContext(running));
@@ -48,6 +49,14 @@ export async function execute(
     running.over = true;
     await running.confined?.end();
   }
+}
+
+/** An act is recorded, then counted: what cannot be recorded uses up nothing. */
+async function begin(call: ApprovedCall, { takeAct }: Host, record: Recorder): Promise<void> {
+  await record.approved(call);
+  if (takeAct === undefined || !call.effects.some(isAct)) return;
+  const refused = await takeAct();
+  if (refused !== undefined) throw new CallEnded({ status: "denied", reason: refused, by: "policy" });
 }
 
 /** One run of a tool, until it is over. */
@@ -113,6 +122,10 @@ class CallContext implements ToolContext {
     return seenThrough(this.#running);
   }
 
+  get closed(): Closed {
+    return confinement(this.#running).closed;
+  }
+
   get jobs(): ToolJobs {
     return confinement(this.#running).jobs;
   }
@@ -123,9 +136,12 @@ class CallContext implements ToolContext {
 }
 
 /** What was seen of files that this call may read, and nothing of others: their content is remembered too. */
-function seenThrough({ call, host: { seen } }: Running): SeenFiles {
+function seenThrough(running: Running): SeenFiles {
+  const { call, host } = running;
+  const { seen } = host;
   const mayRead = (path: string) =>
-    call.effects.some((effect) => effect.kind === "read" && effect.real !== undefined && isInside(path, effect.real));
+    call.effects.some((effect) => effect.kind === "read" && effect.real !== undefined && isInside(path, effect.real)) &&
+    !confinement(running).closed.holds(path);
   return {
     remember(file, content) {
       if (mayRead(file.path)) seen.remember(file, content);
@@ -147,8 +163,8 @@ async function permit(running: Running, effect: Effect): Promise<void> {
     );
   }
   const more = await approve({ ...call, effects: [effect] }, host, record, signal);
-  await record.approved(more);
-  for (const approved of more.effects) confinement(running).allow(approved);
+  await begin(more, host, record);
+  for (const approved of more.effects) confinement(running).allow(approved, more.decision.except);
 }
 
 /** The work's own ending; after the signal has fired only until the grace is over. */

@@ -4,6 +4,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
 import type { Host } from "./host.ts";
+import { maskedContent } from "./mask-result.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
 import type { Executed } from "./execute.ts";
@@ -17,7 +18,7 @@ const NOTICE_BYTES = 2_048;
 const IMAGE_MAX_BASE64 = 6_291_456;
 
 /**
- * Renders a tool's data and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
+ * Renders a tool's data, masks secrets in it and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
  * saved as `output://ID`; long texts inside the data are cut too. What the model should know beside it comes behind it.
  *
  * @throws ToolFailure when the tool returned what is not JSON.
@@ -25,7 +26,7 @@ const IMAGE_MAX_BASE64 = 6_291_456;
 export async function fit(
   call: ApprovedCall,
   { data: returned, attached }: Executed,
-  { outputs, notices }: Pick<Host, "outputs" | "notices">,
+  { outputs, notices, mask }: Pick<Host, "outputs" | "notices" | "mask">,
 ): Promise<{ content: readonly Content[]; data: Json }> {
   const { tool, request } = call;
   const keep = tool.keep ?? "head";
@@ -33,12 +34,12 @@ export async function fit(
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
-  const content = await fitted(parts, tool.limit ?? DEFAULT_LIMIT, keep, outputs);
+  const content = await fitted(parts, { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask });
   // The model reads what it called itself; the result of a nested call goes to a tool.
   const news = request.parent === undefined ? notices.take(request.thread) : [];
   return {
-    content: news.length === 0 ? content : [...content, ...news.map((notice) => text(`[${notice}]`))],
-    data: boundJson(json, keep),
+    content: news.length === 0 ? content : [...content, ...news.map((notice) => text(mask.text(`[${notice}]`)))],
+    data: boundJson(mask.json(json), keep),
   };
 }
 
@@ -46,15 +47,12 @@ function plain(data: Json): string {
   return typeof data === "string" ? data : JSON.stringify(data);
 }
 
-async function fitted(
-  parts: readonly Content[],
-  limit: Limit,
-  keep: "head" | "tail",
-  outputs: Outputs,
-): Promise<readonly Content[]> {
+async function fitted(raw: readonly Content[], { limit, keep, outputs, mask }: Fitting): Promise<readonly Content[]> {
+  // Before anything is cut: of a secret that was cut in two, neither half could be told any more.
+  const parts = maskedContent(raw, mask);
   const [only] = parts;
   if (parts.length === 1 && only?.type === "text" && evidentlyFits(only.text, limit)) return parts;
-  const whole = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const whole = textsOf(parts);
   const roomy = {
     ...(limit.lines !== undefined && { lines: limit.lines + NOTICE_LINES }),
     ...(limit.bytes !== undefined && { bytes: limit.bytes + NOTICE_BYTES }),
@@ -63,9 +61,19 @@ async function fitted(
   const truncate = keep === "head" ? truncateHead : truncateTail;
   if (truncate(whole, roomy).truncated === false) return parts;
   const cut = truncate(whole, limit);
-  const notice = savedNotice(cut, await saved(outputs, whole));
+  const notice = savedNotice(cut, await saved(outputs, textsOf(raw)));
   const images = parts.filter((part) => part.type === "image");
   return [text(`${cut.text}\n${notice}`), ...images];
+}
+
+interface Fitting extends Pick<Host, "outputs" | "mask"> {
+  readonly limit: Limit;
+  readonly keep: "head" | "tail";
+}
+
+/** What is saved keeps its secrets, like every file: they are masked whenever some of it is read. */
+function textsOf(parts: readonly Content[]): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
 /** True for most results, at the cost of one comparison: no text has more lines than characters, or more than three bytes a character. */

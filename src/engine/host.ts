@@ -1,10 +1,12 @@
 import type { ActivityEvent, Store } from "../contract/activity.ts";
 import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
+import type { Approval, Decision } from "../contract/decision.ts";
 import type { Jobs, Notices } from "../contract/job.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
+import type { Mask } from "../output/mask.ts";
 
 /** Everything a call needs beside itself. The composition root puts one together; the stages only read it. */
 export interface Host {
@@ -14,20 +16,29 @@ export interface Host {
   /** `undefined`: nobody can be asked. */
   readonly approver: Approver | undefined;
   readonly grants: Grants;
+  /** Counts acts as they begin; why one may not. Without it there is no limit. */
+  readonly takeAct?: (() => Promise<string | undefined>) | undefined;
   readonly backend: Backend;
   readonly outputs: Outputs;
   readonly jobs: Jobs;
   readonly notices: Notices;
   readonly seen: SeenFiles;
+  /** Why a real path below a folder that may be read or written stays closed all the same; `undefined`: it does not. */
+  readonly withheld: (operation: "read" | "write", path: string) => string | undefined;
   readonly store: Store;
+  /** Keeps secrets out of what models and people are shown, and out of the record. */
+  readonly mask: Mask;
   /** Gets this call's events as they are recorded. */
   readonly onEvent?: ((event: ActivityEvent) => void) | undefined;
 }
 
 /** What people have allowed for longer than one call. */
 export interface Grants {
-  /** True when every effect of the call was granted before. */
-  cover(call: CheckedCall): boolean;
-  /** Remembers the effects of the call, exactly as they are. */
-  remember(call: CheckedCall): void;
+  /**
+   * The decision with what of it nobody has granted yet as its scopes; `undefined` when all of it was granted. No scopes: it cannot be
+   * granted for longer than the call.
+   */
+  remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
+  /** Remembers the scopes of an answered question. Rejects with a `ToolFailure` when that cannot be done; the call does not run then. */
+  remember(question: Decision, approval: Approval): Promise<void>;
 }

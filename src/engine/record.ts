@@ -8,10 +8,12 @@ import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import { messageOf } from "../util/errors.ts";
 import { clip } from "../util/text.ts";
+import type { MaskStream } from "../output/mask-stream.ts";
 import type { Host } from "./host.ts";
+import { maskedEnding } from "./mask-result.ts";
 import { errorOf } from "./result.ts";
 
-/** Writes the events of one call. Only `approved` can reject, and only for an act that could not be recorded. */
+/** Writes the events of one call, secrets in them masked. Only `approved` can reject, and only for an act that could not be recorded. */
 export interface Recorder {
   asked(effects: readonly Effect[], decision: Decision): void;
   answered(approval: Approval): void;
@@ -26,8 +28,12 @@ export interface Recorder {
 const ERROR_IN_EVENT = 200;
 
 /** Begins the record of a call. Never throws: a store that cannot write refuses acts, still serves reads, and says so. */
-export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, request: ToolCall): Recorder {
+export function recordTo(
+  { store, onEvent, mask }: Pick<Host, "store" | "onEvent" | "mask">,
+  request: ToolCall,
+): Recorder {
   let problem: string | undefined;
+  let output: MaskStream | undefined;
 
   const stamp = (event: Happening): ActivityEvent => ({
     call: request.id,
@@ -57,17 +63,23 @@ export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, re
   append({
     type: "call.started",
     name: request.name,
-    input: asJson(request.input),
+    input: mask.json(asJson(request.input)),
     ...(request.parent !== undefined && { parent: request.parent }),
   });
 
   return {
-    asked: (effects, decision) => append({ type: "approval.requested", effects, decision }),
-    answered: (approval) => append({ type: "approval.decided", approval }),
+    asked: (effects, decision) => append(mask.json({ type: "approval.requested", effects, decision })),
+    answered: (approval) => append(mask.json({ type: "approval.decided", approval })),
     async approved({ effects, decision, tool }) {
       const userFacing = tool.userFacing ?? true;
       if (effects.length === 0 && userFacing) return; // nothing was decided
-      const event = stamp({ type: "call.approved", effects, decision, userFacing });
+      for (const effect of effects) if (effect.kind === "exec" && effect.env !== undefined) mask.learn(effect.env);
+      const event = stamp({
+        type: "call.approved",
+        effects: mask.json(effects),
+        decision: mask.json(decision),
+        userFacing,
+      });
       if (!effects.some(isAct)) return append(event);
       try {
         if (problem !== undefined) throw new Error(problem);
@@ -81,8 +93,18 @@ export function recordTo({ store, onEvent }: Pick<Host, "store" | "onEvent">, re
       }
       tell(event);
     },
-    updated: (update) => append({ type: "call.updated", update }),
-    finished(result) {
+    updated(update) {
+      const { output: more, ...rest } = update;
+      if (more === undefined) return append({ type: "call.updated", update: mask.json(update) });
+      output ??= mask.stream();
+      const shown = output.add(more);
+      if (shown === "" && more !== "" && Object.keys(rest).length === 0) return; // held back until more of it is there
+      append({ type: "call.updated", update: { ...mask.json(rest), output: shown } });
+    },
+    finished(given) {
+      const held = output?.end() ?? "";
+      if (held !== "") append({ type: "call.updated", update: { output: held } });
+      const result = given.status === "ok" ? given : maskedEnding(given, mask);
       // Spelled out: on V8, `{ ...event, data }` costs ten times as much in collected garbage (measured on Node 20).
       if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data });
       else append({ type: "call.finished", status: result.status, ...failureOf(result) });

@@ -14,7 +14,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
 import { randomName } from "../util/identifier.ts";
 import { type CallProgress, createProgress } from "./progress.ts";
-import { type ApprovalForm, approvalForm, approvalOf } from "./question.ts";
+import { type ApprovalForm, approvalForm, approvalOf, offeredBy } from "./question.ts";
 import { type Questions, createQuestions } from "./questions.ts";
 
 const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
@@ -194,8 +194,8 @@ function isSameCall({ name, input }: RunningCall, params: CallToolRequestParams)
 function approverOf(asking: Asking, questions: Questions, answerWithinMs: number): Approver {
   return async (call, decision, signal) => {
     const form = approvalForm(call, decision, asking.revision);
-    if (asking.how === "answer") return questions.ask(form);
-    return approvalOf(await asking.send(form, { timeout: answerWithinMs, signal }));
+    if (asking.how === "answer") return offeredBy(form, await questions.ask(form));
+    return offeredBy(form, approvalOf(await asking.send(form, { timeout: answerWithinMs, signal })));
   };
 }
 

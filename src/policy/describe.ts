@@ -18,7 +18,8 @@ function isImplied(effect: Effect, effects: readonly Effect[]): boolean {
   return effect.kind === "read" && effects.some((other) => other.kind === "write" && other.path === effect.path);
 }
 
-function describeEffect(effect: Effect): string {
+/** The same of one effect. Raw too. */
+export function describeEffect(effect: Effect): string {
   switch (effect.kind) {
     case "read":
       return `Read: ${pathOf(effect)}`;

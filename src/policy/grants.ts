@@ -1,29 +1,76 @@
 import type { CheckedCall } from "../contract/call.ts";
-import type { Effect } from "../contract/effect.ts";
+import type { Approval, Decision, Scope } from "../contract/decision.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { messageOf } from "../util/errors.ts";
+import { type Workspace, keptGrants } from "./kept-grants.ts";
+import { scopesOf } from "./scopes.ts";
 
-/**
- * What people have allowed for as long as the toolkit lives: effects, exactly as they were shown. A command is granted with its
- * folder and environment, a path where it really leads.
- */
-export function createGrants(): { cover(call: CheckedCall): boolean; remember(call: CheckedCall): void } {
-  const granted = new Set<string>();
+export interface GrantsOptions {
+  readonly workspace: Workspace;
+  /** Where grants for good are kept. */
+  readonly folder: string;
+  /** What people may grant at most. Default "always". */
+  readonly longest?: "once" | "session" | "always";
+  /** Milliseconds since 1970. Default: the clock. */
+  readonly now?: () => number;
+}
+
+/** What people have allowed for longer than one call. */
+export interface Grants {
+  /**
+   * The decision with what of it nobody has granted yet as its scopes; `undefined` when all of it was granted. No scopes: it cannot be
+   * granted for longer than the call.
+   */
+  remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
+  /**
+   * Remembers the scopes of an answered question for as long as the person said, and as each can be granted at most.
+   *
+   * @throws ToolFailure when a grant for good cannot be kept.
+   */
+  remember(question: Decision, approval: Approval): Promise<void>;
+}
+
+/** Grants of the session, in memory, and those for good, in the state folder. What is forbidden is never asked about them. */
+export function createGrants({ workspace, folder, longest = "always", now = Date.now }: GrantsOptions): Grants {
+  const session = new Map<string, number>();
+  const kept = keptGrants(folder, now);
+
+  const isGranted = async ({ key, upTo }: Scope): Promise<boolean> => {
+    const until = session.get(key);
+    if (until !== undefined && until > now()) return true;
+    return longest === "always" && upTo === undefined && kept.holds(workspace, key);
+  };
+
   return {
-    cover: ({ effects }) => effects.length > 0 && effects.every((effect) => granted.has(key(effect))),
-    remember({ effects }) {
-      for (const effect of effects) granted.add(key(effect));
+    async remaining(call, decision) {
+      const scopes: Scope[] = [];
+      const all = scopesOf(call, decision);
+      for (const scope of all) if (!(await isGranted(scope))) scopes.push(scope);
+      if (scopes.length === 0 && all.length > 0) return undefined;
+      if (longest === "once") return { ...decision, scopes: [] };
+      return {
+        ...decision,
+        scopes: longest === "always" ? scopes : scopes.map((scope) => ({ ...scope, upTo: "session" })),
+      };
+    },
+    async remember({ scopes = [] }, approval) {
+      if (approval.answer === "once" || approval.answer === "refuse") return;
+      const { answer, until } = approval;
+      for (const { key, label, upTo } of scopes) {
+        if (answer === "session" || upTo === "session") session.set(key, until ?? Infinity);
+        else await keep({ workspace, key, label, since: now(), ...(until !== undefined && { until }) });
+      }
     },
   };
-}
 
-/** The same text for the same effect, in whatever order its fields were written. */
-function key(effect: Effect): string {
-  return JSON.stringify(effect, (_, value: unknown) => (isPlainObject(value) ? sortedFields(value) : value));
-}
-
-function sortedFields(value: object): object {
-  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function isPlainObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  async function keep(grant: Parameters<typeof kept.keep>[0]): Promise<void> {
+    try {
+      await kept.keep(grant);
+    } catch (error) {
+      throw new ToolFailure(`the grant could not be kept, so nothing was run: ${messageOf(error)}`, {
+        hint: "Allow it once, or for the session.",
+        cause: error,
+      });
+    }
+  }
 }

@@ -43,11 +43,21 @@ export function pathJudge(
     if (target instanceof Error) return unknownTarget(written, target);
     const at = deciding(roots, target);
     if (at !== undefined && !at.allows) return forbidden(written, at);
-    if (at === undefined) return outside(written, target, workspaceOnly, backend.workDir);
+    if (at === undefined)
+      return withExceptions(outside(written, target, workspaceOnly, backend.workDir), roots, target);
     const decision = within(operation, written, path, target, at);
-    if (operation !== "write" || decision.verdict !== "allow") return decision;
-    return (await hardLinked(written, target, backend)) ?? decision;
+    if (operation === "cwd") return decision;
+    if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
+    return withExceptions((await hardLinked(written, target, backend)) ?? decision, roots, target);
   };
+}
+
+/** What is forbidden below the path stays so. An allowed root further in is left out with it: it can be named itself. */
+function withExceptions(decision: Decision, roots: readonly Root[], target: string): Decision {
+  if (decision.verdict === "deny") return decision;
+  const inside = roots.filter(({ allows, path }) => !allows && path !== target && isInside(path, target));
+  const except = [...new Set(inside.map(({ path }) => path))];
+  return except.length === 0 ? decision : { ...decision, except };
 }
 
 /** Links that lead in a circle, a name that is too long, a folder that may not be entered: then nobody knows where it leads. */

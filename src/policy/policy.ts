@@ -2,27 +2,91 @@ import type { Backend } from "../contract/backend.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { Autonomy, Policy } from "../contract/policy.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
+import type { CheckedCall } from "../contract/call.ts";
+import { isInside } from "../util/paths.ts";
+import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
+import { type FetchJudge, fetchJudge } from "./fetch.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
+import { ruled } from "./ruled.ts";
+import { type Rules, createRules } from "./rules/rules.ts";
+import { scopeOf } from "./scopes.ts";
 import type { PolicySettings } from "./settings.ts";
 
 /**
- * The standard policy: judges every effect of a call by autonomy and path rules. The strictest decision is the call's.
+ * The standard policy: judges every effect of a call by autonomy, path rules, network rules and people's own rules. The strictest decision is the call's.
  * `own` are Handrail's own folders, which no tool reaches.
+ *
+ * @throws TypeError for rules and hosts that cannot be read.
  */
-export function createPolicy(settings: PolicySettings, backend: Backend, own: readonly string[] = []): Policy {
+export function createPolicy(
+  settings: PolicySettings,
+  backend: Backend,
+  own: readonly string[] = [],
+  rules: Rules = createRules(settings.commands, backend),
+): Policy {
   const judgePath = pathJudge(settings, backend, own);
   const autonomy = settings.autonomy ?? "supervised";
-  return async ({ effects }) => {
+  const judgeFetch = fetchJudge(settings.network, autonomy);
+  const judgeCommand = createCommandJudge({ settings, backend, rules: rules.command });
+  return async (call) => {
     let strictest: Decision | undefined;
-    for (const effect of effects) {
-      strictest = stricter(strictest, await judgeEffect(effect, autonomy, judgePath));
+    for (const effect of call.effects) {
+      const judged = await judgeEffect(effect, autonomy, {
+        path: effect.kind === "exec" ? ruledPaths(judgePath, rules, backend, call) : judgePath,
+        fetch: judgeFetch,
+        command: judgeCommand,
+      });
+      const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
+      const decision = effect.kind === "exec" ? inBackground(byRules, effect.background) : byRules;
+      // What is asked about is this effect, and not the others of the call.
+      const isWhole = decision.verdict === "ask" && decision.scopes === undefined;
+      strictest = stricter(strictest, isWhole ? { ...decision, scopes: [scopeOf(effect, call)] } : decision);
     }
     return strictest;
   };
 }
 
-async function judgeEffect(effect: Effect, autonomy: Autonomy, judgePath: PathJudge): Promise<Decision> {
-  if (autonomy === "readonly" && isAct(effect)) {
+/** Leave to run a command while the call lasts is none for one that goes on. */
+function inBackground(decision: Decision, background: "job" | "detached" | undefined): Decision {
+  if (background === undefined || decision.scopes === undefined) return decision;
+  const how = background === "job" ? "in the background" : "in the background, also after this session";
+  const scopes = decision.scopes.map(({ label, key, ...rest }) => ({
+    ...rest,
+    label: `${label} (${how})`,
+    key: `${background} ${key}`,
+  }));
+  return { ...decision, scopes };
+}
+
+/** What a rule keeps closed below a folder that may be read or written. */
+function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules): Decision {
+  if (decision.verdict === "deny" || (effect.kind !== "read" && effect.kind !== "write")) return decision;
+  const { real } = effect;
+  const inside =
+    real === undefined ? [] : excluded[effect.kind].filter((path) => path !== real && isInside(path, real));
+  return inside.length === 0 ? decision : { ...decision, except: [...(decision.except ?? []), ...inside] };
+}
+
+interface Judges {
+  readonly path: PathJudge;
+  readonly fetch: FetchJudge;
+  readonly command: CommandJudge;
+}
+
+/** Paths that a command names fall under people's rules about reading and writing, like those of any other tool. */
+function ruledPaths(judgePath: PathJudge, rules: Rules, backend: Backend, call: CheckedCall): PathJudge {
+  return async (operation, written, real) => {
+    const decision = await judgePath(operation, written, real);
+    if (operation === "cwd" || decision.verdict === "deny") return decision;
+    const target = real ?? (await backend.files.realPath(written).catch(() => undefined));
+    const effect: Effect = { kind: operation, path: written, ...(target !== undefined && { real: target }) };
+    return withExceptions(ruled(decision, rules.effect(effect, call)), effect, rules);
+  };
+}
+
+async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): Promise<Decision> {
+  // A command that only looks is known as one by its judge.
+  if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
     return {
       verdict: "deny",
       risk: "medium",
@@ -33,12 +97,10 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judgePath: PathJu
   switch (effect.kind) {
     case "read":
     case "write":
-      return judgePath(effect.kind, effect.path, effect.real);
+      return judge.path(effect.kind, effect.path, effect.real);
     case "exec": {
-      const there = await judgePath("cwd", effect.cwd ?? ".", effect.real);
-      return there.verdict === "allow"
-        ? judgeAct(autonomy, "Command requires approval: supervised autonomy asks before every command")
-        : there;
+      const there = await judge.path("cwd", effect.cwd ?? ".", effect.real);
+      return there.verdict === "deny" ? there : (stricter(await judge.command(effect, judge.path), there) ?? there);
     }
     case "output":
       return { verdict: "allow", risk: "low", rule: "output" }; // only the toolkit that made it can open it
@@ -47,7 +109,7 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judgePath: PathJu
         ? judgeAct(autonomy, "Typing into a terminal requires approval")
         : { verdict: "allow", risk: "low", rule: "autonomy" };
     case "fetch":
-      return judgeAct(autonomy, `Fetching ${effect.url} requires approval`);
+      return judge.fetch(effect);
     case "state":
       return { verdict: "allow", risk: "low", rule: "state" };
     case "delegate":

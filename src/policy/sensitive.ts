@@ -30,13 +30,30 @@ const PROTECTED: readonly Kind[] = [
   { pattern: /(^|\/)\.git(\/|$)/i, what: "the repository's own files" },
   { pattern: /(^|\/)\.gitmodules$/i, what: "git's submodules" },
   { pattern: /(^|\/)\.husky(\/.*)?$/i, what: "git hooks" },
-  { pattern: /(^|\/)\.(vscode|idea|devcontainer)(\/.*)?$/i, what: "editor settings, which run programs" },
+  { pattern: /(^|\/)\.(vscode|idea|devcontainer|zed|fleet)(\/.*)?$/i, what: "editor settings, which run programs" },
+  {
+    pattern: /(^|\/)\.(n?vimrc|exrc|nvim\.lua|emacs|dir-locals\.el|gdbinit|lldbinit|pdbrc|tmux\.conf)$/i,
+    what: "a program's start-up file",
+  },
+  { pattern: /(^|\/)\.(claude|codex|cursor|gemini)(\/.*)?$/i, what: "an agent's settings, which run programs" },
+  {
+    pattern: /(^|\/)\.(npmrc|yarnrc(\.yml)?|pnpmfile\.c?js|cargo\/config(\.toml)?)$/i,
+    what: "a package manager's settings, which run programs",
+  },
   { pattern: /(^|\/)\.?mcp\.json$/i, what: "a list of tool servers to start" },
   { pattern: /(^|\/)\.envrc$/i, what: "a shell start-up file" },
   {
     pattern:
       /(^|\/)\.(ba|z|k|c|tc)?sh(rc|env)$|(^|\/)\.(bash_)?(profile|login|logout|aliases)$|(^|\/)\.z(profile|login|logout)$/i,
     what: "a shell start-up file",
+  },
+  {
+    pattern: /(^|\/)(\.bash_env|\.inputrc|\.xprofile|\.xinitrc|\.xsession(rc)?|\.pam_environment)$/i,
+    what: "a session's start-up file",
+  },
+  {
+    pattern: /(^|\/)\.config\/(fish|git|environment\.d|autostart|systemd|direnv|handrail)(\/.*)?$/i,
+    what: "the user's own configuration",
   },
   { pattern: /(^|\/)\.(gitconfig|ssh|gnupg|aws)(\/.*)?$/i, what: "the user's own configuration" },
   { pattern: /(^|\/)handrail\.ya?ml$/i, what: "Handrail's own configuration" },

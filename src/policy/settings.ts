@@ -1,4 +1,5 @@
 import type { Autonomy } from "../contract/policy.ts";
+import type { NetworkSettings } from "../network/settings.ts";
 
 /** What people may set about the policy. Paths are absolute or start with `~`. */
 export interface PolicySettings {
@@ -10,6 +11,35 @@ export interface PolicySettings {
   readonly allowedRoots?: readonly string[];
   /** Files and folders that may not be touched. Default: `DEFAULT_FORBIDDEN_PATHS`. */
   readonly forbiddenPaths?: readonly string[];
+  /** Rules of people's own, as they write them: deny before ask before allow. Default: none. */
+  readonly commands?: CommandRules;
+  /** True (the default): a command of high risk is refused. False: it is judged like any other. */
+  readonly blockHighRiskCommands?: boolean;
+  /** True (the default): supervised autonomy asks about a command of medium risk. False: it does not. */
+  readonly requireApprovalForMediumRisk?: boolean;
+  /** Acts in any hour. Default: no limit; 0: none. */
+  readonly maxActionsPerHour?: number;
+  /** True: every command is asked about, whatever its risk and the autonomy. Default false. */
+  readonly shellConfirm?: boolean;
+  /** Which hosts may be fetched from. */
+  readonly network?: NetworkSettings;
+}
+
+/** Rules by what they say of a call, each a text (`npm run test:*`, `Bash(git push *)`) or one with examples. */
+export interface CommandRules {
+  /** Where there are some about commands, no other command is run. */
+  readonly allow?: readonly (string | CommandRule)[];
+  readonly ask?: readonly (string | CommandRule)[];
+  readonly deny?: readonly (string | CommandRule)[];
+}
+
+/** A rule with examples of its own, which are checked when it is read. */
+export interface CommandRule {
+  readonly rule: string;
+  /** Commands, paths or URLs that it has to match. */
+  readonly match?: readonly string[];
+  /** Those that it must not match. */
+  readonly not_match?: readonly string[];
 }
 
 // Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the longer

@@ -1,10 +1,12 @@
+import { posix } from "node:path";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
-import { displayPath } from "../util/paths.ts";
+import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
+import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { type FoldersAndLinks, foldersAndLinks } from "./shared/folders.ts";
 import { MAX_NAME_PATTERN, type NamePattern, namePattern } from "./shared/name-pattern.ts";
@@ -78,16 +80,19 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         // What a link leads to may be anything, or anywhere.
         ...(type === "" && !meant.foldersOnly ? other.links : []),
       ];
-      const sorted = found.map(pathOrderKey).sort();
+      const { paths: closed } = context.closed;
+      const open = found.filter((path) => !closed.some((folder) => isInside(posix.join(root, path), folder)));
+      const sorted = open.map(pathOrderKey).sort();
       const base = baseOf(displayPath(root, context.backend));
       return {
-        total: found.length,
+        total: open.length,
         sensitive_files: listed.files.length - files.length,
+        left_out: await closedBelow(root, context),
         complaints: listed.complaints || other.complaints,
         paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)), // last: of much data the end is left out
       };
     },
-    render({ paths, total, sensitive_files, complaints: problems }) {
+    render({ paths, total, sensitive_files, left_out, complaints: problems }) {
       const notices = [
         ...(paths.length === total
           ? []
@@ -95,6 +100,7 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         ...(sensitive_files === 0
           ? []
           : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
+        ...closedNotice(left_out),
         ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
       ];
       const body = paths.length === 0 ? "Nothing found." : paths.map(shownPath).join("\n");

@@ -7,6 +7,7 @@ import { sensitive } from "../policy/sensitive.ts";
 import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
+import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { ignoreRules } from "./shared/ignore-rules.ts";
 import { LINE_BYTES, LINE_CHARACTERS, type Line, type Search, firstMatches } from "./shared/matches.ts";
@@ -86,12 +87,13 @@ export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...optio
         cut_lines: found.cut,
         sensitive_files: found.hidden,
         binary_files: found.binary,
+        left_out: search.root === undefined ? [] : await closedBelow(search.root, context),
         complaints: found.complaints,
         lines: found.lines, // last: of much data the end is left out
       };
     },
     render(
-      { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, complaints },
+      { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, left_out, complaints },
       { context_lines = 0 },
     ) {
       const notices = [
@@ -106,6 +108,7 @@ export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...optio
         ...(sensitive_files === 0
           ? []
           : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
+        ...closedNotice(left_out),
         ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
         ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
       ];
@@ -142,10 +145,11 @@ async function searchFiles(path: string, question: Question, context: ToolContex
     isInside(info.path, backend.workDir) && info.path !== backend.workDir ? [info.path, backend.workDir] : [info.path];
   const needed = glob.startsWith("!") ? bases.length : 1;
   const isMeant = (found: string) => meant.pick(bases.map((base) => posix.relative(base, found))).length >= needed;
+  const isHidden = (found: string) => (!named && sensitive(found) !== undefined) || context.closed.holds(found);
   return {
     start: (sorted) => backend.helper("rg", sorted ? [...args, "--sort=path"] : args, { paths: [root], signal }),
     shown: (found) => displayPath(found, backend),
-    judge: (found) => (!isMeant(found) ? "not meant" : named || sensitive(found) === undefined ? "shown" : "hidden"),
+    judge: (found) => (!isMeant(found) ? "not meant" : !isHidden(found) ? "shown" : "hidden"),
     root,
     manyFiles: info.kind === "folder",
     context: question.context_lines ?? 0,

@@ -350,7 +350,7 @@ describe("what a process is given", () => {
   test("of our environment only what is harmless, and none of the secrets", async () => {
     Object.assign(process.env, SECRETS, { LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
     const { HANDRAIL_PROCESS: mark, ...environment } = await environmentOf();
-    const allowed = /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ)$/;
+    const allowed = /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ|PAGER|GIT_PAGER|MANPAGER|GIT_TERMINAL_PROMPT)$/;
     expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
     expect(environment).toMatchObject({
       HOME: join(folder, "home"),
@@ -358,6 +358,10 @@ describe("what a process is given", () => {
       LC_TIME: "C",
       TZ: "Asia/Tokyo",
       TERM: "dumb",
+      // Nobody is there to press keys or type passwords.
+      PAGER: "cat",
+      GIT_PAGER: "cat",
+      GIT_TERMINAL_PROMPT: "0",
     });
     expect(mark).not.toBe("forged");
     expect(JSON.stringify(environment)).not.toContain("secret");

@@ -13,7 +13,10 @@ test("the set-up of a checkout that is ready does nothing and says nothing", () 
 test("a program that is missing and cannot be installed is named, with the command that installs it", () => {
   const { status, stderr } = runSetup({ ...process.env, PATH: "" });
   expect(status).toBe(1);
-  expect(stderr).toBe("setup: Missing on this machine: git, bash. On Debian: sudo apt-get install git bash\n");
+  const [alsoProgram, alsoPackage] = process.platform === "linux" ? [", bwrap", " bubblewrap"] : ["", ""];
+  expect(stderr).toBe(
+    `setup: Missing on this machine: git, bash${alsoProgram}. On Debian: sudo apt-get install git bash${alsoPackage}\n`,
+  );
 });
 
 test("a Node that is too old is named, with the one that is needed", async () => {

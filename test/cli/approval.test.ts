@@ -1,10 +1,21 @@
-import { readFile, readdir } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { type CommandLine, type Terminal, commandLine } from "./program.ts";
+import { type CommandLine, type Terminal, commandLine as newCommandLine } from "./program.ts";
 
-const QUESTION = "Run: echo ran [y/N] ";
+/** A command line that asks about every command. */
+async function commandLine(files: { readonly [path: string]: string | Uint8Array } = {}): Promise<CommandLine> {
+  const line = await newCommandLine(files);
+  await mkdir(join(line.configHome, "handrail"), { recursive: true });
+  await writeFile(
+    join(line.configHome, "handrail", "config.yaml"),
+    "policy:\n  shell_confirm: true\n  block_high_risk_commands: false\n",
+  );
+  return line;
+}
+
+const QUESTION = "Run: echo ran [y/N/s/a] ";
 /** The result goes to a file, so that only the question is on the screen. */
 const CALL = `handrail call bash '{"command":"echo ran"}' > result.txt`;
 
@@ -51,7 +62,7 @@ describe("a person at the terminal", () => {
     const terminal = await asked(line, `handrail call bash '{"command":"echo ran"}' 2> /dev/null`, QUESTION);
     terminal.type("y\r");
     expect(await terminal.ended).toBe(0);
-    expect(terminal.screen()).toMatch(/Run: echo ran \[y\/N\] y\n+ran\n$/);
+    expect(terminal.screen()).toMatch(/Run: echo ran \[y\/N\/s\/a\] y\n+ran\n$/);
   });
 
   test("refuses with Ctrl-D", async () => {
@@ -86,7 +97,6 @@ describe("a person at the terminal", () => {
     const line = await commandLine();
     for (const [words, code] of [
       [`bash '{"command":"echo ran"}' --yes`, 0],
-      [`bash '{"command":"echo ran"}' --autonomy full`, 0],
       [`read '{"path":"README.md"}'`, 0],
       [`read '{"path":"/etc/passwd"}'`, 1],
     ] as const) {
@@ -102,9 +112,9 @@ describe("the question", () => {
     const line = await commandLine({
       "call.json": JSON.stringify({ command: "echo \x1b[2K\x1b[1Aharmless \u202eecho\u202c \x07\r\x9b2J\u200b" }),
     });
-    const terminal = await asked(line, "handrail call bash - < call.json > result.txt 2> /dev/null", " [y/N] ");
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt 2> /dev/null", " [y/N/s/a] ");
     expect(terminal.screen()).toContain(
-      "Run: echo \\x1b[2K\\x1b[1Aharmless \\u202eecho\\u202c \\x07\\r\\x9b2J\\u200b [y/N] ",
+      "Run: echo \\x1b[2K\\x1b[1Aharmless \\u202eecho\\u202c \\x07\\r\\x9b2J\\u200b [y/N/s/a] ",
     );
     expect(terminal.raw()).not.toMatch(/\x1b\[2K|\x1b\[1A|\x07|\u202e|\x9b/);
     terminal.type("n\r");
@@ -113,8 +123,10 @@ describe("the question", () => {
 
   test("shows a script of a few lines as it is written", async () => {
     const line = await commandLine({ "call.json": JSON.stringify({ command: "cd sub\nrm -rf build" }) });
-    const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N] ");
-    expect(terminal.screen()).toContain("Run: cd sub\nrm -rf build [y/N] ");
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N/s/a] ");
+    expect(terminal.screen()).toMatch(
+      /Run: cd sub\nrm -rf build\n.*allow:\n( {2}cd sub\n)? {2}rm -rf build\n \[y\/N\/s\/a\] $/,
+    );
     terminal.type("n\r");
     await terminal.ended;
   });
@@ -122,13 +134,13 @@ describe("the question", () => {
   test("shows a long script in one line with its middle cut, so that its beginning stays on the screen", async () => {
     const line = await commandLine({
       "long.json": JSON.stringify({ command: `rm -rf important${"\n".repeat(200)}echo harmless` }),
-      "wide.json": JSON.stringify({ command: `rm -rf important ${"x".repeat(10_000)}; echo harmless` }),
+      "wide.json": JSON.stringify({ command: `rm -rf important; echo ${"x".repeat(10_000)}; echo harmless` }),
     });
     for (const file of ["long.json", "wide.json"]) {
       const terminal = await asked(line, `stty cols 4000; handrail call bash - < ${file} > result.txt`, " [y/N] ");
       const question = terminal.screen().trimStart();
-      expect(question).toMatch(/^Run: rm -rf important.*echo harmless \[y\/N\] $/);
-      expect(question.length).toBeLessThan(2_100);
+      expect(question).toMatch(/^(.*\n)?Run: rm -rf important.*echo harmless \[y\/N\] $/);
+      expect(question.length).toBeLessThan(2_500);
       terminal.type("n\r");
       await terminal.ended;
     }
@@ -137,14 +149,44 @@ describe("the question", () => {
   test("gives the reason where it is not just that commands are asked about", async () => {
     const line = await commandLine();
     const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
-    const terminal = await asked(line, script, " [y/N] ");
+    const terminal = await asked(line, script, " [y/N/s/a] ");
     expect(terminal.screen()).toMatch(
-      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\] $/,
+      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\/s\/a\] $/,
     );
     terminal.type("n\r");
     expect(await terminal.ended).toBe(1);
     expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Call of write denied by user.\n");
     expect(await readdir(join(line.folder, ".git", "hooks"))).not.toContain("pre-commit");
+  });
+});
+
+describe("an answer for longer", () => {
+  test("with a is kept: the same is not asked about again by another process, is listed, and is asked about once it is revoked", async () => {
+    const line = await commandLine();
+    const first = await asked(line, CALL, QUESTION);
+    first.type("a\r");
+    expect(await first.ended).toBe(0);
+    const second = line.terminal(CALL);
+    expect(await second.ended).toBe(0);
+    expect(second.screen()).not.toContain("[y/N");
+    const other = await asked(line, CALL.replace("echo ran", "echo ran twice"), "Run: echo ran twice [y/N/s/a] ");
+    other.type("n\r");
+    expect(await other.ended).toBe(1);
+    const [grant, ...more] = JSON.parse((await line.run(["policy", "grants", "--json"])).stdout) as readonly {
+      readonly [field: string]: unknown;
+    }[];
+    expect(more).toEqual([]);
+    expect(grant).toMatchObject({ label: "echo ran", workspace: line.folder, until: null });
+    const { stdout } = await line.run(["policy", "grants"]);
+    expect(stdout).toMatch(/^[0-9a-f]{16} {2}echo ran\n {18}in \/.*, since \d{4}-.*Z\n$/);
+    expect(await line.run(["policy", "grants", "revoke", "0000000000000000"])).toMatchObject({ code: 1, stdout: "" });
+    expect(await line.run(["policy", "grants", "revoke"])).toMatchObject({ code: 2, stdout: "" });
+    expect(await line.run(["policy", "grants", "revoke", String(grant?.["id"])])).toMatchObject({ code: 0 });
+    const third = await asked(line, CALL, QUESTION);
+    third.type("s\r");
+    expect(await third.ended).toBe(0);
+    expect((await line.run(["policy", "grants"])).stdout).toBe("Nothing is allowed for good.\n");
+    expect((await line.run(["policy", "grants", "revoke", "--all"])).stdout).toBe("0 revoked.\n");
   });
 });
 

@@ -107,7 +107,7 @@ describe("without a terminal", () => {
     const { folder, run } = await commandLine();
     expect(await run(["call", "bash", '{"command":"touch made.txt"}'])).toEqual(
       ended(
-        "Command requires approval: supervised autonomy asks before every command, and there is nobody to ask. To allow it: run where a " +
+        "Medium-risk command requires approval: `touch made.txt` (makes files or changes their times), and there is nobody to ask. To allow it: run where a " +
           "person can answer (a terminal, or an MCP client with elicitation), pass an approver, approve in advance with --yes, or set the " +
           "autonomy to full.\n",
         1,
@@ -134,7 +134,7 @@ describe("without a terminal", () => {
         stderr: "",
       });
     }
-    expect(await run(["call", "bash", '{"command":"true"}', "--autonomy", "readonly", "--yes"])).toEqual(
+    expect(await run(["call", "bash", '{"command":"touch x"}', "--autonomy", "readonly", "--yes"])).toEqual(
       ended("Read-only mode: cannot perform 'run a command'\n", 1),
     );
   });

@@ -27,7 +27,8 @@ describe("handrail policy check", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^\{.*\}\n$/);
     const answer = JSON.parse(stdout) as Answer;
-    expect(Object.keys(answer)).toEqual(["verdict", "risk", "rule", "reason"]);
+    const parts = args[0] === "--command" && verdict !== "deny" ? ["parts"] : []; // which part of the script decided
+    expect(Object.keys(answer)).toEqual(["verdict", "risk", "rule", "reason", ...parts]);
     expect(answer.verdict).toBe(verdict);
     expect(["low", "medium", "high"]).toContain(answer.risk);
     if (verdict !== "allow") expect(answer.reason).toMatch(/\w/);
@@ -50,7 +51,7 @@ describe("handrail policy check --batch", () => {
     const { code, answers } = await batch([
       { id: 1, area: "path", input: "README.md" },
       { id: "two", area: "path", input: "/etc/passwd", op: "write" },
-      { id: null, area: "shell", input: "ls" },
+      { id: null, area: "shell", input: "npm test" },
       { area: "url", input: "https://example.org/" },
       { id: { any: ["json"] }, area: "path", input: ".", op: "cwd" },
     ]);

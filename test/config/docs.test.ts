@@ -29,6 +29,16 @@ test("the page has the defaults", () => {
     "policy.autonomy": `\`${policy.autonomy}\``,
     "policy.workspace_only": `\`${policy.workspaceOnly}\``,
     "policy.allowed_roots": `\`${JSON.stringify(policy.allowedRoots)}\``,
+    "policy.commands.allow": `\`${JSON.stringify(policy.commands.allow)}\``,
+    "policy.commands.ask": `\`${JSON.stringify(policy.commands.ask)}\``,
+    "policy.commands.deny": `\`${JSON.stringify(policy.commands.deny)}\``,
+    "policy.block_high_risk_commands": `\`${policy.blockHighRiskCommands}\``,
+    "policy.require_approval_for_medium_risk": `\`${policy.requireApprovalForMediumRisk}\``,
+    "policy.max_actions_per_hour": `\`${policy.maxActionsPerHour}\``,
+    "policy.shell_confirm": `\`${policy.shellConfirm}\``,
+    "policy.network.allow_hosts": `\`${JSON.stringify(policy.network.allowHosts)}\``,
+    "policy.network.deny_hosts": `\`${JSON.stringify(policy.network.denyHosts)}\``,
+    "policy.network.allow_private": `\`${JSON.stringify(policy.network.allowPrivate)}\``,
     "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
     store: `\`${store}\``,
   });
@@ -50,6 +60,9 @@ test("the examples of the page are valid, together, and mean what they say", asy
     policy: {
       autonomy: "readonly",
       allowedRoots: ["~/notes", "/home/me/shared"],
+      commands: { allow: [], ask: ["git push *"], deny: ["docker", "npm publish *"] },
+      maxActionsPerHour: 100,
+      network: { allowHosts: ["*.example.org"], denyHosts: [], allowPrivate: ["localhost:3000"] },
       env: { pass: ["CI", "NPM_CONFIG_REGISTRY"] },
     },
   });

@@ -15,6 +15,31 @@ describe("what is wrong in a file is said with line, column, key, what was expec
       'config.yaml:2:3: policy.autonomi: unknown key. Did you mean "autonomy"?',
     ],
     [
+      "a host that is a URL",
+      "policy: { network: { deny_hosts: [https://example.org/] } }\n",
+      'config.yaml:1:35: policy.network.deny_hosts[0]: expected a host ("example.org", "*.example.org", "10.0.0.7", "localhost:3000"), got "https://example.org/". Leave out scheme and path; a * stands only in front.',
+    ],
+    [
+      "a limit that is negative",
+      "policy: { max_actions_per_hour: -1 }\n",
+      "config.yaml:1:33: policy.max_actions_per_hour: expected a whole number from 0 to 1000000, or null for no limit, got -1",
+    ],
+    [
+      "a limit that is no number",
+      "policy: { max_actions_per_hour: no }\n",
+      'config.yaml:1:33: policy.max_actions_per_hour: expected a whole number from 0 to 1000000, or null for no limit, got "no"',
+    ],
+    [
+      "examples without their rule",
+      "policy: { commands: { deny: [{ match: [ls] }] } }\n",
+      "config.yaml:1:30: policy.commands.deny[0]: expected a rule, or a map of rule, match, not_match, got a map. The rule itself is missing.",
+    ],
+    [
+      "a number in place of a rule",
+      "policy: { commands: { ask: [7] } }\n",
+      "config.yaml:1:29: policy.commands.ask[0]: expected a rule, or a map of rule, match, not_match, got 7",
+    ],
+    [
       "an unknown key that is near none",
       "colour: red\n",
       "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, store.",

@@ -37,6 +37,15 @@ describe("settings", () => {
       "  workspace_only: false",
       "  allowed_roots: [/data, ../shared]",
       "  forbidden_paths: [~/.ssh]",
+      "  commands:",
+      "    allow: [npm test]",
+      "    ask: ['git push *']",
+      "    deny: [{ rule: docker, match: [docker ps], not_match: [ls] }]",
+      "  block_high_risk_commands: false",
+      "  require_approval_for_medium_risk: false",
+      "  max_actions_per_hour: 0",
+      "  shell_confirm: true",
+      "  network: { allow_hosts: [example.org], deny_hosts: ['*.example.com'], allow_private: ['localhost:3000', '[fd00::1]'] }",
       "  env: { pass: [CI] }",
       "store: memory",
     ].join("\n");
@@ -53,6 +62,20 @@ describe("settings", () => {
         workspaceOnly: false,
         allowedRoots: ["/data", join(root, "shared")],
         forbiddenPaths: ["~/.ssh"],
+        commands: {
+          allow: ["npm test"],
+          ask: ["git push *"],
+          deny: [{ rule: "docker", match: ["docker ps"], not_match: ["ls"] }],
+        },
+        blockHighRiskCommands: false,
+        requireApprovalForMediumRisk: false,
+        maxActionsPerHour: 0,
+        shellConfirm: true,
+        network: {
+          allowHosts: ["example.org"],
+          denyHosts: ["*.example.com"],
+          allowPrivate: ["localhost:3000", "[fd00::1]"],
+        },
         env: { pass: ["CI"] },
       },
       store: "memory",
@@ -67,6 +90,7 @@ describe("settings", () => {
         "policy: { autonomy: full, workspace_only: false, env: { pass: [A] } }\ntools: { options: { grep: { limit: { bytes: 9 } } } }\n",
     });
     expect(settings.policy).toEqual({
+      ...DEFAULT_SETTINGS.policy,
       autonomy: "full",
       workspaceOnly: false,
       allowedRoots: [],
@@ -225,6 +249,54 @@ describe("a project's file", () => {
       "toolsets: { mine: [bash] }",
       "handrail.yaml:1:19: toolsets.mine: you have a toolset of this name; a project cannot change it.",
     ],
+    [
+      "what runs without a question",
+      undefined,
+      "policy: { commands: { allow: [ls] } }",
+      "handrail.yaml:1:30: policy.commands.allow: a project cannot set this.",
+    ],
+    [
+      "that commands of high risk run",
+      undefined,
+      "policy: { block_high_risk_commands: false }",
+      "handrail.yaml:1:37: policy.block_high_risk_commands: a project can only tighten the policy, and false is looser than true.",
+    ],
+    [
+      "that nobody is asked about medium risk",
+      undefined,
+      "policy: { require_approval_for_medium_risk: false }",
+      "handrail.yaml:1:45: policy.require_approval_for_medium_risk: a project can only tighten the policy, and false is looser than true.",
+    ],
+    [
+      "that fewer commands are confirmed",
+      "policy: { shell_confirm: true }",
+      "policy: { shell_confirm: false }",
+      "handrail.yaml:1:26: policy.shell_confirm: a project can only tighten the policy, and false is looser than true.",
+    ],
+    [
+      "more acts than the user",
+      "policy: { max_actions_per_hour: 10 }",
+      "policy: { max_actions_per_hour: 11 }",
+      "handrail.yaml:1:33: policy.max_actions_per_hour: a project can only tighten the policy, and 11 is looser than 10.",
+    ],
+    [
+      "no limit where the user has one",
+      "policy: { max_actions_per_hour: 0 }",
+      "policy: { max_actions_per_hour: null }",
+      "handrail.yaml:1:33: policy.max_actions_per_hour: a project can only tighten the policy, and no limit is looser than 0.",
+    ],
+    [
+      "hosts that are fetched from without a question",
+      undefined,
+      "policy: { network: { allow_hosts: [a.org] } }",
+      "handrail.yaml:1:35: policy.network.allow_hosts: a project cannot set this.",
+    ],
+    [
+      "hosts inside",
+      undefined,
+      "policy: { network: { allow_private: [localhost] } }",
+      "handrail.yaml:1:37: policy.network.allow_private: a project cannot set this.",
+    ],
     ["where calls are recorded", undefined, "store: memory", "handrail.yaml:1:8: store: a project cannot set this."],
   ] as const)("may not set %s, and is told where to put it", async ([, user, project, line]) => {
     const { problems, folder } = await place();
@@ -237,6 +309,35 @@ describe("a project's file", () => {
     expect(more).toEqual([]);
     expect(said).toMatch(/ Set it in \/.*\/config\.yaml, or name this file with --config$/);
     expect(said?.startsWith(`${line} Set it`)).toBe(true);
+  });
+
+  test("adds rules and hosts to the user's and lowers limits", async () => {
+    const { settings } = await (
+      await place()
+    ).read({
+      user:
+        "policy: { commands: { allow: [ls], ask: [a], deny: [b] }, max_actions_per_hour: 50, block_high_risk_commands: false,\n" +
+        "  require_approval_for_medium_risk: false, network: { allow_hosts: [a.org], deny_hosts: [b.org], allow_private: [c.org] } }\n",
+      project:
+        "policy: { commands: { ask: [c, a], deny: [d] }, max_actions_per_hour: 49, block_high_risk_commands: true,\n" +
+        "  require_approval_for_medium_risk: true, shell_confirm: true, network: { deny_hosts: [d.org] } }\n",
+    });
+    expect(settings.policy).toMatchObject({
+      commands: { allow: ["ls"], ask: ["a", "c"], deny: ["b", "d"] },
+      maxActionsPerHour: 49,
+      blockHighRiskCommands: true,
+      requireApprovalForMediumRisk: true,
+      shellConfirm: true,
+      network: { allowHosts: ["a.org"], denyHosts: ["b.org", "d.org"], allowPrivate: ["c.org"] },
+    });
+  });
+
+  test("may set a limit where the user has none, and null is none", async () => {
+    const { read } = await place();
+    const limited = await read({ project: "policy: { max_actions_per_hour: 5 }\n" });
+    expect(limited.settings.policy.maxActionsPerHour).toBe(5);
+    const open = await read({ user: "policy: { max_actions_per_hour: null }\n" });
+    expect(open.settings.policy.maxActionsPerHour).toBeNull();
   });
 
   test("may say what the user's file says already", async () => {

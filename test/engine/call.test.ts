@@ -479,7 +479,13 @@ describe("the record", () => {
 
   test("what a person is asked and answers is in the record; nothing written by the model is an answer", async () => {
     const store = memoryStore();
-    const toolkit = await toolkitWith({ preset: "coding", workDir: await workspace(), store, approver: approveOnce });
+    const toolkit = await toolkitWith({
+      preset: "coding",
+      workDir: await workspace(),
+      store,
+      approver: approveOnce,
+      policy: { shellConfirm: true },
+    });
     await toolkit.call({ name: "bash", input: { command: "true" }, id: "asked" });
     const types = (await eventsOf(store)).map(({ type }) => type);
     expect(types).toEqual(["call.started", "approval.requested", "approval.decided", "call.approved", "call.finished"]);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CheckedCall } from "../../src/contract/call.ts";
 import { bash } from "../../src/tools/bash.ts";
-import { approvalForm, approvalOf } from "../../src/mcp/question.ts";
+import { approvalForm, approvalOf, offeredBy } from "../../src/mcp/question.ts";
 
 const decision = { verdict: "ask", risk: "high", reason: "It deletes files" } as const;
 
@@ -27,6 +27,29 @@ describe("the question", () => {
     const { message } = approvalForm(running(`ls${"\n".repeat(100)}rm -r ~`), decision, "2025-11-25");
     expect(message.split("\n")).toHaveLength(4);
     expect(message).toMatch(/Run: ls\\n.*rm -r ~$/);
+  });
+
+  test("lists what an answer for longer allows, each part as it is, and offers none where that cannot be shown whole", () => {
+    const scopes = [
+      { label: "npm test", key: "1" },
+      { label: "git push \u202eorigin", key: "2" },
+    ];
+    const { message, requestedSchema } = approvalForm(
+      running("npm test && git push"),
+      { ...decision, scopes },
+      "2025-11-25",
+    );
+    expect(message.split("\n").slice(-4)).toEqual([
+      "",
+      "For the session or always, this is allowed:",
+      "- npm test",
+      "- git push \\u202eorigin",
+    ]);
+    expect(JSON.stringify(requestedSchema)).toContain("always");
+    const long = [{ label: "x".repeat(3_000), key: "1" }];
+    const form = approvalForm(running("make"), { ...decision, scopes: long }, "2025-11-25");
+    expect(JSON.stringify(form.requestedSchema)).not.toMatch(/"(always|session)"/);
+    expect(form.message).not.toContain("For the session");
   });
 
   test("is at most 2,000 characters, has our lines first and no control characters, whatever the command", () => {
@@ -62,9 +85,34 @@ describe("the answer", () => {
       fc.property(response, (value) => {
         const approval = approvalOf(value);
         if (approval.answer === "refuse") return;
-        expect(value).toMatchObject({ action: "accept", content: { answer: approval.answer } });
+        const { action: said, content } = value as { action: unknown; content?: { answer?: unknown } };
+        expect(said).toBe("accept");
+        if (Object.keys(content ?? {}).length === 0) expect(approval.answer).toBe("once");
+        else expect(content?.answer).toBe(approval.answer);
       }),
     );
+  });
+
+  test("of a client that knows only accept and decline is once, or a refusal", () => {
+    expect(approvalOf({ action: "accept" })).toEqual({ answer: "once" });
+    expect(approvalOf({ action: "accept", content: {} })).toEqual({ answer: "once" });
+    expect(approvalOf({ action: "decline" })).toEqual({ answer: "refuse" });
+    expect(approvalOf({ action: "accept", content: { approved: true } })).toEqual({ answer: "refuse" });
+  });
+
+  test("for longer than was offered is a refusal", () => {
+    const offered = (upTo?: "session") =>
+      approvalForm(
+        running("make"),
+        { ...decision, scopes: [{ label: "make", key: "k", ...(upTo !== undefined && { upTo }) }] },
+        "2025-06-18",
+      );
+    expect(offeredBy(offered(), { answer: "always" })).toEqual({ answer: "always" });
+    expect(offeredBy(offered("session"), { answer: "session" })).toEqual({ answer: "session" });
+    expect(offeredBy(offered("session"), { answer: "always" })).toMatchObject({ answer: "refuse" });
+    expect(offeredBy(approvalForm(running("make"), decision, "2025-11-25"), { answer: "session" })).toMatchObject({
+      answer: "refuse",
+    });
   });
 
   test("keeps a person's reason, within bounds", () => {

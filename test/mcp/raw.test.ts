@@ -75,15 +75,15 @@ describe("without any SDK", () => {
   test("a client of 2025-06-18 is asked in the form it knows", async () => {
     const server = speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-06-18", { elicitation: {} });
-    const answer = server.request("tools/call", { name: "bash", arguments: { command: "echo asked" } });
+    const answer = server.request("tools/call", { name: "bash", arguments: { command: "touch mark; echo asked" } });
     const question = await server.take("the question", ({ method }) => method === "elicitation/create");
     expect(question.params).toMatchObject({
       requestedSchema: {
         properties: {
           answer: {
             type: "string",
-            enum: ["once", "session", "refuse"],
-            enumNames: ["Allow once", "Allow for this session", "Refuse"],
+            enum: ["once", "session", "always", "refuse"],
+            enumNames: ["Allow once", "Allow for this session", "Allow always, in this workspace", "Refuse"],
           },
         },
       },
@@ -95,7 +95,10 @@ describe("without any SDK", () => {
   test("a client that can only open links is not asked", async () => {
     const server = speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-11-25", { elicitation: { url: {} } });
-    const { result } = await server.request("tools/call", { name: "bash", arguments: { command: "echo asked" } });
+    const { result } = await server.request("tools/call", {
+      name: "bash",
+      arguments: { command: "touch mark; echo asked" },
+    });
     expect(result).toMatchObject({
       isError: true,
       content: [{ text: expect.stringContaining("nobody to ask") as string }],
@@ -168,7 +171,7 @@ describe("without any SDK", () => {
 });
 
 describe("the state of a call that waits for an approval (2026-07-28)", () => {
-  const command = "echo run >> ran";
+  const command = "touch mark; echo run >> ran"; // of medium risk, so a person is asked
   const call = { name: "bash", arguments: { command }, _meta: envelope(FORMS) };
   const answered = (requestState: string, answer = "once") => ({
     ...call,
@@ -230,7 +233,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
   });
 
   test.each([
-    ["other arguments", { arguments: { command: "echo moved >> ran" } }],
+    ["other arguments", { arguments: { command: "touch mark; echo moved >> ran" } }],
     ["more arguments", { arguments: { command, timeout: 5 } }],
     ["no arguments", { arguments: undefined }],
     ["another tool", { name: "write" }],

@@ -533,3 +533,41 @@ describe("Handrail's own folders", () => {
     }
   });
 });
+
+test.each([
+  ".npmrc",
+  ".yarnrc.yml",
+  ".vimrc",
+  ".claude/settings.json",
+  ".cursor/mcp.json",
+  ".bash_env",
+  ".inputrc",
+  "home/.config/git/config",
+  ".config/fish/config.fish",
+  ".cargo/config.toml",
+  "sub/handrail.yaml",
+])("writing %s, even where it is not there yet, is asked about in every autonomy that writes", async (path) => {
+  const world = await layout();
+  for (const autonomy of ["supervised", "full"] as const) {
+    const toolkit = await world.toolkit({ policy: { autonomy, commands: { allow: ["Edit(**)", `Edit(${path})`] } } });
+    expect(await toolkit.judge([{ kind: "write", path }])).toMatchObject({ verdict: "ask", rule: "protected_files" });
+  }
+});
+
+test("people's rules tighten what the policy allows, and allow what it leaves to them", async () => {
+  const world = await layout();
+  const commands = {
+    deny: ["Edit(dist/**)"],
+    ask: ["Read(*.lock)"],
+    allow: ["Read(.env)", "Read(*.pem)", "Edit(//etc/**)", "mcp__github__list_issues"],
+  };
+  const toolkit = await world.toolkit({ policy: { commands } });
+  const verdict = async (kind: "read" | "write", path: string) => (await toolkit.judge([{ kind, path }])).verdict;
+  expect(await verdict("write", "dist/a.js")).toBe("deny");
+  expect(await verdict("write", "src/a.js")).toBe("allow");
+  expect(await verdict("read", "sub/yarn.lock")).toBe("ask");
+  expect(await verdict("read", ".env")).toBe("allow");
+  expect(await verdict("read", ".env.local")).toBe("ask");
+  expect(await verdict("read", "a.pem")).toBe("ask"); // by a wildcard no secret is meant
+  expect(await verdict("write", "/etc/hosts")).toBe("deny"); // forbidden stays forbidden
+});

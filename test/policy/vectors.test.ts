@@ -1,10 +1,11 @@
-// The cases of area "path" in test/fixtures/security.json: what this project is judged by. They assume the workspace /srv/ws and the
+// The cases of areas "path" and "shell" in test/fixtures/security.json: what this project is judged by. They assume the workspace /srv/ws and the
 // home /home/dev, which are made elsewhere here and put in their places. expect: block = denied, approve = not without a person,
 // allow = not refused.
 import { readFileSync } from "node:fs";
 import { link } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Risk } from "../../src/contract/decision.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { type Layout, layout } from "../support/layout.ts";
 
@@ -12,7 +13,9 @@ interface Vector {
   readonly id: string;
   readonly area: string;
   readonly input: string;
+  readonly kind: "literal" | "scenario";
   readonly op: "read" | "write" | "cwd";
+  readonly risk?: Risk;
   readonly expect: "block" | "approve" | "allow";
   readonly why: string;
   readonly platform?: string;
@@ -49,6 +52,50 @@ describe("security vectors: path", () => {
     });
   }
 });
+
+const ALLOWED = { block: ["deny"], approve: ["ask", "deny"], allow: ["allow", "ask"] } as const;
+const RISKS: readonly Risk[] = ["low", "medium", "high"];
+
+describe("security vectors: shell", () => {
+  const shell = all.filter(({ area, kind }) => area === "shell" && kind === "literal");
+
+  test("all of them are here", () => {
+    expect(shell.length).toBe(93);
+  });
+
+  for (const vector of shell) {
+    const most = vector.expect === "allow" ? `, risk at most ${vector.risk}` : "";
+    test(`${vector.id}: ${JSON.stringify(shortened(vector.input))} is ${ALLOWED[vector.expect].join(" or ")}${most} (${vector.why})`, async () => {
+      const decision = await judgedInShell(vector.input);
+      expect(ALLOWED[vector.expect], JSON.stringify(decision)).toContain(decision.verdict);
+      if (vector.expect !== "allow" || vector.risk === undefined) return;
+      expect(RISKS.slice(0, RISKS.indexOf(vector.risk) + 1), JSON.stringify(decision)).toContain(decision.risk);
+    });
+  }
+
+  test("everyday commands that only look run unasked: at most one in twenty is asked about", async () => {
+    const low = shell.filter(({ id, risk }) => id.includes("benign") && risk === "low");
+    const verdicts = await Promise.all(low.map(async ({ input }) => (await judgedInShell(input)).verdict));
+    const asked = low.filter((_, index) => verdicts[index] !== "allow").map(({ input }) => input);
+    expect(low.length).toBeGreaterThan(8);
+    expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(low.length / 20);
+  });
+});
+
+/** As in supervised autonomy, with the default rules. */
+async function judgedInShell(input: string) {
+  const world = await layout();
+  const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
+  return toolkit.judge([{ kind: "exec", command: placedInScript(input, world) }]);
+}
+
+function placedInScript(script: string, { root, home }: Layout): string {
+  return script.replaceAll(/\/srv(?=\/)/g, join(root, "srv")).replaceAll(/\/home\/dev(?=\/|\b)/g, home);
+}
+
+function shortened(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 20)} … ${text.slice(-40)}` : text;
+}
 
 function notHere({ platform, setup = [] }: Vector): string | undefined {
   if (platform === "win32") return "it is about Windows paths, and Windows is used through WSL";

@@ -60,6 +60,7 @@ describe("what is found", () => {
     expect(await dataOfFind(tools, { pattern: "x.js" })).toEqual({
       total: 1,
       sensitive_files: 0,
+      left_out: [],
       complaints: "",
       paths: ["src/x.js"],
     });

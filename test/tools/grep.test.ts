@@ -56,6 +56,7 @@ describe("what is found", () => {
       cut_lines: 0,
       sensitive_files: 0,
       binary_files: 0,
+      left_out: [],
       complaints: "",
     });
   });

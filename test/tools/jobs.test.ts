@@ -414,6 +414,7 @@ describe.concurrent("who may", () => {
     const toolkit = await toolkitWith({
       workDir: folder,
       preset: "all",
+      policy: { shellConfirm: true },
       approver: async (call: CheckedCall) => {
         asked.push(describeCall(call));
         return { answer: rest.shift() ?? "refuse" };

@@ -6,7 +6,7 @@ import type { Backend, Command, DetachedProcesses, Process } from "../../contrac
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { commandEnvironment } from "./environment.ts";
-import { helperCommand } from "./helper.ts";
+import { HELPER_FOLDER, helperCommand } from "./helper.ts";
 import { localFiles } from "./files.ts";
 import type { SpawnOptions } from "./spawn.ts";
 
@@ -77,16 +77,16 @@ export async function local({
         mark: { family, process: String(++started) },
       });
     },
-    async helper(program, args, { paths, signal }) {
+    async helper(program, args, { paths, except = [], signal }) {
       return start(
         {
-          argv: await helperCommand(program, args, paths),
+          argv: await helperCommand(program, args, paths, except),
           streams: "split",
           stdin: paths.length === 0 ? "pipe" : "closed",
           ...(signal !== undefined && { signal }),
         },
         {
-          cwd: base.workDir,
+          cwd: except.length === 0 ? base.workDir : HELPER_FOLDER,
           // Nothing of the user's: not their ripgrep configuration either.
           env: commandEnvironment({}, [], { HOME: home }),
         },

@@ -6,6 +6,9 @@ const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMP
 
 const FALLBACK_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+// Nobody sits in front of a command: a pager would wait for keys, and git for a password. Who wants others passes their own.
+const UNATTENDED: Env = { PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
+
 /** The environment a command gets: the allowed variables of `from`, the names in `pass`, and what the command adds. */
 export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly string[], added: Env): Env {
   const kept: { [name: string]: string } = {};
@@ -13,7 +16,7 @@ export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly strin
     if (value === undefined) continue;
     if (PASSED.includes(name) || name.startsWith("LC_") || pass.includes(name)) kept[name] = value;
   }
-  return { ...kept, PATH: absoluteFolders(kept["PATH"] ?? FALLBACK_PATH), ...added };
+  return { ...UNATTENDED, ...kept, PATH: absoluteFolders(kept["PATH"] ?? FALLBACK_PATH), ...added };
 }
 
 /** A relative or empty folder in PATH would run programs of whatever folder the command stands in. */

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import type { BigIntStats, Stats } from "node:fs";
 import { posix } from "node:path";
-import type { FileEntry, FileInfo, FileKind, Files, OpenFile } from "../../contract/backend.ts";
+import type { FileEntry, FileInfo, FileKind, Files, OpenFile, PathOptions } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
@@ -22,37 +22,42 @@ const STAT_BATCH = 64;
  * link swapped in at the last moment is refused, not followed.
  */
 export function localFiles(base: Base): Files {
-  const resolve = (path: string) => realPathOf(absolutePath(path, base), 0);
+  const resolve = async (path: string, { real = false }: PathOptions = {}) =>
+    real ? absolutePath(path, base) : realPathOf(absolutePath(path, base), 0);
 
   return {
-    realPath: resolve,
-    async stat(path) {
+    realPath: (path) => resolve(path),
+    async stat(path, options) {
       try {
-        const real = await resolve(path);
-        return infoOf(real, await stat(real, { bigint: true }));
+        const real = await resolve(path, options);
+        const info = infoOf(real, await lstat(real, { bigint: true }));
+        // Looked up again behind it: a real path has no link on it.
+        if ((await realpath(real)) !== real) throw changed(path);
+        return info;
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw fileFailure(error, path);
       }
     },
-    open: async (path) => openRegular(await resolve(path), path),
-    async list(path) {
-      const folder = await resolve(path);
+    open: async (path, options) => openRegular(await resolve(path, options), path),
+    async list(path, options) {
+      const folder = await resolve(path, options);
       try {
-        return await entriesOf(folder);
+        return await inFolder(folder, path, (at) => entriesOf(at(".")));
       } catch (error) {
         if (codeOf(error) === "ENOTDIR")
           throw new ToolFailure(`This is ${await kindAt(folder)}, not a folder: ${path}`);
         throw fileFailure(error, path);
       }
     },
-    write: async (path, bytes) => replaceFile(await resolve(path), path, bytes),
-    async remove(path) {
+    write: async (path, bytes, options) => replaceFile(await resolve(path, options), path, bytes),
+    async remove(path, options) {
       const absolute = absolutePath(path, base);
       if (absolute === "/") throw new ToolFailure("The root folder cannot be removed");
       try {
         // A link is removed itself, so only the folder it lies in is followed.
-        await rm(posix.join(await resolve(posix.dirname(absolute)), posix.basename(absolute)), { recursive: true });
+        const folder = await resolve(posix.dirname(absolute), options);
+        await inFolder(folder, path, (at) => rm(at(posix.basename(absolute)), { recursive: true }));
       } catch (error) {
         throw fileFailure(error, path);
       }
@@ -121,10 +126,11 @@ function openFile(file: FileHandle, info: FileInfo, written: string): OpenFile {
  */
 async function replaceFile(real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
   try {
-    const before = await stat(real).catch(ignoreMissing);
+    const before = await lstat(real).catch(ignoreMissing);
+    if (before?.isSymbolicLink() === true) throw changed(written);
     if (before !== undefined) requireRegular({ kind: kindOf(before) }, written);
     if (before !== undefined && before.nlink > 1) return await overwrite(real, written, bytes);
-    await mkdir(posix.dirname(real), { recursive: true });
+    await makeFolders(posix.dirname(real), written);
     return await inFolder(posix.dirname(real), written, async (at) => {
       const temporary = at(`.handrail-${randomName(12)}.tmp`);
       const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
@@ -207,6 +213,18 @@ async function inFolder<T>(
   }
 }
 
+/** Makes the folder and those it lies in, each in the one above it and nowhere else. */
+async function makeFolders(folder: string, written: string): Promise<void> {
+  if ((await lstat(folder).catch(ignoreMissing)) !== undefined) return;
+  const parent = posix.dirname(folder);
+  await makeFolders(parent, written);
+  await inFolder(parent, written, async (at) => {
+    await mkdir(at(posix.basename(folder))).catch((error: unknown) => {
+      if (codeOf(error) !== "EEXIST") throw error; // another call was first
+    });
+  });
+}
+
 /**
  * What was opened must be what was judged. Only Linux can tell. It may have been replaced or removed since it was opened, as a write
  * does it: then it still is what stood there.
@@ -214,8 +232,11 @@ async function inFolder<T>(
 async function requireSame(file: FileHandle, real: string, written: string): Promise<void> {
   if (process.platform !== "linux") return;
   const opened = await readlink(`/proc/self/fd/${file.fd}`);
-  if (opened !== real && opened !== `${real} (deleted)`)
-    throw new ToolFailure(`${written} changed while it was being opened; nothing was done`);
+  if (opened !== real && opened !== `${real} (deleted)`) throw changed(written);
+}
+
+function changed(written: string): ToolFailure {
+  return new ToolFailure(`${written} changed while it was being opened; nothing was done`);
 }
 
 function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {

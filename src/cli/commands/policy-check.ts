@@ -28,7 +28,7 @@ export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
   const toolkit = await createToolkit(await toolkitOptions(options));
   try {
     if (options.batch) return await batch(toolkit);
-    process.stdout.write(`${JSON.stringify(answer(await toolkit.judge(asked[0]?.effects ?? [])))}\n`);
+    process.stdout.write(`${JSON.stringify(explained(await toolkit.judge(asked[0]?.effects ?? [])))}\n`);
   } finally {
     await toolkit.close();
   }
@@ -108,6 +108,11 @@ function effectsOf(area: Area, input: string, op: Operation): readonly Effect[] 
   if (area === "url") return [{ kind: "fetch", url: input, method: "GET" }];
   // Standing in a folder is judged like looking at it.
   return op === "cwd" ? [{ kind: "read", path: input }] : [{ kind: op, path: input }];
+}
+
+/** With what was said of each part of a command. */
+function explained(decision: Decision): object {
+  return { ...answer(decision), ...(decision.parts !== undefined && { parts: decision.parts }) };
 }
 
 function answer({ verdict, risk, rule, reason }: Decision): object {

@@ -1,0 +1,58 @@
+import { stateFolder } from "../../config/state.ts";
+import { oneLine } from "../../output/terminal-text.ts";
+import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
+import { grantsFolder } from "../../toolkit.ts";
+import { EXIT } from "../exit.ts";
+
+/** Lists what was allowed for good, on every workspace: a line each, or with `json` `[{id, label, workspace, since, until}]`. */
+export async function listGrants({ json }: { readonly json?: true }): Promise<void> {
+  const grants = await ours().list();
+  if (json) {
+    const listed = grants.map(({ id, label, workspace, since, until }) => ({
+      id,
+      label,
+      workspace: shownWorkspace(workspace),
+      since: isoTime(since),
+      until: until === undefined ? null : isoTime(until),
+    }));
+    return say(JSON.stringify(listed));
+  }
+  if (grants.length === 0) return say("Nothing is allowed for good.");
+  for (const { id, label, workspace, since, until } of grants) {
+    const ends = until === undefined ? "" : `, until ${isoTime(until)}`;
+    say(`${id}  ${oneLine(label, Infinity)}`);
+    say(`${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${isoTime(since)}${ends}`);
+  }
+}
+
+/** Takes back one grant, or with `all` every one: whoever asks next is asked about it again. Exit code 1 when there is none of this id. */
+export async function revokeGrants(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
+  if ((id === undefined) === (all === undefined)) {
+    throw new Error("name the id of a grant (handrail policy grants lists them), or give --all");
+  }
+  const grants = ours();
+  const ids = id === undefined ? (await grants.list()).map((grant) => grant.id) : [id];
+  const revoked = await Promise.all(ids.map((each) => grants.revoke(each)));
+  if (id === undefined) return say(`${revoked.filter(Boolean).length} revoked.`);
+  if (revoked[0] === true) return say(`${id} is revoked.`);
+  process.stderr.write(`handrail: there is no grant ${oneLine(id, 100)}; handrail policy grants lists them\n`);
+  process.exitCode = EXIT.notSucceeded;
+}
+
+function ours(): KeptGrants {
+  return keptGrants(grantsFolder(stateFolder()));
+}
+
+function shownWorkspace({ backend, folder }: Workspace): string {
+  return backend === "local" ? folder : `${backend}:${folder}`;
+}
+
+function isoTime(milliseconds: number): string {
+  return Number.isFinite(milliseconds) && Math.abs(milliseconds) < 8.64e15
+    ? new Date(milliseconds).toISOString()
+    : String(milliseconds);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,23 @@
+import type { Content } from "../contract/content.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Mask } from "../output/mask.ts";
+
+/** The parts with the secrets in their texts masked. Pictures stay: their base64 has no words. */
+export function maskedContent(parts: readonly Content[], mask: Mask): readonly Content[] {
+  let changed = false;
+  const masked = parts.map((part): Content => {
+    if (part.type !== "text") return part;
+    const shown = mask.text(part.text);
+    if (shown === part.text) return part;
+    changed = true;
+    return { type: "text", text: shown };
+  });
+  return changed ? masked : parts;
+}
+
+/** A result that is not "ok" with the secrets in its message, data and content masked. (`fit` has done so for one that is.) */
+export function maskedEnding(result: Exclude<ToolResult, { status: "ok" }>, mask: Mask): ToolResult {
+  if (!("content" in result) || result.content === undefined) return mask.json(result);
+  const { content, ...rest } = result;
+  return { ...mask.json(rest), content: maskedContent(content, mask) };
+}

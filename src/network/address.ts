@@ -1,0 +1,73 @@
+import ipaddr from "ipaddr.js";
+
+/**
+ * Says what is wrong with an address that nobody on the public internet has: "127.0.0.1 is a loopback address". `undefined` for a
+ * public one, and that is what must be shown: whatever cannot be read, or lies in no range that is handed out, is wrong.
+ *
+ * @param address IPv4 or IPv6, without brackets, as a URL or the resolver gives it
+ * @see https://www.iana.org/assignments/iana-ipv4-special-registry
+ * @see https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
+export function judgeAddress(address: string): string | undefined {
+  const canonical = inHexadecimal(address);
+  if (!ipaddr.isValid(canonical)) return `${JSON.stringify(address)} is no address`;
+  // An IPv4 address in IPv6's clothes (::ffff:a.b.c.d) is connected to as what it is.
+  const parsed = ipaddr.process(canonical);
+  const special = SERVICES.get(parsed.toString());
+  if (special !== undefined) return `${address} is ${special}`;
+  const range = parsed.range();
+  if (range !== "unicast") return `${address} is ${RANGES[range] ?? "an address for a special use"}`;
+  if (parsed.kind() === "ipv4" || isHandedOut(parsed)) return undefined;
+  return `${address} is an IPv6 address that nobody is given`;
+}
+
+/**
+ * The same for the addresses that a name leads to: one that is not public refuses the name, since the connection may take any of them.
+ * None at all refuses it too.
+ */
+export function judgeHost(addresses: readonly string[]): string | undefined {
+  if (addresses.length === 0) return "it has no address";
+  for (const address of addresses) {
+    const wrong = judgeAddress(address);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+/** Public by their range, and yet inside: clouds answer there with keys and settings of the machine that asks. */
+const SERVICES: ReadonlyMap<string, string> = new Map([["168.63.129.16", "the address of a cloud's own services"]]);
+
+/** The library's names of ranges, for people. */
+const RANGES: { readonly [range: string]: string } = {
+  unspecified: "an address of this machine",
+  loopback: "a loopback address, this machine itself",
+  private: "a private address",
+  uniqueLocal: "a private address",
+  deprecatedSiteLocal: "a private address",
+  linkLocal: "a link-local address, where clouds answer with keys of the machine",
+  carrierGradeNat: "an address of a provider's own network",
+  broadcast: "a broadcast address",
+  multicast: "a multicast address",
+  rfc6052: "an IPv4 address behind NAT64",
+  rfc6145: "an IPv4 address behind a translator",
+  "6to4": "an IPv4 address inside 6to4",
+  teredo: "an IPv4 address inside Teredo",
+  reserved: "a reserved address",
+  benchmarking: "a reserved address",
+  discard: "a reserved address",
+};
+
+/** The library reads `::a.b.c.d` as `::ffff:a.b.c.d`, which is another address: resolvers write both. A URL has one spelling. */
+function inHexadecimal(address: string): string {
+  if (!address.includes(":") || !address.includes(".")) return address;
+  try {
+    return new URL(`http://[${address.replace(/%.*$/, "")}]/`).hostname.slice(1, -1);
+  } catch {
+    return ""; // no address
+  }
+}
+
+/** Of IPv6 only 2000::/3 is handed out (RFC 4291, and IANA's list of address space): the rest holds forms that lead inside, as ::/96. */
+function isHandedOut(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20;
+}

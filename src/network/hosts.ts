@@ -1,0 +1,68 @@
+/** Says of which hosts something holds. */
+export interface HostRule {
+  /** As it was written. */
+  readonly text: string;
+  /** `host` as `hostOf` gives it, `port` as a number, the scheme's own where none was written. */
+  matches(host: string, port: number): boolean;
+  /** The one port that it speaks of; `undefined`: of all. */
+  readonly port: number | undefined;
+}
+
+const EXPECTED =
+  'expected a host: a name ("example.org"), all names below one ("*.example.org") or an address ("10.0.0.7", "[fd00::1]"), ' +
+  'and, if only one is meant, its port ("localhost:3000")';
+
+/** Reads a host rule; an error text for what is none. Spellings are made one: capitals, other alphabets, addresses of every form. */
+export function hostRule(text: string): HostRule | string {
+  const below = text.startsWith("*.");
+  const written = below ? text.slice(2) : text;
+  if (/[\s/\\@#?*%]/.test(written) || written.endsWith(":")) return EXPECTED;
+  const url = parsed(`http://${written}/`);
+  if (url === undefined) return EXPECTED;
+  const host = hostOf(url);
+  const port = /:(\d+)$/.test(written) && !written.endsWith("]") ? portOf(url) : undefined;
+  if (host === "" || (below && isAddress(host))) return EXPECTED;
+  return {
+    text,
+    port,
+    matches: (other, otherPort) =>
+      (port === undefined || port === otherPort) && (below ? other.endsWith(`.${host}`) : other === host),
+  };
+}
+
+/**
+ * Reads a list of host rules.
+ *
+ * @throws TypeError that names the setting and the entry which is none.
+ */
+export function hostRules(texts: readonly string[], setting: string): readonly HostRule[] {
+  return texts.map((text) => {
+    const rule = hostRule(text);
+    if (typeof rule === "string") throw new TypeError(`${setting}: ${rule}; got ${JSON.stringify(text)}`);
+    return rule;
+  });
+}
+
+/** The host of a URL in its one spelling: lower case, ASCII, addresses canonical and without brackets, no dot at the end. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.+$/, "");
+}
+
+/** The port of a URL, also where it is not written. */
+export function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
+}
+
+/** True for the host of a URL (as `hostOf` gives it) that is an address and no name. */
+export function isAddress(host: string): boolean {
+  return host.includes(":") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function parsed(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}

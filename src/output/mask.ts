@@ -1,0 +1,282 @@
+import type { Env } from "../contract/effect.ts";
+import { KEY_LABELS, type Secret, cutKeyBefore, keyAt, keyStart } from "./mask-formats.ts";
+import { type MaskStream, maskStream } from "./mask-stream.ts";
+import { SHORTEST_VALUE, formsOf, isSecretName, isSecretValue, secretsIn } from "./mask-values.ts";
+
+/** What people may set about the masking of secrets. */
+export interface MaskOptions {
+  /** More values that are not to be shown, of 8 characters or more. */
+  readonly values?: readonly string[];
+  /** More variables of the environment whose values are not to be shown, whatever their names look like. */
+  readonly names?: readonly string[];
+}
+
+/**
+ * Puts `[masked: NAME]` in place of secrets: the values of secret-looking variables, and keys of known formats. What has none comes back as
+ * the same value. Nothing here throws.
+ */
+export interface Mask {
+  text(value: string): string;
+  /** All texts in a value, keys too; of what is neither JSON nor plain nothing is touched. */
+  json<T>(value: T): T;
+  /** For a text that comes in pieces. */
+  stream(): MaskStream;
+  /** From now on the secrets among these variables are masked too. */
+  learn(env: Env): void;
+  /** The first mark of ours in a value, where a model hands one back: "[masked: NAME]", and where it stands, as "edits[0].new_text". */
+  markIn(value: unknown): { readonly mark: string; readonly path: string } | undefined;
+}
+
+const NO_STREAM: MaskStream = { add: (piece) => piece, end: () => "" };
+
+/** Masks nothing. */
+export const NO_MASK: Mask = {
+  text: (value) => value,
+  json: (value) => value,
+  stream: () => NO_STREAM,
+  learn: () => {},
+  markIn: () => undefined,
+};
+
+/** Of a value that was cut off so many characters, at least, are taken for a part of it. */
+const SHORTEST_PART = 6;
+/** No command hands over more variables than that; learning ends there. */
+const MOST_VALUES = 2_000;
+const MAX_DEPTH = 64;
+const MARK = /\[masked: ([^\]\n]{1,80})\]/g;
+/** The label of values that have no name. */
+const UNNAMED = "secret";
+
+/** Makes a mask from the variables of an environment. */
+export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: MaskOptions = {}): Mask {
+  /** From what a form of a value begins with to all that begin so, the longest first. */
+  const byStart = new Map<string, Form[]>();
+  const labels = new Set([...KEY_LABELS, UNNAMED]);
+  let count = 0;
+  /** Every piece that a form has behind its beginning: a text that starts with one may be the rest of it. */
+  const pieces = new Set<string>();
+  let starts: RegExp | undefined;
+  /** The last text that had no secret: the same one comes as argument, as data and as what the model reads. */
+  let clean = "";
+
+  const add = (secrets: readonly { readonly name: string; readonly value: string }[]) => {
+    const before = count;
+    for (const { name, value } of secrets) {
+      for (const form of formsOf(value)) {
+        const alike = byStart.get(form.slice(0, SHORTEST_PART)) ?? [];
+        if (count >= MOST_VALUES || alike.some(({ text }) => text === form)) continue;
+        count++;
+        labels.add(name);
+        alike.push({ text: form, label: name, least: leastPart(form) });
+        for (let at = 1; at + SHORTEST_PART <= form.length; at++) pieces.add(form.slice(at, at + SHORTEST_PART));
+        byStart.set(
+          form.slice(0, SHORTEST_PART),
+          alike.toSorted((one, other) => other.text.length - one.text.length),
+        );
+      }
+    }
+    clean = "";
+    if (count > before) starts = new RegExp([...byStart.keys()].map(escaped).join("|"), "g");
+  };
+
+  add(secretsIn(env, names));
+  add(values.filter((value) => value.length >= SHORTEST_VALUE).map((value) => ({ name: UNNAMED, value })));
+
+  const valueStart = (text: string, from: number): number => {
+    if (starts === undefined) return text.length;
+    starts.lastIndex = from;
+    return starts.exec(text)?.index ?? text.length;
+  };
+
+  const valueAt = (text: string, index: number): Secret | undefined => {
+    for (const form of byStart.get(text.slice(index, index + SHORTEST_PART)) ?? []) {
+      const end = index + sharedLength(text, index, form.text);
+      const isWhole = end - index === form.text.length;
+      if (isWhole ? isAlone(text, index, end, form.text) : end - index >= form.least && isCutAt(text, end)) {
+        return { start: index, end, label: form.label };
+      }
+    }
+    return undefined;
+  };
+
+  /** The rest of a value at the beginning of a text, whose beginning was cut off. */
+  const restAtStart = (text: string): Secret | undefined => {
+    if (!pieces.has(text.slice(0, SHORTEST_PART))) return undefined;
+    for (const alike of byStart.values()) {
+      for (const { text: form, label, least } of alike) {
+        for (let at = form.indexOf(text.slice(0, least), 1); at > 0; at = form.indexOf(text.slice(0, least), at + 1)) {
+          const rest = form.slice(at);
+          if (rest.length >= least && text.startsWith(rest)) return { start: 0, end: rest.length, label };
+          if (text.length >= least && rest.startsWith(text)) return { start: 0, end: text.length, label };
+        }
+      }
+    }
+    return undefined;
+  };
+
+  const text = (value: string): string => {
+    const { length } = value;
+    if (length < SHORTEST_PART || value === clean) return value;
+    const rest = restAtStart(value);
+    let from = rest?.end ?? 0;
+    let key = keyStart(value, from);
+    let known = valueStart(value, from);
+    if (rest === undefined && key === length && known === length) {
+      clean = value;
+      return value;
+    }
+    const mayBeCut = key < length;
+    const secrets: Secret[] = rest === undefined ? [] : [rest];
+    while (key < length || known < length) {
+      const at = Math.min(key, known);
+      const secret =
+        (known === at ? valueAt(value, at) : undefined) ?? (key === at ? keyAt(value, at, from) : undefined);
+      if (secret !== undefined) secrets.push(secret);
+      from = secret?.end ?? from;
+      const next = Math.max(from, at + 1);
+      if (key < next) key = keyStart(value, next);
+      if (known < next) known = valueStart(value, next);
+    }
+    const cut = mayBeCut ? cutKey(value) : undefined;
+    if (cut !== undefined && cut.start >= from) secrets.push(cut);
+    return secrets.length === 0 ? value : replaced(value, secrets);
+  };
+
+  const jsonAt = (value: unknown, depth: number): unknown => {
+    if (typeof value === "string") return text(value);
+    if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
+    if (Array.isArray(value)) {
+      let copy: unknown[] | undefined;
+      for (let index = 0; index < value.length; index++) {
+        const each: unknown = value[index];
+        const masked = jsonAt(each, depth + 1);
+        if (masked !== each) (copy ??= value.slice())[index] = masked;
+      }
+      return copy ?? value;
+    }
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) return value;
+    let changed = false;
+    const entries: [string, unknown][] = [];
+    for (const key of Object.keys(value)) {
+      const each: unknown = value[key as keyof typeof value];
+      const masked = underName(key, each) ?? jsonAt(each, depth + 1);
+      const shownKey = text(key);
+      changed ||= masked !== each || shownKey !== key;
+      entries.push([shownKey, masked]);
+    }
+    return changed ? Object.fromEntries(entries) : value; // makes "__proto__" a key like any other
+  };
+
+  return {
+    text,
+    json: <T>(value: T) => jsonAt(value, 0) as T, // the same shape: texts stay texts
+    stream: () => maskStream(text, (pending) => openValueAt(pending, byStart)),
+    learn: (more) => add(secretsIn(more)),
+    markIn: (value) => markAt(value, "", labels, 0),
+  };
+}
+
+interface Form {
+  readonly text: string;
+  readonly label: string;
+  /** So much of it, cut off, is taken for it. */
+  readonly least: number;
+}
+
+/** What is no word stands for itself when little of it is left; of words a part may be anything. */
+function leastPart(form: string): number {
+  return /\d/.test(form) ? SHORTEST_PART : Math.max(SHORTEST_PART, Math.ceil((form.length * 3) / 4));
+}
+
+/** A variable in an object, as `{"env": {"API_TOKEN": "…"}}`: only names in capitals, for a "key" is mostly something else. */
+function underName(name: string, value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length < SHORTEST_VALUE || !/^[A-Z][A-Z0-9_]{2,63}$/.test(name))
+    return undefined;
+  return isSecretName(name) && isSecretValue(value) ? mark(name) : undefined;
+}
+
+function mark(label: string): string {
+  return `[masked: ${label}]`;
+}
+
+/** Where texts are cut: at their end, and where a line ends or a note of ours begins. */
+function isCutAt(text: string, end: number): boolean {
+  return end === text.length || /^(?:[\r\n…]| ?\[)/.test(text.slice(end, end + 2));
+}
+
+/** A value of letters only is no part of a longer word. */
+function isAlone(text: string, start: number, end: number, value: string): boolean {
+  if (!/^[A-Za-z]+$/.test(value)) return true;
+  return !/[A-Za-z]/.test(text.charAt(start - 1)) && !/[A-Za-z]/.test(text.charAt(end));
+}
+
+/** A key of a known format that was cut off, at the end of the text or above the notes below it ("[Output truncated …]"). */
+function cutKey(text: string): Secret | undefined {
+  let end = text.length;
+  for (let notes = 0; notes < 3 && text.charAt(end - 1) === "]"; notes++) {
+    const start = text.lastIndexOf("\n", end - 1) + 1;
+    if (start === 0 || text.charAt(start) !== "[") break;
+    end = start - 1;
+  }
+  return cutKeyBefore(text, end);
+}
+
+/** Where in a text, of which more will come, a value may have begun that is not all there. */
+function openValueAt(text: string, byStart: ReadonlyMap<string, readonly Form[]>): number {
+  let open = text.length;
+  for (const alike of byStart.values()) {
+    for (const { text: form } of alike) {
+      const earliest = Math.max(0, text.length - form.length + 1);
+      for (
+        let at = text.indexOf(form.charAt(0), earliest);
+        at !== -1 && at < open;
+        at = text.indexOf(form.charAt(0), at + 1)
+      ) {
+        if (form.startsWith(text.slice(at))) open = at;
+      }
+    }
+  }
+  return open;
+}
+
+function sharedLength(text: string, index: number, form: string): number {
+  if (text.startsWith(form, index)) return form.length;
+  let length = 0;
+  while (length < form.length && text.charCodeAt(index + length) === form.charCodeAt(length)) length++;
+  return length;
+}
+
+function replaced(text: string, secrets: readonly Secret[]): string {
+  let shown = "";
+  let from = 0;
+  for (const { start, end, label } of secrets) {
+    shown += text.slice(from, start) + mark(label);
+    from = end;
+  }
+  return shown + text.slice(from);
+}
+
+function markAt(
+  value: unknown,
+  path: string,
+  labels: ReadonlySet<string>,
+  depth: number,
+): { readonly mark: string; readonly path: string } | undefined {
+  if (typeof value === "string") {
+    if (!value.includes("[masked: ")) return undefined;
+    const found = [...value.matchAll(MARK)].find(([, label = ""]) => labels.has(label));
+    return found && { mark: found[0], path };
+  }
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return undefined;
+  for (const [key, each] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
+    const found = markAt(each, at, labels, depth + 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}

@@ -1,0 +1,20 @@
+// The shell grammar: unbash, known to this file alone. A tolerant parser: what it reports as `errors` has to be looked at, of a script
+// and of every script in it.
+export { forEachChild, parse } from "unbash";
+export type {
+  AndOr,
+  ArithmeticExpression,
+  Assignment,
+  Command,
+  CommandNode,
+  CompoundList,
+  ParameterExpansionPart,
+  ParsedScript,
+  PipelineNode,
+  Redirection,
+  Script,
+  SyntaxNode,
+  TestExpression,
+  Word,
+  WordPart,
+} from "unbash";

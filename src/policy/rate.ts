@@ -1,0 +1,95 @@
+import { readdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Decision } from "../contract/decision.ts";
+import { isAct } from "../contract/effect.ts";
+import type { Policy } from "../contract/policy.ts";
+import { randomName } from "../util/identifier.ts";
+import { createPrivateFile, isMissing } from "../util/private-file.ts";
+
+const HOUR_MS = 3_600_000;
+
+export interface RateOptions {
+  /** Acts in any hour; 0: none. */
+  readonly max: number;
+  /** Where acts are counted, for all that share it: processes side by side and one after the other. */
+  readonly folder: string;
+  /** Milliseconds since 1970. Default: the clock. */
+  readonly now?: () => number;
+}
+
+/** At most so many acts in any hour. */
+export interface RateLimit {
+  /** Refuses acts when the hour is full, so that nobody is asked about what cannot run; takes nothing. */
+  readonly policy: Policy;
+  /** Counts an act that is about to run. Resolves to why it may not; then it is not counted. */
+  take(): Promise<string | undefined>;
+}
+
+/**
+ * A sliding hour: an empty file for every act, named by its time, so that no lock is needed and a process that is killed leaves nothing
+ * half written. Between processes that take the last place at one moment all may be refused, and never is one too many let through.
+ *
+ * @throws RangeError when `max` is not a whole number of 0 or more.
+ */
+export function createRateLimit({ max, folder, now = Date.now }: RateOptions): RateLimit {
+  if (!Number.isInteger(max) || max < 0) {
+    throw new RangeError(`maxActionsPerHour ${max}: expected a whole number, 0 for none; leave it out for no limit`);
+  }
+  let taking: Promise<unknown> = Promise.resolve();
+
+  /** The times of the acts of the last hour, the oldest first. Older ones are cleared away. */
+  const acts = async (): Promise<readonly number[]> => {
+    const names = await readdir(folder).catch((error: unknown): string[] => {
+      if (!isMissing(error)) throw error;
+      return [];
+    });
+    const times: number[] = [];
+    for (const name of names) {
+      const at = Number(/^(\d+)-[0-9a-z]+$/.exec(name)?.[1] ?? Number.NaN);
+      // One from the future (the clock was set back) would count for longer than an hour.
+      if (at > now() - HOUR_MS && at <= now() + HOUR_MS) times.push(at);
+      else if (!Number.isNaN(at)) await unlink(join(folder, name)).catch(() => undefined);
+    }
+    return times.sort((one, other) => one - other);
+  };
+
+  const refusal = (times: readonly number[]): string => {
+    if (max === 0)
+      return "Rate limit exceeded: max_actions_per_hour is 0, so nothing may act. Calls that only look still work.";
+    const next = (times[times.length - max] ?? now()) + HOUR_MS;
+    return `Rate limit exceeded: ${max} in an hour (max_actions_per_hour). The next act is possible ${inWords(next - now())}. Calls that only look still work.`;
+  };
+
+  const takeOne = async (): Promise<string | undefined> => {
+    const before = max === 0 ? [] : await acts();
+    if (before.length >= max) return refusal(before);
+    const name = `${now()}-${randomName(12)}`;
+    await (await createPrivateFile(folder, name)).close();
+    const times = await acts(); // perhaps another process was as quick
+    if (times.length <= max) return undefined;
+    await unlink(join(folder, name));
+    return refusal(before.length < max ? times.slice(0, -1) : before);
+  };
+
+  return {
+    policy: async ({ effects }) => {
+      if (!effects.some(isAct)) return undefined;
+      const times = max === 0 ? [] : await acts();
+      return times.length < max ? undefined : denied(refusal(times));
+    },
+    take() {
+      const taken = taking.then(takeOne);
+      taking = taken.catch(() => undefined);
+      return taken;
+    },
+  };
+}
+
+function denied(reason: string): Decision {
+  return { verdict: "deny", risk: "low", rule: "max_actions_per_hour", reason };
+}
+
+function inWords(milliseconds: number): string {
+  const seconds = Math.max(1, Math.ceil(milliseconds / 1_000));
+  return seconds < 120 ? `in ${seconds} s` : `in ${Math.ceil(seconds / 60)} minutes`;
+}

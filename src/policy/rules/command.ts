@@ -1,0 +1,99 @@
+import { basename } from "node:path";
+import { wordsOf } from "./words.ts";
+
+/** One simple command, as the shell policy found it in a script. */
+export interface CommandWords {
+  /** The name and its arguments, without quotes. */
+  readonly words: readonly string[];
+  /** As it is written. */
+  readonly text: string;
+}
+
+/** What a rule says of commands, word by word. */
+export interface CommandPattern {
+  readonly words: readonly WordPattern[];
+  /** Any further words may follow. */
+  readonly open: boolean;
+  /** It stands for more than one command (`&&`, `;`, a pipe), and a rule is compared with one at a time. */
+  readonly isList: boolean;
+}
+
+type WordPattern =
+  | { readonly is: "word"; readonly text: string }
+  /** What begins like this. */
+  | { readonly is: "beginning"; readonly text: string }
+  | { readonly is: "any" };
+
+export type ParsedPattern =
+  | { readonly ok: true; readonly pattern: CommandPattern }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Reads the pattern of a command. `*` stands for one word, at the end for any number of them; behind a part of a word for its rest.
+ * `:*` at the end is ` *`, as other agents write it. A name alone, in our own spelling, is that command with whatever arguments (seed
+ * 003's lists of names); in theirs, `Bash(ls)`, it is `ls` without any.
+ */
+export function commandPattern(text: string, spelling: "own" | "field"): ParsedPattern {
+  const spelled = text.replace(/:\*$/, " *");
+  const parsed = wordsOf(spelled);
+  if (!parsed.ok && parsed.why === "open") return { ok: false, problem: "a quote in it is not closed" };
+  if (!parsed.ok) return { ok: true, pattern: { words: [], open: false, isList: true } };
+  const last = parsed.words.at(-1);
+  const open = last === "*" || (spelling === "own" && parsed.words.length === 1);
+  const words: WordPattern[] = [];
+  for (const word of last === "*" ? parsed.words.slice(0, -1) : parsed.words) {
+    const star = word.indexOf("*");
+    if (star !== -1 && star !== word.length - 1) {
+      return {
+        ok: false,
+        problem: `"*" may stand for a whole word or at the end of one, not as in ${JSON.stringify(word)}`,
+      };
+    }
+    if (word === "*") words.push({ is: "any" });
+    else if (star === -1) words.push({ is: "word", text: word });
+    else words.push({ is: "beginning", text: word.slice(0, -1) });
+  }
+  return { ok: true, pattern: { words, open, isList: false } };
+}
+
+/** Strict, to allow: every word is one that the rule names, and the program is called by its plain name. */
+export function matchesStrictly({ words, open, isList }: CommandPattern, command: CommandWords): boolean {
+  if (isList || command.words.length < words.length) return false;
+  if (!open && command.words.length > words.length) return false;
+  return words.every((pattern, index) => fits(pattern, command.words[index] ?? ""));
+}
+
+/**
+ * Lenient, to ask or deny: further words may follow, options may stand between the words of the rule, and the program may be called by
+ * its path. `git push` finds `/usr/bin/git -C sub push --force`.
+ */
+export function matchesLeniently({ words, isList }: CommandPattern, command: CommandWords): boolean {
+  if (isList) return false;
+  const [name, ...rest] = words;
+  const [program, ...given] = command.words;
+  if (name === undefined) return true;
+  if (program === undefined || !(fits(name, program) || fits(name, basename(program)))) return false;
+  let at = 0;
+  for (const pattern of rest) {
+    while (at < given.length && !fits(pattern, given[at] ?? "") && isOptionOrItsValue(given, at)) at++;
+    if (at >= given.length || !fits(pattern, given[at] ?? "")) return false;
+    at++;
+  }
+  return true;
+}
+
+/** `-C` and the `sub` of `-C sub`: which options take a value is not known here, so each may. */
+function isOptionOrItsValue(given: readonly string[], at: number): boolean {
+  return (given[at] ?? "").startsWith("-") || (given[at - 1] ?? "").startsWith("-");
+}
+
+function fits(pattern: WordPattern, word: string): boolean {
+  switch (pattern.is) {
+    case "any":
+      return true;
+    case "word":
+      return word === pattern.text;
+    case "beginning":
+      return word.startsWith(pattern.text);
+  }
+}

@@ -1,0 +1,37 @@
+import type { Effect } from "../../contract/effect.ts";
+import type { Verdict } from "../../contract/decision.ts";
+import { type Base, absolutePath } from "../../util/paths.ts";
+import type { CommandRule } from "../settings.ts";
+import { isAboutCommand, isAboutEffect } from "./matching.ts";
+import type { Rule } from "./rule.ts";
+import { wordsOf } from "./words.ts";
+
+/** What is wrong with a rule by its own examples, a sentence each: commands, paths, URLs or names of tools, as the rule has it. */
+export function checkExamples(
+  rule: Rule,
+  { match = [], not_match: notMatch = [] }: CommandRule,
+  verdict: Verdict,
+  base: Base,
+): readonly string[] {
+  return [
+    ...match
+      .filter((example) => !fits(rule, example, verdict, base))
+      .map((example) => `it does not match its own example ${JSON.stringify(example)}`),
+    ...notMatch
+      .filter((example) => fits(rule, example, verdict, base))
+      .map((example) => `it matches ${JSON.stringify(example)}, which its not_match says it does not`),
+  ];
+}
+
+function fits(rule: Rule, example: string, verdict: Verdict, base: Base): boolean {
+  if (rule.kind === "command") {
+    const parsed = wordsOf(example);
+    return parsed.ok && isAboutCommand(rule, { words: parsed.words, text: example }, verdict);
+  }
+  return isAboutEffect(rule, effectOf(rule, example, base), example, verdict, base);
+}
+
+function effectOf(rule: Rule, example: string, base: Base): Effect {
+  if (rule.kind === "path") return { kind: rule.operation, path: example, real: absolutePath(example, base) };
+  return rule.kind === "fetch" ? { kind: "fetch", url: example, method: "GET" } : { kind: "foreign", from: "" };
+}

@@ -1,0 +1,42 @@
+import { type Base, absolutePath, isInside } from "../../util/paths.ts";
+
+/** What a rule says of paths: absolute ones, without `.` and `..`. */
+export interface PathPattern {
+  matches(path: string): boolean;
+  /** The folder or file that it names with all under it, where it has no wildcard but a `/**` at the end. */
+  readonly root: string | undefined;
+  /** It names one file or folder, without wildcards. */
+  readonly isLiteral: boolean;
+}
+
+/**
+ * Reads a pattern of paths: `*` is any part of a name, `**` any folders, `?` one character. What begins with `/`, `//` or `~/` is absolute;
+ * a name without a slash is meant in every folder, as in a .gitignore; all else is under the working directory. A folder means all under it.
+ */
+export function pathPattern(text: string, base: Base): PathPattern {
+  const isLiteral = !/[*?]/.test(text);
+  const stem = text.replace(/^\/\//, "/").replace(/\/\*\*$/, "") || "/";
+  if (/[*?]/.test(stem) || !stem.includes("/")) {
+    const anywhere = stem.replace(/\/$/, "").includes("/") ? stem : `//**/${stem}`;
+    const expression = expressionOf(anywhere.startsWith("//") ? anywhere.slice(1) : absolutePath(anywhere, base));
+    return { matches: (path) => expression.test(path), root: undefined, isLiteral };
+  }
+  const root = absolutePath(stem, base);
+  return { matches: (path) => isInside(path, root), root, isLiteral };
+}
+
+/** Segment by segment; what lies under a match matches too. */
+function expressionOf(path: string): RegExp {
+  const parts = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map((part) =>
+      part === "**"
+        ? "(?:/[^/]+)*"
+        : `/${part
+            .replace(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+            .replace(/\*+/g, "[^/]*")
+            .replace(/\?/g, "[^/]")}`,
+    );
+  return new RegExp(`^${parts.join("")}(?:/.*)?$`, "s");
+}

@@ -1,0 +1,117 @@
+import { basename } from "node:path";
+import type { CheckedCall } from "../../contract/call.ts";
+import type { Verdict } from "../../contract/decision.ts";
+import type { Effect } from "../../contract/effect.ts";
+import type { Base } from "../../util/paths.ts";
+import type { CommandRule, CommandRules } from "../settings.ts";
+import type { CommandWords } from "./command.ts";
+import { checkExamples } from "./examples.ts";
+import { isAboutCommand, isAboutEffect } from "./matching.ts";
+import { type Rule, parseRule } from "./rule.ts";
+import { warningsOf } from "./warnings.ts";
+
+/** What people's rules say of something: the rule as it is written, and a sentence. */
+export interface Ruling {
+  readonly verdict: Verdict;
+  readonly rule: string;
+  readonly reason: string;
+  /** It names what it is about without wildcards. */
+  readonly isExact?: true;
+}
+
+/** People's own rules, parsed. Deny before ask before allow; `undefined` where no rule says anything. */
+export interface Rules {
+  /** About one command of a script. Where commands are allowed by a list, what is not on it is denied. */
+  command(command: CommandWords): Ruling | undefined;
+  /** About any other effect. */
+  effect(effect: Effect, call: Pick<CheckedCall, "tool">): Ruling | undefined;
+  /** What the rule denies or asks about below a folder that may be looked at or written: real paths, with all under them. */
+  readonly excluded: { readonly [operation in "read" | "write"]: readonly string[] };
+  /** The rule that keeps this path out of such a folder. */
+  withheld(operation: "read" | "write", path: string): string | undefined;
+  /** Rules that can never match, or allow more than it seems: a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+type Listed = { readonly [verdict in Verdict]: readonly Rule[] };
+
+const LISTS: readonly Verdict[] = ["deny", "ask", "allow"];
+
+/**
+ * Parses people's rules, once.
+ *
+ * @throws TypeError that names the rule and what is wrong with it: it cannot be read, or one of its own examples fails.
+ */
+export function createRules(settings: CommandRules | undefined, base: Base): Rules {
+  const problems: string[] = [];
+  const parsed = (verdict: Verdict) =>
+    (settings?.[verdict] ?? []).flatMap((entry, index): readonly Rule[] => {
+      const given: CommandRule = typeof entry === "string" ? { rule: entry } : entry;
+      const where = `policy.commands.${verdict}[${index}] ${JSON.stringify(given.rule)}`;
+      const result = parseRule(given.rule, base);
+      const found = result.ok ? checkExamples(result.rule, given, verdict, base) : [result.problem];
+      problems.push(...found.map((problem) => `${where}: ${problem}`));
+      return result.ok ? [result.rule] : [];
+    });
+  const rules: Listed = { deny: parsed("deny"), ask: parsed("ask"), allow: parsed("allow") };
+  if (problems.length > 0) throw new TypeError(problems.join("\n"));
+  const hasAllowList = rules.allow.some(({ kind }) => kind === "command");
+  const restricting = [...rules.deny, ...rules.ask].filter((rule) => rule.kind === "path");
+
+  return {
+    command(command) {
+      for (const verdict of LISTS) {
+        const rule = rules[verdict].find((each) => isAboutCommand(each, command, verdict));
+        if (rule !== undefined) return ruling(verdict, rule, command.text);
+      }
+      if (!hasAllowList) return undefined;
+      const name = basename(command.words[0] ?? command.text);
+      return {
+        verdict: "deny",
+        rule: "allowlist",
+        reason: `Command not in allowlist: ${name}. Allowed: ${rules.allow.map(({ text }) => text).join(", ")}`,
+      };
+    },
+    effect(effect, { tool }) {
+      for (const verdict of LISTS) {
+        const rule = rules[verdict].find((each) => isAboutEffect(each, effect, tool.name, verdict, base));
+        if (rule !== undefined) return ruling(verdict, rule, whatOf(effect, tool.name));
+      }
+      return undefined;
+    },
+    excluded: { read: rootsOf(restricting, "read"), write: rootsOf(restricting, "write") },
+    withheld: (operation, path) =>
+      restricting.find((rule) => rule.operation === operation && rule.pattern.matches(path))?.text,
+    warnings: warningsOf(rules),
+  };
+}
+
+/** What people should know of their rules before they rely on them, a sentence a rule. Throws like `createRules`. */
+export function ruleWarnings(settings: CommandRules | undefined): readonly string[] {
+  const { allow = [], ask = [], deny = [] } = settings ?? {};
+  if (allow.length + ask.length + deny.length === 0) return [];
+  return createRules(settings, { workDir: "/", home: "/" }).warnings;
+}
+
+const SAYS: { readonly [verdict in Verdict]: string } = { deny: "denied", ask: "to be asked about", allow: "allowed" };
+
+function ruling(verdict: Verdict, rule: Rule, what: string): Ruling {
+  const isExact = rule.kind === "path" && rule.pattern.isLiteral;
+  return {
+    verdict,
+    rule: rule.text,
+    reason: `${what}: ${SAYS[verdict]} by the rule ${rule.text}`,
+    ...(isExact && { isExact }),
+  };
+}
+
+function whatOf(effect: Effect, tool: string): string {
+  if (effect.kind === "read" || effect.kind === "write") return effect.path;
+  return effect.kind === "fetch" ? effect.url : tool;
+}
+
+function rootsOf(rules: readonly Rule[], operation: "read" | "write"): readonly string[] {
+  return rules.flatMap((rule) =>
+    rule.kind === "path" && rule.operation === operation && rule.pattern.root !== undefined ? [rule.pattern.root] : [],
+  );
+}

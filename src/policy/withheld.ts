@@ -1,0 +1,14 @@
+import type { Rules } from "./rules/rules.ts";
+import { protectedFile, sensitive } from "./sensitive.ts";
+
+/**
+ * Why a path below a folder that may be read or written stays closed all the same: it would be asked about or denied where it is named
+ * itself. `undefined`: it does not.
+ */
+export type Withheld = (operation: "read" | "write", path: string) => string | undefined;
+
+/** The same by what a file's name says it holds, and by people's rules. */
+export function createWithheld(rules: Pick<Rules, "withheld">): Withheld {
+  return (operation, path) =>
+    (operation === "write" ? protectedFile(path) : undefined) ?? sensitive(path) ?? rules.withheld(operation, path);
+}

@@ -1,0 +1,272 @@
+// Secrets in what models and people are shown: real commands, files, jobs and stores. `LEDGER_TOKEN` is a variable of our environment
+// that commands get on purpose.
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Type } from "typebox";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ActivityEvent } from "../../src/contract/activity.ts";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { asText } from "../../src/engine/result.ts";
+import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type Tools, toolsOn } from "../tools/tools.ts";
+
+const SECRET = "lt_7Qw93kdLz0Pm44vXcY81bN6s";
+const MARK = "[masked: LEDGER_TOKEN]";
+/** Of a known format; in two parts, so that this file holds none. */
+const KEY = `ghp_${"aB3dE6gH9".repeat(4)}`;
+
+const before = process.env["LEDGER_TOKEN"];
+beforeAll(() => void (process.env["LEDGER_TOKEN"] = SECRET));
+afterAll(() => {
+  if (before === undefined) delete process.env["LEDGER_TOKEN"];
+  else process.env["LEDGER_TOKEN"] = before;
+});
+
+const passing = { passEnv: ["LEDGER_TOKEN"] };
+
+async function recorded({ store }: Toolkit): Promise<readonly ActivityEvent[]> {
+  const events: ActivityEvent[] = [];
+  for await (const event of store.events()) events.push(event);
+  return events;
+}
+
+/** All that anybody was shown or told of it. */
+async function shown({ toolkit }: Tools, result: unknown): Promise<string> {
+  return JSON.stringify([result, await recorded(toolkit)]);
+}
+
+describe("a command's output", () => {
+  test("is masked in the result, its data, the live output and the record, also of a variable that was passed on purpose", async () => {
+    const tools = await toolsOn({}, passing);
+    const live: ActivityEvent[] = [];
+    const result = await tools.toolkit.call(
+      {
+        name: "bash",
+        input: {
+          command:
+            'echo "token: $LEDGER_TOKEN."; sleep 0.3; printf "%s" "${LEDGER_TOKEN:0:9}"; sleep 0.3; echo "${LEDGER_TOKEN:9}"',
+        },
+      },
+      { onEvent: (event) => live.push(event) },
+    );
+    expect(asText(result)).toBe(`token: ${MARK}.\n${MARK}\n`);
+    expect(result).toMatchObject({ status: "ok", data: { output: `token: ${MARK}.\n${MARK}\n` } });
+    const output = live.map((event) => (event.type === "call.updated" ? (event.update.output ?? "") : "")).join("");
+    expect(output).toBe(`token: ${MARK}.\n${MARK}\n`);
+    expect(await shown(tools, live)).not.toContain(SECRET.slice(0, 9));
+  });
+
+  test("keeps no part of a secret where the output is cut", async () => {
+    const tools = await toolsOn({}, passing);
+    for (const kept of [3, 10, 20]) {
+      const result = await tools.text("bash", {
+        command: `printf 'x%.0s' $(seq 60000); printf '%s' "$LEDGER_TOKEN"; printf 'y%.0s' $(seq ${51_200 - kept})`,
+      });
+      expect(result).toContain("[Output truncated");
+      expect(result).not.toContain(SECRET.slice(-6));
+    }
+  });
+
+  test("is whole in its file, and masked whenever it is read from there", async () => {
+    const stateDir = temporaryFolder();
+    const tools = await toolsOn({}, { ...passing, stateDir, outputOwner: "me" });
+    const cut = await tools.text("bash", { command: 'for i in $(seq 3000); do echo "$i $LEDGER_TOKEN"; done' });
+    const [, uri = "", id = ""] = /(output:\/\/(\w+))/.exec(cut) ?? [];
+    expect(cut).not.toContain(SECRET);
+    expect(await readFile(join(stateDir, "outputs/me", id), "utf8")).toContain(`1 ${SECRET}\n`);
+    expect(await tools.text("read", { path: uri, limit: 2 })).toContain(`1 ${MARK}\n2 ${MARK}\n`);
+    expect(await tools.text("grep", { path: uri, pattern: "^2999 " })).toContain(`2999 ${MARK}`);
+  });
+
+  test("of a job is masked when it is looked at, in the notice of its end and in the record", async () => {
+    const tools = await toolsOn({}, passing);
+    await tools.call("bash", { command: `echo $LEDGER_TOKEN ${KEY}`, background: true });
+    expect(await tools.text("jobs", { action: "wait", id: "1" })).toContain(`${MARK} [masked: GitHub token]`);
+    expect(await tools.text("read", { path: "output://job-1" })).toContain(`${MARK} [masked: GitHub token]`);
+    // In a notice a command is cut after 80 characters, in the middle of this key.
+    await tools.call("bash", { command: `echo ${"a".repeat(60)} ${KEY}`, background: true });
+    let text = "";
+    await until("the notice of the second job comes", async () => {
+      text = await tools.text("bash", { command: "true" });
+      return text.includes("Job 2 has ended");
+    });
+    expect(text).toContain(`Job 2 has ended: echo ${"a".repeat(60)} [masked: GitH…`);
+    const events = await recorded(tools.toolkit);
+    expect(events.some(({ type }) => type === "job.started")).toBe(true);
+    expect(await shown(tools, text)).not.toMatch(new RegExp(`${KEY.slice(0, 8)}|${SECRET}`));
+    expect(JSON.stringify((await tools.toolkit.jobs.list()).map(({ command }) => command))).not.toContain(KEY);
+  });
+});
+
+describe("what a call is given and how it ends", () => {
+  test("arguments, effects and refusals are masked in the record; the command itself runs as it was written", async () => {
+    const asked: string[] = [];
+    const tools = await toolsOn(
+      {},
+      {
+        policy: { autonomy: "supervised", shellConfirm: true },
+        approver: async ({ effects: [effect] }) => {
+          asked.push(effect?.kind === "exec" ? effect.command : "");
+          return asked.length === 1 ? { answer: "once" } : { answer: "refuse", reason: `not with ${KEY}` };
+        },
+      },
+    );
+    const length = await tools.text("bash", { command: `printf %s ${KEY} | wc -c` });
+    expect(length.trim()).toBe(String(KEY.length));
+    expect(await tools.text("bash", { command: `echo ${KEY}` })).toBe(
+      "Command execution denied by user. not with [masked: GitHub token]",
+    );
+    expect(asked).toContain(`printf %s ${KEY} | wc -c`);
+    const record = await shown(tools, length);
+    expect(record).not.toContain(KEY);
+    expect(record).toContain("printf %s [masked: GitHub token] | wc -c");
+  });
+
+  test("a failure is masked in its message, hint, content and data, and so is what an error says that nobody expected", async () => {
+    const fails = defineTool({
+      name: "fails",
+      description: "Fails.",
+      input: Type.Object({ how: Type.String() }),
+      touches: [],
+      effects: () => [],
+      async run({ how }) {
+        if (how === "badly") throw new Error(`no access with ${KEY}`);
+        throw new ToolFailure(`no ${SECRET}`, {
+          hint: `use ${SECRET}`,
+          content: [{ type: "text", text: `was ${SECRET}` }],
+          data: { at: SECRET },
+        });
+      },
+    });
+    const tools = await toolsOn({}, { tools: [fails] });
+    expect(await tools.call("fails", { how: "well" })).toEqual({
+      status: "failed",
+      message: `no ${MARK}`,
+      hint: `use ${MARK}`,
+      content: [{ type: "text", text: `was ${MARK}` }],
+      data: { at: MARK },
+    });
+    expect(await tools.text("fails", { how: "badly" })).toBe("Tool error: no access with [masked: GitHub token]");
+    expect(await tools.call("fails", { who: KEY })).toMatchObject({ status: "invalid-input" });
+    expect(await shown(tools, null)).not.toMatch(new RegExp(`${KEY}|${SECRET}`));
+  });
+
+  test("a nested call's result is masked too, and what a tool reports", async () => {
+    const nests = defineTool({
+      name: "nests",
+      description: "Calls read.",
+      input: Type.Object({}),
+      touches: ["read"],
+      effects: () => [],
+      async run(_, { call, report }) {
+        report({ displayMessage: `reading ${SECRET}`, data: { token: SECRET } });
+        return asText(await call("read", { path: "a.txt" }));
+      },
+    });
+    const { read } = await import("../../src/tools/read.ts");
+    const tools = await toolsOn({ "a.txt": `t ${SECRET}\n` }, { tools: [nests, read()] });
+    expect(await tools.text("nests", {})).toContain(`t ${MARK}`);
+    expect(await shown(tools, null)).not.toContain(SECRET);
+  });
+
+  test("a picture is left as it is", async () => {
+    const data = Buffer.from(KEY).toString("base64") + KEY;
+    const paints = defineTool({
+      name: "paints",
+      description: "Attaches a picture.",
+      input: Type.Object({}),
+      touches: [],
+      effects: () => [],
+      async run(_, { attach }) {
+        attach({ type: "image", data, mimeType: "image/png" });
+        return `painted ${KEY}`;
+      },
+    });
+    const tools = await toolsOn({}, { tools: [paints] });
+    expect(await tools.call("paints", {})).toMatchObject({
+      content: [
+        { type: "text", text: "painted [masked: GitHub token]" },
+        { type: "image", data },
+      ],
+    });
+  });
+
+  test("what a command gets as environment is masked from then on", async () => {
+    const runs = defineTool({
+      name: "runs",
+      description: "Runs a command with a variable.",
+      input: Type.Object({ env: Type.Object({ VAULT_TOKEN: Type.String() }) }),
+      touches: ["exec"],
+      effects: ({ env }) => [{ kind: "exec", command: "echo $VAULT_TOKEN", env }],
+      async run({ env }, { backend }) {
+        const process = await backend.spawn({ argv: ["sh", "-c", "echo $VAULT_TOKEN"], env });
+        await process.exit;
+        return Buffer.from(await process.output.tail(100)).toString();
+      },
+    });
+    const tools = await toolsOn({}, { tools: [runs] });
+    const value = "vault-5578-of-the-call";
+    expect(await tools.text("runs", { env: { VAULT_TOKEN: value } })).toBe("[masked: VAULT_TOKEN]\n");
+    expect(await shown(tools, null)).not.toContain(value);
+  });
+});
+
+describe("files", () => {
+  const content = `# config\nTOKEN=${SECRET}\nname = one\n`;
+
+  test("are shown masked, and keep their secrets through an edit beside them", async () => {
+    const tools = await toolsOn({ "a.conf": content });
+    expect(await tools.text("read", { path: "a.conf" })).toContain(`TOKEN=${MARK}\nname = one`);
+    const edited = await tools.call("edit", { path: "a.conf", old_text: "name = one", new_text: "name = two" });
+    expect(edited.status).toBe("ok");
+    expect(JSON.stringify(edited)).not.toContain(SECRET);
+    expect(await readFile(join(tools.folder, "a.conf"), "utf8")).toBe(content.replace("one", "two"));
+  });
+
+  test.for([
+    ["edit", { path: "a.conf", old_text: `TOKEN=${MARK}`, new_text: "TOKEN=x" }, "old_text"],
+    ["edit", { path: "a.conf", edits: [{ old_text: "name = one", new_text: `name = ${MARK}` }] }, "edits[0].new_text"],
+    ["write", { path: "a.conf", content: content.replace(SECRET, MARK) }, "content"],
+    ["bash", { command: `echo 'TOKEN=${MARK}' > a.conf` }, "command"],
+  ] as const)("are not written by %s with a mask in place of the secret", async ([name, input, parameter]) => {
+    const tools = await toolsOn({ "a.conf": content });
+    await tools.call("read", { path: "a.conf" });
+    const result = await tools.call(name, input);
+    expect(result.status).toBe("invalid-input");
+    expect(asText(result)).toBe(
+      `validation error: parameter "${parameter}" has ${MARK} in it, which stands for a secret that you are not shown; used as it is, ` +
+        "it would put these words in the place of the secret. Leave it out: edit only text that is beside it, and in a command use the " +
+        "variable that holds it.",
+    );
+    expect(await readFile(join(tools.folder, "a.conf"), "utf8")).toBe(content);
+    expect(await readdir(tools.folder)).toEqual(["a.conf"]);
+  });
+
+  test("may hold words that only look like a mask, and a mask may be looked for", async () => {
+    const tools = await toolsOn();
+    expect(await tools.call("write", { path: "b.md", content: "shown as [masked: NAME]\n" })).toMatchObject({
+      status: "ok",
+    });
+    expect((await tools.call("grep", { pattern: "masked: LEDGER_TOKEN" })).status).toBe("ok");
+    expect((await tools.call("grep", { pattern: MARK, literal: true })).status).toBe("ok");
+  });
+});
+
+describe("the option mask", () => {
+  test("adds values and names of variables", async () => {
+    const tools = await toolsOn(
+      { "a.txt": `one-of-mine-2 ${process.env["PATH"]}\n` },
+      { mask: { values: ["one-of-mine-2"], names: ["PATH"] } },
+    );
+    expect(await tools.text("read", { path: "a.txt" })).toContain("[masked: secret] [masked: PATH]");
+  });
+
+  test("false masks nothing, and then a mask is text like any other", async () => {
+    const tools = await toolsOn({ "a.txt": `${SECRET}\n` }, { mask: false });
+    expect(await tools.text("read", { path: "a.txt" })).toContain(SECRET);
+    expect(await tools.call("write", { path: "b.txt", content: MARK })).toMatchObject({ status: "ok" });
+  });
+});

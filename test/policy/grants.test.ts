@@ -1,0 +1,234 @@
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Type } from "typebox";
+import { describe, expect, test } from "vitest";
+import type { Approval, Decision } from "../../src/contract/decision.ts";
+import type { Effect } from "../../src/contract/effect.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import { asText } from "../../src/engine/result.ts";
+import { keptGrants } from "../../src/policy/kept-grants.ts";
+import type { ToolkitOptions } from "../../src/toolkit.ts";
+import { type Layout, layout } from "../support/layout.ts";
+import { until as waitUntil } from "../support/until.ts";
+
+const ALWAYS: Approval = { answer: "always" };
+const NPM_TEST: readonly Effect[] = [{ kind: "exec", command: "npm test" }];
+
+/** A tool that has whatever effects its input names and counts its runs, and calls itself for `inner`. */
+function touching() {
+  const runs: unknown[] = [];
+  const tool = defineTool({
+    name: "touching",
+    description: "Has the effects that it is told.",
+    touches: ["read", "write", "exec", "terminal", "fetch", "output", "state", "delegate", "foreign"],
+    input: Type.Object({ effects: Type.Array(Type.Unknown()), inner: Type.Optional(Type.Array(Type.Unknown())) }),
+    effects: ({ effects }) => effects as readonly Effect[],
+    async run({ effects, inner }, context) {
+      runs.push(effects);
+      return inner === undefined ? null : (await context.call("touching", { effects: inner })).status;
+    },
+  });
+  return { tool, runs };
+}
+
+/** A toolkit of a world, whose person gives one answer to everything and remembers what they were asked. */
+async function answering(world: Layout, approval: Approval, options: ToolkitOptions = {}) {
+  const asked: Decision[] = [];
+  const { tool, runs } = touching();
+  const toolkit = await world.toolkit({
+    preset: "none",
+    tools: [tool],
+    approver: async (_, decision) => {
+      asked.push(decision);
+      return approval;
+    },
+    ...options,
+  });
+  const call = (effects: readonly Effect[], more: object = {}) =>
+    toolkit.call({ name: "touching", input: { effects, ...more } });
+  return { asked, runs, call, toolkit };
+}
+
+describe("always", () => {
+  test("holds for another toolkit of this workspace, and not for another workspace", async () => {
+    const world = await layout();
+    const first = await answering(world, ALWAYS);
+    expect(await first.call(NPM_TEST)).toMatchObject({ status: "ok" });
+    await first.toolkit.close();
+    const second = await answering(world, { answer: "refuse" });
+    expect(await second.call(NPM_TEST)).toMatchObject({ status: "ok" });
+    expect(second.asked).toEqual([]);
+    await world.folder(join(world.root, "srv/other"));
+    const elsewhere = await answering(world, { answer: "refuse" }, { workDir: join(world.root, "srv/other") });
+    expect(await elsewhere.call(NPM_TEST)).toMatchObject({ status: "denied", by: "person" });
+  });
+
+  test("is bound to the exact script, folder, environment and place in the background", async () => {
+    const world = await layout();
+    await world.folder("sub");
+    await (await answering(world, ALWAYS)).call(NPM_TEST);
+    const { call } = await answering(world, { answer: "refuse" });
+    const exec = { kind: "exec", command: "npm test" } as const;
+    for (const effect of [
+      { ...exec, command: "npm test --watch" },
+      { ...exec, cwd: "sub" },
+      { ...exec, env: { CI: "1" } },
+      { ...exec, background: "job" },
+      { ...exec, background: "detached" },
+    ] as const) {
+      expect([effect, (await call([effect])).status]).toEqual([effect, "denied"]);
+    }
+    expect((await call([exec])).status).toBe("ok");
+  });
+
+  test("of a list of commands grants each as it was shown, and nothing that stands beside it", async () => {
+    const world = await layout();
+    const { asked, call } = await answering(world, ALWAYS);
+    await call([{ kind: "exec", command: "npm test && git push origin main" }]);
+    expect(asked[0]?.scopes?.map(({ label }) => label)).toEqual(["npm test", "git push origin main"]);
+    const later = await answering(world, { answer: "refuse" });
+    expect((await later.call(NPM_TEST)).status).toBe("ok");
+    expect((await later.call([{ kind: "exec", command: "npm test && git push --force" }])).status).toBe("denied");
+    expect(later.asked[0]?.scopes?.map(({ label }) => label)).toEqual(["git push --force"]);
+  });
+
+  test("ends at its time", async () => {
+    const world = await layout();
+    const soon = Date.now() + 400;
+    const { asked, call } = await answering(world, { answer: "always", until: soon });
+    await call(NPM_TEST);
+    await waitUntil("it has expired", () => Date.now() > soon);
+    await call(NPM_TEST);
+    expect(asked).toHaveLength(2);
+    const session = await answering(world, { answer: "session", until: Date.now() - 1 });
+    await session.call(NPM_TEST);
+    await session.call(NPM_TEST);
+    expect(session.asked).toHaveLength(2);
+  });
+
+  test("never holds longer than the session for what can do anything", async () => {
+    const world = await layout();
+    const effects: readonly (readonly Effect[])[] = [
+      [{ kind: "foreign", from: "plugin" }],
+      [{ kind: "delegate", agent: "reviewer" }],
+      [{ kind: "terminal", types: "ls\n" }],
+    ];
+    const { asked, call } = await answering(world, ALWAYS);
+    for (const each of effects) {
+      await call(each);
+      await call(each);
+    }
+    expect(asked).toHaveLength(effects.length);
+    expect(await keptGrants(join(world.stateDir, "grants")).list()).toEqual([]);
+    const later = await answering(world, { answer: "refuse" });
+    for (const each of effects) expect((await later.call(each)).status).toBe("denied");
+  });
+
+  test("leave for a foreign tool is for its very arguments", async () => {
+    const world = await layout();
+    const { asked, call } = await answering(world, { answer: "session" });
+    await call([{ kind: "foreign", from: "plugin" }]);
+    await call([{ kind: "foreign", from: "plugin" }], { inner: [] });
+    expect(asked).toHaveLength(2);
+  });
+
+  test("cannot be given where the toolkit does not let people", async () => {
+    const world = await layout();
+    const { asked, call } = await answering(world, ALWAYS, { grants: "once" });
+    await call(NPM_TEST);
+    await call(NPM_TEST);
+    expect(asked.map(({ scopes }) => scopes)).toEqual([[], []]);
+    const session = await answering(world, ALWAYS, { grants: "session" });
+    await session.call(NPM_TEST);
+    await session.call(NPM_TEST);
+    expect(session.asked).toHaveLength(1);
+    expect(await keptGrants(join(world.stateDir, "grants")).list()).toEqual([]);
+  });
+
+  test("never covers what is forbidden, also when it was not when it was granted", async () => {
+    const world = await layout();
+    await (await answering(world, ALWAYS)).call(NPM_TEST);
+    const strict = await answering(world, ALWAYS, { policy: { commands: { deny: ["npm test"] } } });
+    expect(await strict.call(NPM_TEST)).toMatchObject({ status: "denied", by: "policy" });
+    const readonly = await answering(world, ALWAYS, { policy: { autonomy: "readonly" } });
+    expect(await readonly.call(NPM_TEST)).toMatchObject({ status: "denied", by: "policy" });
+  });
+
+  test("is kept for this user alone, out of the tools' reach, and what is no grant of ours grants nothing", async () => {
+    const world = await layout();
+    const { call } = await answering(world, ALWAYS);
+    await call(NPM_TEST);
+    const folder = join(world.stateDir, "grants");
+    const [name = ""] = await readdir(folder);
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect(await call([{ kind: "write", path: join(folder, name) }])).toMatchObject({ status: "denied", by: "policy" });
+    const written = await readFile(join(folder, name), "utf8");
+    for (const spoiled of ["", "{", written.replace("npm", "pnpm"), written.replace(/"since":\d+/, '"since":"x"')]) {
+      await writeFile(join(folder, name), spoiled);
+      expect((await (await answering(world, { answer: "refuse" })).call(NPM_TEST)).status).toBe("denied");
+    }
+  });
+
+  test("that cannot be kept runs nothing, and says so", async () => {
+    const world = await layout();
+    await mkdir(world.stateDir, { recursive: true });
+    await writeFile(join(world.stateDir, "grants"), "in the way");
+    const { runs, call } = await answering(world, ALWAYS);
+    const result = await call(NPM_TEST);
+    expect(result.status).toBe("failed");
+    expect(asText(result)).toContain("the grant could not be kept, so nothing was run");
+    expect(runs).toEqual([]);
+  });
+});
+
+describe("an answer", () => {
+  test("is for its call alone: one of another call, beside it or inside it, is asked about itself", async () => {
+    const world = await layout();
+    const open = new Map<string, (approval: Approval) => void>();
+    const { tool, runs } = touching();
+    const toolkit = await world.toolkit({
+      preset: "none",
+      tools: [tool],
+      approver: ({ request }) => new Promise((resolve) => open.set(request.id, resolve)),
+    });
+    const outer = toolkit.call({ id: "outer", name: "touching", input: { effects: NPM_TEST, inner: NPM_TEST } });
+    const beside = toolkit.call({ id: "beside", name: "touching", input: { effects: NPM_TEST } });
+    await waitUntil("both are asked about", () => open.size === 2);
+    const answerOuter = open.get("outer");
+    answerOuter?.({ answer: "once" });
+    await waitUntil("the inner call is asked about", () => open.size === 3);
+    answerOuter?.({ answer: "once" }); // again: it is used up
+    open.get("beside")?.({ answer: "refuse" });
+    const inner = [...open.keys()].find((id) => id !== "outer" && id !== "beside") ?? "";
+    open.get(inner)?.({ answer: "refuse" });
+    open.get(inner)?.({ answer: "once" }); // a decline is the last word
+    expect(await outer).toMatchObject({ status: "ok", data: "denied" });
+    expect(await beside).toMatchObject({ status: "denied", by: "person" });
+    expect(runs).toHaveLength(1);
+  });
+
+  test("does not carry over to arguments that are changed while the person thinks", async () => {
+    const world = await layout();
+    const input = { command: "touch asked" };
+    const toolkit = await world.toolkit({
+      preset: "coding",
+      policy: { shellConfirm: true },
+      approver: async () => {
+        input.command = "touch changed";
+        return { answer: "once" };
+      },
+    });
+    await toolkit.call({ name: "bash", input });
+    expect(await toolkit.backend.files.stat("changed")).toBeUndefined();
+  });
+
+  test.each([
+    { answer: "always", until: "tomorrow" },
+    { answer: "session", until: Number.NaN },
+  ])("with a time that is none is a refusal: %j", async (approval) => {
+    const { call, runs } = await answering(await layout(), approval as never);
+    expect(await call(NPM_TEST)).toMatchObject({ status: "denied", by: "person" });
+    expect(runs).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+// What the policy reads in a script against what a real shell does with it: every command that ran must be one that was seen, or the
+// script one of which the policy says itself that it does not see all of it. `npm run fuzz` does the same at length.
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { lookUp } from "../../src/policy/commands/look-up.ts";
+import { walkScript } from "../../src/policy/commands/walk.ts";
+import { layout } from "../support/layout.ts";
+import { HARMLESS, HIDDEN, PASSERS, shellScripts } from "./oracle-grammar.ts";
+import { type Execution, type Reading, containmentProblem, executionsOf, smallest, unseen } from "./oracle.ts";
+
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 500);
+/** Always the same in the suite, where a test must not depend on luck; `npm run fuzz` brings others. */
+const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
+const CHUNK = 1_000;
+
+const MAY_RUN: ReadonlySet<string> = new Set([...HARMLESS, ...PASSERS]);
+
+const problem = containmentProblem();
+
+test("scripts can be run apart from this machine", ({ skip }) => {
+  skip(problem !== undefined && process.env["CI"] !== "true", `${problem}: what scripts execute is not checked`);
+  expect(problem).toBeUndefined();
+});
+
+describe.skipIf(problem !== undefined)("the execution oracle", () => {
+  const ran: { script: string; executions: readonly Execution[] }[] = [];
+
+  beforeAll(
+    async () => {
+      for (let done = 0; done < SCRIPTS; done += CHUNK) {
+        const numRuns = Math.min(CHUNK, SCRIPTS - done);
+        const scripts = fc.sample(shellScripts(), { numRuns, seed: SEED + done });
+        const executions = await executionsOf(scripts);
+        ran.push(...scripts.map((script, index) => ({ script, executions: executions[index] ?? [] })));
+        if (SCRIPTS > CHUNK) process.stderr.write(`oracle: ${ran.length} scripts\n`);
+      }
+    },
+    60_000 + SCRIPTS * 100,
+  );
+
+  test(`every command that ${SCRIPTS} generated scripts really execute was seen by the policy`, async () => {
+    const missed = ran.filter(({ script, executions }) => unseen(policy(script), executions).length > 0);
+    const shown = await Promise.all(missed.slice(0, 6).map(({ script }) => leastMissed(script)));
+    expect(shown.join("\n\n"), `${missed.length} of ${SCRIPTS}, seed ${SEED}`).toBe("");
+  }, 300_000);
+
+  test("a script that the policy lets run unasked executes nothing but harmless commands", async () => {
+    const { forbiddenPaths, toolkit } = await layout();
+    const { judge } = await toolkit({ policy: { forbiddenPaths } });
+    const verdicts = await Promise.all(ran.map(({ script }) => judge([{ kind: "exec", command: script }])));
+    const allowed = ran.filter((_, index) => verdicts[index]?.verdict === "allow");
+    const harmful = allowed.flatMap(({ script, executions }) => {
+      const found = executions.filter(({ name }) => !MAY_RUN.has(name));
+      return found.map(({ name }) => `${name} in ${JSON.stringify(script)}`);
+    });
+    expect(harmful.slice(0, 5)).toEqual([]);
+    expect(allowed.filter(({ executions }) => executions.length > 0).length).toBeGreaterThan(SCRIPTS / 50);
+  }, 120_000);
+
+  test("the scripts execute commands, and the policy claims to see all of many of them", () => {
+    const executing = ran.filter(({ executions }) => executions.length > 0);
+    const claimed = executing.filter(({ script }) => policy(script).complete);
+    expect(executing.length / ran.length).toBeGreaterThan(0.6);
+    expect(claimed.length / executing.length).toBeGreaterThan(0.2);
+    expect(ran.some(({ executions }) => executions.some(({ name }) => name === HIDDEN))).toBe(true);
+  });
+
+  test("somebody who splits scripts by their separators misses many of these commands", () => {
+    const missed = ran.filter(({ script, executions }) => unseen(splitter(script), executions).length > 0);
+    expect(missed.length).toBeGreaterThan(SCRIPTS / 10);
+  });
+});
+
+/** What a file, stdin or a program that is no tool of the system brings in is not in the script, and the policy says so. */
+const RUNS_OTHER_TEXT = /^it runs (the script|whatever|a program by its path)/;
+
+/** It claims to see all when nothing of the script is left that it does not understand, or that brings in other text. */
+function policy(script: string): Reading {
+  const { names, complete, parts } = walkScript(script, { cwd: "/tmp/work/0", home: "/tmp/work", lookUp });
+  const understood = parts.every(({ unclear, why = "" }) => unclear.length === 0 && !RUNS_OTHER_TEXT.test(why));
+  return { names, complete: complete && understood };
+}
+
+/** The first word behind every separator: what a string match sees. */
+function splitter(script: string): Reading {
+  const names = script.split(/[;&|\n(){}]+/).map((part) => part.trim().split(/\s+/)[0] ?? "");
+  return { names, complete: true };
+}
+
+async function leastMissed(script: string): Promise<string> {
+  const misses = async (shorter: string) => {
+    const [executions = []] = await executionsOf([shorter]);
+    return unseen(policy(shorter), executions).length > 0;
+  };
+  const least = await smallest(script, misses);
+  const [executions = []] = await executionsOf([least]);
+  const names = unseen(policy(least), executions).map(({ name, args }) => [name, ...args].join(" "));
+  return `${JSON.stringify(least)} executed ${names.join(", ")}; seen: ${policy(least).names.join(" ")}`;
+}
