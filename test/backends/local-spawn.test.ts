@@ -350,7 +350,8 @@ describe("what a process is given", () => {
   test("of our environment only what is harmless, and none of the secrets", async () => {
     Object.assign(process.env, SECRETS, { LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
     const { HANDRAIL_PROCESS: mark, ...environment } = await environmentOf();
-    const allowed = /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ|PAGER|GIT_PAGER|MANPAGER|GIT_TERMINAL_PROMPT)$/;
+    const allowed =
+      /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ|PAGER|GIT_PAGER|MANPAGER|GIT_TERMINAL_PROMPT)$/;
     expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
     expect(environment).toMatchObject({
       HOME: join(folder, "home"),

@@ -1,6 +1,7 @@
 import type { Risk } from "../../contract/decision.ts";
 import type { CommandSpec, Finding, GivenOption, OptionTable, Syntax, Use, ValueKind } from "./spec.ts";
-import { type Word, isNoOption } from "./words.ts";
+import type { Word } from "./tree.ts";
+import { isNoOption } from "./words.ts";
 
 /** A command as its entry reads it, and what that comes down to. */
 interface Reading {

@@ -16,8 +16,7 @@ import {
   parse as parseBash,
 } from "./grammar.ts";
 import { type KnownVariables, createWordReader } from "./read-word.ts";
-import type { Assignment, CommandNode, Redirect, Tree } from "./tree.ts";
-import type { Word } from "./words.ts";
+import type { Assignment, CommandNode, Redirect, Tree, Word } from "./tree.ts";
 
 /** A longer script is not looked at: 16 KiB. */
 export const MAX_SCRIPT_BYTES = 16_384;

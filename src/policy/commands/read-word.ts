@@ -1,7 +1,6 @@
 import { expandBraces } from "./braces.ts";
 import type { ParameterExpansionPart, Word as ParsedWord, Script, SyntaxNode, WordPart } from "./grammar.ts";
-import type { Tree } from "./tree.ts";
-import type { Word } from "./words.ts";
+import type { Tree, Word } from "./tree.ts";
 
 /** So many words of a script may come out of brace lists; the others are not worked out. */
 const MOST_BRACED = 512;

@@ -1,5 +1,5 @@
 import type { Risk } from "../../contract/decision.ts";
-import type { Word } from "./words.ts";
+import type { Word } from "./tree.ts";
 
 /**
  * What a value of an option, or an operand, is:

@@ -1,5 +1,3 @@
-import type { Word } from "./words.ts";
-
 /** A script as this policy sees it: who runs what, in which order, and what of it is not understood. */
 export type Tree =
   /** One after the other, in one shell: `a; b`, `a || b`, `{ a; b; }`. */
@@ -43,3 +41,21 @@ export type Redirect =
   /** A descriptor, a here-document or a here-string: nothing is opened. */
   | { readonly kind: "data"; readonly words: readonly Word[]; readonly text: string }
   | { readonly kind: "unclear"; readonly why: string; readonly words: readonly Word[]; readonly text: string };
+
+/** A word of a script, quotes removed. */
+export interface Word {
+  /** As it is written. */
+  readonly text: string;
+  /** What it is when it runs; `undefined` when that is not known before (expansions, globs). */
+  readonly value: string | undefined;
+  /** What it certainly begins with: all of it when it is known. */
+  readonly prefix: string;
+  /** True when it may become several words, or none (unquoted expansions and globs). */
+  readonly splits: boolean;
+  /** The parts that are not known, as they are written, for the person asked: ["$x"]. */
+  readonly unknown: readonly string[];
+  /** A pattern of file names, `*`, `?` and `[…]` unquoted and everything else literal (escaped by `\`); only when nothing else is unknown. */
+  readonly glob?: string;
+  /** What runs in order to know it: command and process substitutions. */
+  readonly scripts: readonly Tree[];
+}

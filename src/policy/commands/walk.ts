@@ -3,9 +3,9 @@ import { absolutePath } from "../../util/paths.ts";
 import { readCommand } from "./options.ts";
 import { parseShell } from "./parse.ts";
 import type { CommandSpec, Finding } from "./spec.ts";
-import type { Assignment, CommandNode, Redirect, Tree } from "./tree.ts";
+import type { Assignment, CommandNode, Redirect, Tree, Word } from "./tree.ts";
 import { judgeVariable } from "./variables.ts";
-import { type Word, literalWord, unknownWord } from "./words.ts";
+import { literalWord, unknownWord } from "./words.ts";
 
 /** A path that a part of a script touches. */
 export interface PathUse {

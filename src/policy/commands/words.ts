@@ -1,22 +1,4 @@
-import type { Tree } from "./tree.ts";
-
-/** A word of a script, quotes removed. */
-export interface Word {
-  /** As it is written. */
-  readonly text: string;
-  /** What it is when it runs; `undefined` when that is not known before (expansions, globs). */
-  readonly value: string | undefined;
-  /** What it certainly begins with: all of it when it is known. */
-  readonly prefix: string;
-  /** True when it may become several words, or none (unquoted expansions and globs). */
-  readonly splits: boolean;
-  /** The parts that are not known, as they are written, for the person asked: ["$x"]. */
-  readonly unknown: readonly string[];
-  /** A pattern of file names, `*`, `?` and `[…]` unquoted and everything else literal (escaped by `\`); only when nothing else is unknown. */
-  readonly glob?: string;
-  /** What runs in order to know it: command and process substitutions. */
-  readonly scripts: readonly Tree[];
-}
+import type { Word } from "./tree.ts";
 
 /** A word that is known: for words that we make ourselves. */
 export function literalWord(value: string): Word {

@@ -1,5 +1,6 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
-import { literalWord, type Word } from "../words.ts";
+import type { Word } from "../tree.ts";
+import { literalWord } from "../words.ts";
 import { gives } from "./shared.ts";
 
 /** Archives and compressed files. */

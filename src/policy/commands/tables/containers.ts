@@ -1,5 +1,6 @@
 import type { CommandSpec, Finding, OptionTable, Use } from "../spec.ts";
-import { type Word, literalWord } from "../words.ts";
+import type { Word } from "../tree.ts";
+import { literalWord } from "../words.ts";
 
 const RUN: OptionTable = {
   flags:

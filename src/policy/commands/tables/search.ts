@@ -1,5 +1,5 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
-import type { Word } from "../words.ts";
+import type { Word } from "../tree.ts";
 
 /** Commands that look for files and for text in them. */
 export const SEARCH: readonly CommandSpec[] = [

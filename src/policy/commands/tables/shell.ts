@@ -1,6 +1,7 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
 import { judgeVariable } from "../variables.ts";
-import { type Word, literalWord } from "../words.ts";
+import type { Word } from "../tree.ts";
+import { literalWord } from "../words.ts";
 
 /** The shell's own commands, and shells. */
 export const SHELL: readonly CommandSpec[] = [
