@@ -15,6 +15,7 @@ export {
   truncateHead,
   truncateTail,
 } from "./output/truncate.ts";
+export type { MaskOptions } from "./output/mask.ts";
 export { formatSize } from "./output/size.ts";
 export { type LocalOptions, local } from "./backends/local/backend.ts";
 export { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";

@@ -137,7 +137,11 @@ describe.concurrent("stopping one command", () => {
   test("leaves others alone, whose children have left their groups too", async () => {
     const folders = await Promise.all(Array.from({ length: 4 }, () => workspace()));
     const root = await workspace();
-    const toolkit = await toolkitWith({ workDir: root, preset: "all", policy: { autonomy: "full" } });
+    const toolkit = await toolkitWith({
+      workDir: root,
+      preset: "all",
+      policy: { autonomy: "full", allowedRoots: folders },
+    });
     const script = (folder: string) =>
       `cd ${folder}; setsid sh -c 'echo $$ >away.pid; exec sleep 1000' & echo $$ >shell.pid; wait`;
     const controllers = folders.map(() => new AbortController());

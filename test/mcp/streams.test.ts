@@ -7,7 +7,7 @@ import { type ServeStdioOptions, serveStdio } from "../../src/mcp/serve.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { type Message, converse, envelope } from "./connection.ts";
 
-const call = { name: "bash", arguments: { command: "echo run" }, _meta: envelope({ elicitation: {} }) };
+const call = { name: "bash", arguments: { command: "touch mark; echo run" }, _meta: envelope({ elicitation: {} }) };
 const answered = (requestState: string) => ({
   ...call,
   requestState,

@@ -177,7 +177,7 @@ export const SYSTEM: readonly CommandSpec[] = [
       "cloudflared",
     ],
     risk: "high",
-    why: "it reaches other machines; web_fetch and http_request do so by rules",
+    why: "it reaches other machines",
     syntax: "words",
     operands: { rest: "text" },
     anyWords: true,
