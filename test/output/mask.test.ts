@@ -130,6 +130,8 @@ describe("keys of known formats are masked, and only they", () => {
         fc.constantFrom(" ", "\n", '": "', "="),
         (ids, between) => {
           const text = ids.join(between);
+          // An address, a time and a mail joined by "=" are a URL with a password by its grammar.
+          fc.pre(!/:\/\/[^\s/"]*:[^\s"]*@/.test(text));
           expect(mask.text(text)).toBe(text);
         },
       ),
