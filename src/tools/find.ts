@@ -81,7 +81,7 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         ...(type === "" && !meant.foldersOnly ? other.links : []),
       ];
       const { paths: closed } = context.closed;
-      const open = found.filter((path) => !closed.some((folder) => isInside(posix.join(root, path), folder)));
+      const open = found.filter((name) => !closed.some((folder) => isInside(posix.join(root, name), folder)));
       const sorted = open.map(pathOrderKey).sort();
       const base = baseOf(displayPath(root, context.backend));
       return {
