@@ -274,6 +274,8 @@ describe("the diff", () => {
     const names = fc.constantFrom("plain.txt", "with space.txt", "文件.md", 'q"uo\\te');
     await fc.assert(
       fc.asyncProperty(names, anEdit, async (path, { before, start, end, new_text, written }) => {
+        // Where endings are mixed, a line that stays keeps the file's own: that is tested by itself.
+        fc.pre(!(before.includes("\r\n") && /(?<!\r)\n/.test(before)));
         const old_text = before.slice(start, end);
         await writeFile(join(tools.folder, path), before);
         const result = await tools.call("edit", { path, old_text, new_text });

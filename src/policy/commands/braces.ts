@@ -4,13 +4,14 @@ const MOST_WORDS = 64;
 const MOST_BRACES = 16;
 
 /**
- * The words that bash makes of one with brace lists and ranges in it, `a{b,c}` and `{1..3}`, in order. The word has no quotes, escapes
- * or expansions in it. `undefined`: more than 64, or a form that is not worked out here (ranges of letters or with steps).
+ * The words that bash makes of one with brace lists and ranges in it, `a{b,c}` and `{1..3}`, in order; an empty one is none (`{env,} x` is
+ * `env x`). The word has no quotes, escapes or expansions in it. `undefined`: more than 64, or a form that is not worked out here (ranges of letters or with steps).
  */
 export function expandBraces(word: string): readonly string[] | undefined {
   if (word.split("{").length - 1 > MOST_BRACES) return undefined;
   const words = expand(word);
-  return words?.some((each) => /\{[^{},]*\.\.[^{},]*\}/.test(each)) ? undefined : words;
+  if (words?.some((each) => /\{[^{},]*\.\.[^{},]*\}/.test(each))) return undefined;
+  return words?.filter((each) => each !== "");
 }
 
 function expand(word: string): readonly string[] | undefined {

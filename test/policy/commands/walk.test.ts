@@ -30,6 +30,8 @@ describe("every command of a script is seen", () => {
     ["env X=1 nice -n 5 timeout 5 a", ["a", "env", "nice", "timeout"]],
     ["sh -c 'a; bash -c \"b\"'", ["a", "b", "bash", "sh"]],
     ["eval a '; b'", ["a", "b", "eval"]],
+    ["eval -- a b", ["a", "eval"]],
+    ["{env,} a", ["a", "env"]],
     ["command a; builtin b; exec c", ["a", "b", "builtin", "c", "command", "exec"]],
     ["xargs -n1 a", ["a", "xargs"]],
     ["find . -name x -exec a {} \\; -execdir b {} +", ["a", "b", "find"]],

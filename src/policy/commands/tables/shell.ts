@@ -89,9 +89,9 @@ export const SHELL: readonly CommandSpec[] = [
     risk: "low",
     syntax: "words",
     operands: { rest: "text" },
-    refine: ({ operands }) => joined(operands),
-    match: ["eval 'echo a'", "eval echo a"],
-    notMatch: ['eval "$(cat plan.txt)"', "eval $x"],
+    refine: ({ operands }) => joined(operands[0]?.value === "--" ? operands.slice(1) : operands),
+    match: ["eval 'echo a'", "eval echo a", "eval -- echo a"],
+    notMatch: ['eval "$(cat plan.txt)"', "eval $x", "eval -- rm x"],
   },
   {
     names: ["source", "."],
