@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { projectRoot } from "./lib/project.mjs";
 
 const [scripts = "20000", seed = String(Math.floor(Math.random() * 2 ** 31))] = process.argv.slice(2);
-if (![scripts, seed].every((number) => /^\d{1,9}$/.test(number))) {
+if (![scripts, seed].every((number) => /^\d{1,10}$/.test(number))) {
   process.stderr.write(
     `fuzz: expected numbers, as in \`npm run fuzz -- 20000 42\`; got ${process.argv.slice(2).join(" ")}\n`,
   );

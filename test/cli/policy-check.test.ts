@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { containmentProblem } from "../policy/oracle.ts";
 import { commandLine } from "./program.ts";
 
-const { folder, run } = await commandLine();
+const { folder, run, terminal } = await commandLine();
 
 interface Answer {
   readonly id?: unknown;
@@ -18,7 +19,7 @@ describe("handrail policy check", () => {
     ["standing in the workspace", ["--path", ".", "--op", "cwd"], "allow"],
     ["a system file", ["--path", "/etc/passwd"], "deny"],
     ["a key", ["--path", "~/.ssh/id_ed25519"], "deny"],
-    ["a command", ["--command", "npm test"], "ask"],
+    ["a command", ["--command", "npm test", "--sandbox", "off"], "ask"],
     ["a command with full autonomy", ["--command", "npm test", "--autonomy", "full"], "allow"],
     ["a command in read-only mode", ["--command", "npm test", "--autonomy", "readonly"], "deny"],
     ["a URL", ["--url", "https://example.org/"], "ask"],
@@ -40,9 +41,125 @@ describe("handrail policy check", () => {
   });
 
   test("asks nobody and runs nothing", async () => {
-    const { stdout } = await run(["policy", "check", "--command", "touch made.txt", "--yes"]);
+    const { stdout } = await run(["policy", "check", "--command", "touch made.txt", "--yes", "--sandbox", "off"]);
     expect(JSON.parse(stdout)).toMatchObject({ verdict: "ask" });
     expect(await run(["call", "read", '{"path":"made.txt"}'])).toMatchObject({ code: 1 });
+  });
+});
+
+describe("handrail policy check, for people", () => {
+  test("says on a terminal what runs, what is asked about and what a longer answer would allow", async () => {
+    const { screen, raw, ended } = terminal(
+      "handrail policy check --sandbox off --command 'git status && npm test | tail -5'",
+    );
+    expect(await ended).toBe(0);
+    expect(screen()).toBe(
+      [
+        "Run: git status && npm test | tail -5",
+        "",
+        "Asked about: a person has to say yes. (medium risk, rule require_approval_for_medium_risk)",
+        "Medium-risk command requires approval: `npm test` (runs a script of the project)",
+        "",
+        "Part by part:",
+        "  runs     git status",
+        "           low risk, low_risk",
+        "  asked    npm test",
+        "           medium risk, require_approval_for_medium_risk: " +
+          "Medium-risk command requires approval: `npm test` (runs a script of the project)",
+        "  runs     tail -5",
+        "           low risk, low_risk",
+        "",
+        'The answer "session" or "always" would allow exactly this, here:',
+        "  npm test",
+        "",
+        "What would be accepted:",
+        "  a yes when it is asked about, or --yes",
+        "  a rule of yours in policy.commands.allow that names the command",
+        "  --autonomy full",
+        "  policy.require_approval_for_medium_risk: false",
+        "",
+      ].join("\n"),
+    );
+    expect(raw()).toContain("\x1b[33mAsked about");
+  });
+
+  test("is without colours where NO_COLOR says so, and JSON with --json", async () => {
+    const plain = terminal("handrail policy check --command 'sudo ls'", { NO_COLOR: "1" });
+    await plain.ended;
+    expect(plain.screen()).toMatch(
+      /^Run: sudo ls\n\nRefused: it does not run, and nobody is asked\. \(high risk, rule block_high/,
+    );
+    expect(plain.raw()).not.toContain("\x1b[");
+    const json = terminal("handrail policy check --json --command 'sudo ls'");
+    await json.ended;
+    expect(JSON.parse(json.screen())).toMatchObject({ verdict: "deny", rule: "block_high_risk_commands" });
+  });
+
+  test.for([
+    [
+      "a command that runs",
+      ["--command", "ls", "--sandbox", "off"],
+      /^Run: ls\n\nRuns: nobody is asked\. \(low risk, rule low_risk\)\n$/,
+    ],
+    [
+      "a path",
+      ["--path", ".env"],
+      /^Read: \.env\n\nAsked about:.*rule sensitive_files.*allow exactly this, here:\n {2}Read: \.env \(\/.*\/\.env\)\n/s,
+    ],
+    ["a path outside", ["--path", "/opt/x"], /^Read: \/opt\/x\n\nRefused:.*What would be accepted:\n {2}a path/s],
+    ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nAsked about:/],
+    ["what nothing allows", ["--url", "http://169.254.169.254/"], /^GET: .*\n\nRefused: /],
+  ] as const)("explains %s with --explain, without colours where there is no terminal", async ([, args, text]) => {
+    const { code, stdout, stderr } = await run(["policy", "check", "--explain", ...args]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(text);
+    expect(stdout).not.toContain("\x1b");
+    expect(stdout).not.toContain("undefined");
+  });
+
+  test("shows what cannot be seen in a script, and leaves the middle of a long one out", async () => {
+    const hidden = `printf 'a\u202e\x1b[2J' 'b'; npm test ${"x".repeat(5_000)}`;
+    const { stdout } = await run(["policy", "check", "--explain", "--command", hidden]);
+    expect(stdout).toContain("\\u202e\\x1b[2J");
+    expect(stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\u202e]/);
+    expect(stdout).toMatch(/\[…\d+ characters…\]/);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThan(2_200);
+  });
+
+  test("says where a command would run, where there is a sandbox", async ({ skip }) => {
+    const problem = containmentProblem();
+    skip(problem !== undefined && process.env["CI"] !== "true", `${problem}: what is said of a sandbox is not checked`);
+    const { stdout } = await run(["policy", "check", "--explain", "--command", "npm test"]);
+    expect(stdout).toBe(
+      "Run: npm test\n\nRuns: nobody is asked. (medium risk, rule sandbox)\nIt runs in the sandbox: nothing but the workspace is written, " +
+        "no network.\n",
+    );
+    const asked = await run(["policy", "check", "--explain", "--command", "node -e 1"]);
+    expect(asked.stdout).toMatch(/^Run: node -e 1\n\nAsked about: .*\nIt runs in the sandbox: /s);
+  });
+
+  test("names only some of very many parts", async () => {
+    const { stdout } = await run([
+      "policy",
+      "check",
+      "--explain",
+      "--sandbox",
+      "off",
+      "--command",
+      "npm test; ".repeat(100),
+    ]);
+    expect(stdout).toContain("\n  and 60 more\n");
+  });
+
+  test.for([
+    [["--explain", "--json", "--command", "ls"], "policy check: expected --json or --explain, not both"],
+    [["--explain", "--batch"], "policy check: --batch answers in JSON; leave --explain out"],
+  ] as const)("%j is an error", async ([args, message]) => {
+    expect(await run(["policy", "check", ...args])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: `handrail: ${message}\n`,
+    });
   });
 });
 
@@ -138,7 +255,7 @@ async function batch(
   lines: string | readonly object[],
 ): Promise<{ code: number | null; stderr: string; answers: readonly Answer[] }> {
   const input = typeof lines === "string" ? lines : lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  const { code, stdout, stderr } = await run(["policy", "check", "--batch"], input);
+  const { code, stdout, stderr } = await run(["policy", "check", "--batch", "--sandbox", "off"], input);
   return {
     code,
     stderr,

@@ -415,6 +415,9 @@ function wrapped(command: Text, script: Text): Text {
       "env --unset=X",
       "env - PATH=$PATH",
       "env -iuX PATH=$PATH",
+      "env =",
+      "env -uX =",
+      "env - a.b=c ./x=y",
     ],
     ...[
       "nice",
@@ -486,6 +489,8 @@ function wrapped(command: Text, script: Text): Text {
       "env -S 'nice alpha'",
       "env --split-string='beta x'",
       "env -vS'gamma'",
+      "env -S '= beta'",
+      "env -S'-i X=1' PATH=$PATH",
     ],
   );
   const text = script.map(quoted);

@@ -44,18 +44,22 @@ describe.skipIf(problem !== undefined)("the execution oracle", () => {
     expect(shown.join("\n\n"), `${missed.length} of ${SCRIPTS}, seed ${SEED}`).toBe("");
   }, 300_000);
 
-  test("a script that the policy lets run unasked executes nothing but harmless commands", async () => {
-    const { forbiddenPaths, toolkit } = await layout();
-    const { judge } = await toolkit({ policy: { forbiddenPaths } });
-    const verdicts = await Promise.all(ran.map(({ script }) => judge([{ kind: "exec", command: script }])));
-    const allowed = ran.filter((_, index) => verdicts[index]?.verdict === "allow");
-    const harmful = allowed.flatMap(({ script, executions }) => {
-      const found = executions.filter(({ name }) => !MAY_RUN.has(name));
-      return found.map(({ name }) => `${name} in ${JSON.stringify(script)}`);
-    });
-    expect(harmful.slice(0, 5)).toEqual([]);
-    expect(allowed.filter(({ executions }) => executions.length > 0).length).toBeGreaterThan(SCRIPTS / 50);
-  }, 120_000);
+  test(
+    "a script that the policy lets run unasked executes nothing but harmless commands",
+    async () => {
+      const { forbiddenPaths, toolkit } = await layout();
+      const { judge } = await toolkit({ policy: { forbiddenPaths } });
+      const verdicts = await Promise.all(ran.map(({ script }) => judge([{ kind: "exec", command: script }])));
+      const allowed = ran.filter((_, index) => verdicts[index]?.verdict === "allow");
+      const harmful = allowed.flatMap(({ script, executions }) => {
+        const found = executions.filter(({ name }) => !MAY_RUN.has(name));
+        return found.map(({ name }) => `${name} in ${JSON.stringify(script)}`);
+      });
+      expect(harmful.slice(0, 5)).toEqual([]);
+      expect(allowed.filter(({ executions }) => executions.length > 0).length).toBeGreaterThan(SCRIPTS / 50);
+    },
+    60_000 + SCRIPTS * 20,
+  );
 
   test("the scripts execute commands, and the policy claims to see all of many of them", () => {
     const executing = ran.filter(({ executions }) => executions.length > 0);

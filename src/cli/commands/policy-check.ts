@@ -14,6 +14,10 @@ export interface PolicyCheckOptions extends GlobalOptions {
   readonly op: Operation;
   readonly url?: string;
   readonly batch?: true;
+  /** Text for a person, wherever it goes. Default: on a terminal. */
+  readonly explain?: true;
+  /** JSON, on a terminal too. */
+  readonly json?: true;
 }
 
 type Operation = "read" | "write" | "cwd";
@@ -21,14 +25,26 @@ type Operation = "read" | "write" | "cwd";
 /** A line of a batch is at most this long: a command that is longer is not judged by anyone. */
 const MAX_LINE_BYTES = 1_048_576;
 
-/** Prints what the policy would say of a command, a path or a URL, or of each line of stdin. Exit code 2 for lines that are wrong. */
+/**
+ * Prints what the policy would say of a command, a path or a URL: as a text on a terminal, else as JSON; or of each line of stdin, as JSON. Exit
+ * code 2 for lines that are wrong.
+ */
 export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
   const asked = questions(options);
-  if (asked.length !== 1) throw new Error("policy check: expected one of --command, --path, --url, --batch");
+  const [first] = asked;
+  if (first === undefined || asked.length > 1)
+    throw new Error("policy check: expected one of --command, --path, --url, --batch");
+  if (options.json && options.explain) throw new Error("policy check: expected --json or --explain, not both");
+  if (options.batch && options.explain) throw new Error("policy check: --batch answers in JSON; leave --explain out");
   const toolkit = await createToolkit(await toolkitOptions(options));
   try {
     if (options.batch) return await batch(toolkit);
-    process.stdout.write(`${JSON.stringify(explained(await toolkit.judge(asked[0]?.effects ?? [])))}\n`);
+    const decision = await toolkit.judge(first.effects);
+    const isForPeople = options.json === undefined && (options.explain ?? process.stdout.isTTY);
+    if (!isForPeople) return void process.stdout.write(`${JSON.stringify(explained(decision))}\n`);
+    const { explain } = await import("./policy-explain.ts");
+    const colour = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "";
+    process.stdout.write(explain(decision, first.effects, colour));
   } finally {
     await toolkit.close();
   }

@@ -1,7 +1,6 @@
-import type { Risk } from "../../contract/decision.ts";
-import type { CommandSpec, Finding, GivenOption, OptionTable, Syntax, Use, ValueKind } from "./spec.ts";
+import type { CommandSpec, Finding, GivenOption, OptionTable, Raise, Syntax, Use, ValueKind } from "./spec.ts";
 import type { Word } from "./tree.ts";
-import { isNoOption } from "./words.ts";
+import { isNoOption, programFile } from "./words.ts";
 
 /** A command as its entry reads it, and what that comes down to. */
 interface Reading {
@@ -24,7 +23,10 @@ export function readCommand(spec: CommandSpec, words: readonly Word[]): Reading 
     findings.push(...unclear, ...(spec.refine?.(use) ?? []));
     return { use: sub.use, findings: [...findings, ...sub.findings] };
   }
-  if (spec.risk !== "low") findings.push({ kind: "risk", risk: spec.risk, why: spec.why ?? "it changes something" });
+  if (spec.risk !== "low") {
+    const { risk, why = "it changes something", ordinary = false } = spec;
+    findings.push({ kind: "risk", risk, why, ordinary });
+  }
   if (spec.subcommands === undefined) judgeOperands(spec, words[0], operands, findings);
   findings.push(...unclear, ...(spec.refine?.(use) ?? []));
   if (spec.anyWords !== true) findings.push(...unseenPatterns(operands, findings));
@@ -64,8 +66,10 @@ function readWords(
 
   const give = (option: KnownOption, value: Word | undefined): void => {
     options.push({ name: option.name, ...(value !== undefined && { value }) });
-    if (option.raise !== undefined)
-      findings.push({ kind: "risk", risk: option.raise[0], why: `${option.name} ${option.raise[1]}` });
+    if (option.raise !== undefined) {
+      const [risk, why, mark] = option.raise;
+      findings.push({ kind: "risk", risk, why: `${option.name} ${why}`, ordinary: mark === "ordinary" });
+    }
     if (value !== undefined) judgeValue(option.value ?? "text", value, findings, option.name);
   };
   const next = (option: KnownOption): void => {
@@ -90,7 +94,10 @@ function readWords(
       if (glued !== undefined) {
         give(glued.option, glued.value);
         if (word.splits && spec.anyWords !== true) unclear.push(unknownUntilRun(word));
-        continue;
+        if (!glued.option.ends) continue;
+        operandsFrom = Math.min(operandsFrom, at + 1);
+        operands.push(...words.slice(at + 1));
+        break;
       }
       operands.push(word);
       operandsFrom = Math.min(operandsFrom, at);
@@ -112,6 +119,11 @@ function readWords(
     }
     if (read.unknown !== undefined)
       unclear.push({ kind: "unclear", why: `its option ${read.unknown} is not one that is known here` });
+    if (read.given.some(({ option }) => option.ends)) {
+      operandsFrom = Math.min(operandsFrom, at + 1);
+      operands.push(...words.slice(at + 1));
+      break;
+    }
   }
   return { unclear, operandsFrom };
 }
@@ -231,6 +243,9 @@ function judgeValue(kind: ValueKind, word: Word, findings: Finding[], owner: str
     case "program":
       findings.push({ kind: "risk", risk: "medium", why: `${owner} runs a program: ${word.text}` });
       return;
+    case "program-file":
+      findings.push(...programFile(word, owner));
+      return;
     case "none":
       findings.push({ kind: "unclear", why: `what ${word.text} does there is not known here` });
   }
@@ -241,7 +256,9 @@ interface KnownOption {
   readonly name: string;
   readonly takes: "nothing" | "value" | "glued value";
   readonly value?: ValueKind;
-  readonly raise?: readonly [risk: Risk, why: string];
+  readonly raise?: Raise;
+  /** No options come behind it. */
+  readonly ends: boolean;
 }
 type KnownOptions = ReadonlyMap<string, KnownOption>;
 
@@ -254,15 +271,16 @@ function tableOf(spec: CommandSpec): KnownOptions {
   return made;
 }
 
-function makeTable({ flags = "", values = {}, optional = {}, raise = {} }: OptionTable): KnownOptions {
+function makeTable({ flags = "", values = {}, optional = {}, raise = {}, ends = "" }: OptionTable): KnownOptions {
   const table = new Map<string, KnownOption>();
+  const ending = new Set(split(ends));
   const raised = new Map(
     Object.entries(raise).flatMap(([names, why]) => split(names).map((name) => [name, why] as const)),
   );
-  const put = (names: readonly string[], option: Omit<KnownOption, "name">) => {
+  const put = (names: readonly string[], option: Omit<KnownOption, "name" | "ends">) => {
     const why = names.map((name) => raised.get(name)).find((each) => each !== undefined);
-    for (const name of names)
-      table.set(name, { name: names[0] ?? name, ...option, ...(why !== undefined && { raise: why }) });
+    const more = { ...(why !== undefined && { raise: why }), ends: names.some((name) => ending.has(name)) };
+    for (const name of names) table.set(name, { name: names[0] ?? name, ...option, ...more });
   };
   for (const name of split(flags)) put([name], { takes: "nothing" });
   for (const [names, value] of Object.entries(values)) put(split(names), { takes: "value", value });

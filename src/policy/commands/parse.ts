@@ -69,7 +69,11 @@ const NOTHING: Tree = { kind: "sequence", steps: [] };
 /** What would take too long to read. */
 function tooLarge(script: string): string | undefined {
   const bytes = Buffer.byteLength(script);
-  if (bytes > MAX_SCRIPT_BYTES) return `it is ${bytes} bytes long, and more than ${MAX_SCRIPT_BYTES} are not looked at`;
+  if (bytes > MAX_SCRIPT_BYTES)
+    return (
+      `it is ${bytes} bytes long, and more than ${MAX_SCRIPT_BYTES} are not looked at; ` +
+      "long text goes into a file with the write tool, not through a command"
+    );
   let depth = 0;
   for (const letter of script) {
     if (letter === "(") depth++;

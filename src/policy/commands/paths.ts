@@ -32,12 +32,13 @@ export function commandPathJudge(backend: Backend, judgePath: PathJudge): Comman
 
   const lookAt = async (use: PathUse["use"], path: string): Promise<Decision | undefined> => {
     const operation = use === "folder" ? "read" : use === "remove" ? "write" : use;
-    const decision = await judgePath(operation, path, undefined);
+    // Looked up once, for the path rules, people's rules and the workspace alike. Where it cannot be followed the path rules say why.
+    const followed = await backend.files.realPath(path).catch(() => undefined);
+    const decision = await judgePath(operation, path, followed);
     const closed = decision.except?.[0];
     if (decision.verdict === "allow" && closed !== undefined && use !== "cwd") return holdsForbidden(path, closed);
     if (decision.verdict === "deny" || use !== "remove") return decision.verdict === "allow" ? undefined : decision;
-    const real = await backend.files.realPath(path).catch(() => path);
-    if (isInside(backend.workDir, real)) return wholeWorkspace(path);
+    if (isInside(backend.workDir, followed ?? path)) return wholeWorkspace(path);
     return decision.verdict === "allow" ? undefined : decision;
   };
 

@@ -10,7 +10,8 @@ import type { Word } from "./tree.ts";
  * - "url": reaches the network (medium risk at least);
  * - "script": text of a POSIX shell, judged like the script itself;
  * - "command": from here on the words are another command (`nice CMD ARG…`), judged like one;
- * - "program": text of another language, or a program's name that is run: medium risk at least;
+ * - "program": text of another language, or a program's name that is run: medium risk at least, never ordinary;
+ * - "program-file": a file with a program that is run: a path that is read, at medium risk, which is ordinary work;
  * - "none": there is none; one that stands there is not understood.
  */
 export type ValueKind =
@@ -24,6 +25,7 @@ export type ValueKind =
   | "script"
   | "command"
   | "program"
+  | "program-file"
   | "none";
 
 /**
@@ -38,8 +40,13 @@ export interface OptionTable {
   /** Options whose value, if there is one, is glued: `{ "--color": "text", "-i": "text" }` (`--color=auto`, `-i.bak`). */
   readonly optional?: { readonly [names: string]: ValueKind };
   /** Of the options above, those that raise the risk, and why: `{ "-i --in-place": ["medium", "changes files"] }`. */
-  readonly raise?: { readonly [names: string]: readonly [risk: Risk, why: string] };
+  readonly raise?: { readonly [names: string]: Raise };
+  /** Options of the above that end the options: all words behind them (and their values) are operands (`python -m MODULE ARG…`). */
+  readonly ends?: string;
 }
+
+/** How an option raises the risk. "ordinary": as `ordinary` of an entry says of its own risk. */
+export type Raise = readonly [risk: Risk, why: string, mark?: "ordinary"];
 
 /** What the words are that are no options: the first ones by position, then the rest; `last` is the last of them when there are two or more. */
 interface OperandTable {
@@ -69,6 +76,13 @@ export interface CommandSpec {
   readonly risk: Risk;
   /** What it does, for the person asked: "installs packages". Expected of medium and high ones. */
   readonly why?: string;
+  /**
+   * True: its medium risk is ordinary work on the project with the project's own tools (building, testing, installing, changing files of
+   * the workspace, local commits), which a sandbox contains and nobody needs to be asked about there; so is what it runs, if that is
+   * ordinary itself (`timeout`, `sh -c`). Not ordinary, and never marked: program text in arguments, other programs named by options, remotes
+   * and accounts, settings that change what runs later, looking at processes and the environment. Default false: it is asked about.
+   */
+  readonly ordinary?: true;
   /** Default "gnu"; with `subcommands` "posix". */
   readonly syntax?: Syntax;
   /** Default: no option is understood. */
@@ -111,15 +125,15 @@ export interface GivenOption {
 
 /** What a command, as it is written, comes down to. */
 export type Finding =
-  /** At least this risk. */
-  | { readonly kind: "risk"; readonly risk: Risk; readonly why: string }
+  /** At least this risk. `ordinary`: a medium risk that is ordinary work, as `CommandSpec.ordinary` says. */
+  | { readonly kind: "risk"; readonly risk: Risk; readonly why: string; readonly ordinary?: boolean }
   /** Not understood: may not run unasked. */
   | { readonly kind: "unclear"; readonly why: string; readonly risk?: Risk }
   /** A path that it touches. */
   | { readonly kind: "path"; readonly use: "read" | "write" | "folder" | "remove"; readonly word: Word }
   /** Paths found after this one are relative to that folder. */
   | { readonly kind: "directory"; readonly word: Word }
-  /** Shell text that it runs. */
+  /** Shell text that it runs. What of it is ordinary is so only where the entry is marked. */
   | { readonly kind: "script"; readonly word: Word }
-  /** A command that it runs, name first. `added`: it adds words of its own (xargs, find -exec), unknown ones. */
+  /** A command that it runs, name first; the same holds. `added`: it adds words of its own (xargs, find -exec), unknown ones. */
   | { readonly kind: "command"; readonly words: readonly Word[]; readonly added?: "unknown" };

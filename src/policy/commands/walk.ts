@@ -31,6 +31,8 @@ export interface Part {
   risk: Risk;
   /** Why the risk is what it is: of the highest. */
   why: string | undefined;
+  /** True: what is of medium risk in it is ordinary work (`CommandSpec.ordinary`), all of it, and nothing of it is unclear. */
+  ordinary: boolean;
   /** What of it is not understood. */
   readonly unclear: string[];
   readonly paths: PathUse[];
@@ -72,6 +74,8 @@ type Folders = readonly string[] | undefined;
 interface Shell {
   cwds: Folders;
   readonly depth: number;
+  /** False: what runs in it is never ordinary, because of who runs it (`eval`, `xargs`). */
+  readonly ordinary: boolean;
 }
 
 /** Every command of a script with what it does, those in substitutions, functions, wrappers and nested scripts too. Never throws. */
@@ -89,6 +93,7 @@ export function walkScript(script: string, options: WalkOptions): Seen {
       program: undefined,
       risk: "low",
       why: undefined,
+      ordinary: shell.ordinary,
       unclear: [],
       paths: [],
       forbidden: [],
@@ -221,7 +226,7 @@ export function walkScript(script: string, options: WalkOptions): Seen {
     const spec = specOf(part, name.value, shell);
     if (spec === undefined) return "stays";
     const { use, findings } = readCommand(spec, words.slice(0, MAX_WORDS));
-    const after = applyAll(part, findings, shell);
+    const after = applyAll(part, findings, { ...shell, ordinary: shell.ordinary && use.spec.ordinary === true });
     if (use.spec.names.includes("cd")) return standIn(part, use.operands, shell);
     return MOVES.has(name.value) ? undefined : after;
   };
@@ -235,7 +240,8 @@ export function walkScript(script: string, options: WalkOptions): Seen {
       if (known === undefined) raise(part, "medium", `the command ${name} is not one that is known here`);
       return known;
     }
-    raise(part, "medium", `it runs a program by its path, ${name}`);
+    // One that goes by the name of a tool is not the project's own script.
+    raise(part, "medium", `it runs a program by its path, ${name}`, known === undefined);
     if (/^(\/usr(\/local)?)?\/s?bin\/[^/]+$/.test(name)) return known;
     addPath(part, "read", literalWord(name), shell.cwds);
     return known?.risk === "high" ? known : undefined;
@@ -247,7 +253,7 @@ export function walkScript(script: string, options: WalkOptions): Seen {
     for (const finding of findings) {
       switch (finding.kind) {
         case "risk":
-          raise(part, finding.risk, finding.why);
+          raise(part, finding.risk, finding.why, finding.ordinary);
           break;
         case "unclear":
           part.unclear.push(finding.why);
@@ -266,12 +272,12 @@ export function walkScript(script: string, options: WalkOptions): Seen {
             complete = false;
             part.unclear.push(`the script ${finding.word.text} is known only when it runs`);
             raise(part, "medium", "it runs a script that is not known");
-          } else walkText(finding.word.value, { cwds, depth: shell.depth + 1 });
+          } else walkText(finding.word.value, { ...shell, cwds, depth: shell.depth + 1 });
           moved = changesAnyFolder(finding.word) ? undefined : moved;
           break;
         case "command": {
           const inner = finding.added === undefined ? finding.words : withUnknown(finding.words);
-          const after = judgeInner(inner, { cwds, depth: shell.depth + 1 });
+          const after = judgeInner(inner, { ...shell, cwds, depth: shell.depth + 1 });
           if (after !== "stays") moved = after;
           break;
         }
@@ -320,7 +326,8 @@ export function walkScript(script: string, options: WalkOptions): Seen {
     else part.paths.push(...cwds.map((from) => ({ ...more, from })));
   };
 
-  walkText(script, { cwds: [options.cwd], depth: 0 });
+  walkText(script, { cwds: [options.cwd], depth: 0, ordinary: true });
+  for (const part of parts) part.ordinary &&= part.unclear.length === 0 && part.forbidden.length === 0;
   return { parts, names, complete };
 }
 
@@ -329,7 +336,8 @@ const MOVES: ReadonlySet<string> = new Set(["pushd", "popd", "source", "."]);
 
 const RISKS: { readonly [R in Risk]: number } = { low: 0, medium: 1, high: 2 };
 
-function raise(part: Part, risk: Risk, why: string): void {
+function raise(part: Part, risk: Risk, why: string, ordinary = false): void {
+  if (risk !== "low") part.ordinary &&= ordinary && risk === "medium";
   if (RISKS[risk] < RISKS[part.risk] || (risk === part.risk && part.why !== undefined) || risk === "low") return;
   part.risk = risk;
   part.why = why;

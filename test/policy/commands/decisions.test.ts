@@ -55,6 +55,13 @@ describe("rules, risk, autonomy", () => {
     expect(await judge(command)).toMatchObject({ verdict, rule });
   });
 
+  test("a script that is too long to be looked at is refused, and is told of the write tool", async () => {
+    const { judge } = await judging();
+    const { verdict, reason } = await judge(`cat > a.txt <<'EOF'\n${"line\n".repeat(4_000)}EOF`);
+    expect(verdict).toBe("deny");
+    expect(reason).toMatch(/20\d\d\d bytes long, and more than 16384 .* goes into a file with the write tool/);
+  });
+
   test("a refusal says which part, why, and what would be accepted, in the texts of seed 003", async () => {
     const { judge } = await judging();
     expect((await judge("ls && sudo id")).reason).toMatch(
@@ -217,6 +224,39 @@ describe("looking starts nothing", () => {
       verdict: "ask",
       rule: "not_understood",
     });
+  });
+
+  test("git diff is asked about in a bare repository that was made of ordinary files, and in folders under it", async () => {
+    const { git, canary, toolkit, ran, world } = await repository();
+    git("init", "-q", "--bare", "sub");
+    git("add", "canary.sh");
+    const inSub = { kind: "exec", command: "git diff", cwd: "sub" } as const;
+    expect(await toolkit.judge([inSub])).toMatchObject({ verdict: "allow" });
+    const config = `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n[diff]\n\texternal = ${canary}\n`;
+    await world.file("sub/config", config);
+    await world.folder("sub/deeper");
+    expect(await toolkit.judge([inSub])).toMatchObject({ verdict: "ask", rule: "not_understood" });
+    expect(await toolkit.judge([{ ...inSub, cwd: "sub/deeper" }])).toMatchObject({ verdict: "ask" });
+    expect(await toolkit.judge([{ kind: "exec", command: "cd sub && git diff" }])).toMatchObject({ verdict: "ask" });
+    expect(await toolkit.judge([{ kind: "exec", command: "git status" }])).toMatchObject({ verdict: "allow" });
+    git("-C", "sub", "add", "../canary.sh"); // the plant works
+    await world.file("canary.sh", `#!/bin/sh\ntouch ${world.workDir}/canary-ran\n# changed\n`);
+    git("-C", "sub", "diff");
+    expect(await ran()).toBe(true);
+    await world.file("sub/config", "[core]\n\tbare = true\n");
+    await world.file("sub/commondir", "../elsewhere\n");
+    expect(await toolkit.judge([inSub])).toMatchObject({ verdict: "ask" });
+  });
+
+  test("a link in the place of the repository is followed, and so is one to the folder that git is started in", async () => {
+    const { git, canary, toolkit, world } = await repository();
+    git("init", "-q", "other");
+    git("-C", "other", "config", "diff.external", canary);
+    await world.link("linked/.git", "../other/.git");
+    await world.link("leads", "other");
+    for (const cwd of ["linked", "leads", "other"])
+      expect(await toolkit.judge([{ kind: "exec", command: "git diff", cwd }])).toMatchObject({ verdict: "ask" });
+    expect(await toolkit.judge([{ kind: "exec", command: "git diff" }])).toMatchObject({ verdict: "allow" });
   });
 
   test("a commit that a person let through runs its hooks", async () => {

@@ -33,6 +33,7 @@ export const ARCHIVES: readonly CommandSpec[] = [
     names: ["zip"],
     risk: "medium",
     why: "writes an archive",
+    ordinary: true,
     syntax: "long-dash",
     options: {
       flags:
@@ -55,7 +56,7 @@ export const ARCHIVES: readonly CommandSpec[] = [
     refine: ({ options }) =>
       gives(options, "-l", "-v", "-t", "-p", "-c", "-Z", "-z", "-h")
         ? []
-        : [{ kind: "risk", risk: "medium", why: "unpacks an archive" }],
+        : [{ kind: "risk", risk: "medium", why: "unpacks an archive", ordinary: true }],
     match: ["unzip -l a.zip", "unzip -p a.zip README.md"],
     notMatch: ["unzip -q a.zip -d out", "unzip a.zip", "unzip -: a.zip", "unzip -P secret a.zip"],
   },
@@ -92,7 +93,7 @@ export const ARCHIVES: readonly CommandSpec[] = [
         "--recursive -n --no-name -N --name -z --compress -NUM --best --fast -V --version --rm -e --extreme -h --help",
       values: { "-S --suffix": "text", "-o": "write" },
       optional: { "-T --threads": "text" },
-      raise: { "-o": ["medium", "writes a file"] },
+      raise: { "-o": ["medium", "writes a file", "ordinary"] },
     },
     operands: { rest: "read" },
     refine: compresses,
@@ -254,7 +255,8 @@ function tarPaths(
   for (const word of archives)
     if (word.value !== "-") findings.push({ kind: "path", use: /[crua]/i.test(mode) ? "write" : "read", word });
   if (reads) return findings;
-  findings.push({ kind: "risk", risk: "medium", why: mode.includes("x") ? "unpacks files" : "writes an archive" });
+  const why = mode.includes("x") ? "unpacks files" : "writes an archive";
+  findings.push({ kind: "risk", risk: "medium", why, ordinary: true });
   if (folder !== undefined) findings.push({ kind: "directory", word: folder });
   if (mode.includes("x")) findings.push({ kind: "path", use: "write", word: literalWord(".") });
   else findings.push(...members.map((word): Finding => ({ kind: "path", use: "folder", word })));
@@ -266,7 +268,7 @@ function compresses({ options, operands }: Use): readonly Finding[] {
   const only = gives(options, "-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list");
   if (only || operands.length === 0) return [];
   return [
-    { kind: "risk", risk: "medium", why: "replaces files" },
+    { kind: "risk", risk: "medium", why: "replaces files", ordinary: true },
     ...operands.map((word): Finding => ({ kind: "path", use: "write", word })),
   ];
 }

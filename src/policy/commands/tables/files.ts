@@ -9,6 +9,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["cp"],
     risk: "medium",
     why: "copies files",
+    ordinary: true,
     options: {
       flags:
         "-a --archive -d -f --force -i --interactive -H -l --link -L --dereference -n --no-clobber -P --no-dereference " +
@@ -31,6 +32,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["mv"],
     risk: "medium",
     why: "moves files",
+    ordinary: true,
     options: {
       flags: "-f --force -i --interactive -n --no-clobber -T --no-target-directory -u -v --verbose",
       values: { "-t --target-directory": "write", "-S --suffix": "text" },
@@ -44,6 +46,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["rm"],
     risk: "medium",
     why: "removes files",
+    ordinary: true,
     options: {
       flags:
         "-f --force -i -I -r -R --recursive -d --dir -v --verbose --one-file-system --preserve-root --no-preserve-root",
@@ -58,6 +61,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["rmdir", "unlink"],
     risk: "medium",
     why: "removes files",
+    ordinary: true,
     options: { flags: "-p --parents -v --verbose --ignore-fail-on-non-empty" },
     operands: { rest: "remove" },
     match: ["rmdir -p out/empty", "unlink link"],
@@ -67,6 +71,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["mkdir", "mkfifo"],
     risk: "medium",
     why: "makes folders",
+    ordinary: true,
     options: { flags: "-p --parents -v --verbose", values: { "-m --mode": "text" } },
     operands: { rest: "write" },
     match: ["mkdir -p src/api src/web", "mkdir -m 755 out"],
@@ -76,6 +81,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["touch"],
     risk: "medium",
     why: "makes files or changes their times",
+    ordinary: true,
     options: {
       flags: "-a -c --no-create -f -h --no-dereference -m",
       values: { "-d --date": "text", "-t": "text", "--time": "text", "-r --reference": "read" },
@@ -88,6 +94,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["ln"],
     risk: "medium",
     why: "makes links",
+    ordinary: true,
     options: {
       flags:
         "-s --symbolic -f --force -i --interactive -n --no-dereference -r --relative -T --no-target-directory -v " +
@@ -102,6 +109,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["chmod"],
     risk: "medium",
     why: "changes permissions",
+    ordinary: true,
     options: {
       flags: "-R --recursive -v --verbose -c --changes -f --silent --quiet --preserve-root",
       values: { "--reference": "read" },
@@ -115,6 +123,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["tee"],
     risk: "medium",
     why: "writes files",
+    ordinary: true,
     options: { flags: "-a --append -i --ignore-interrupts -p" },
     operands: { rest: "write" },
     match: ["tee -a log.txt"],
@@ -124,6 +133,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["truncate"],
     risk: "medium",
     why: "changes the size of files",
+    ordinary: true,
     options: { flags: "-c --no-create -o --io-blocks", values: { "-s --size": "text", "-r --reference": "read" } },
     operands: { rest: "write" },
     match: ["truncate -s 0 log.txt"],
@@ -145,6 +155,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["dd"],
     risk: "medium",
     why: "copies raw data",
+    ordinary: true,
     syntax: "words",
     operands: { rest: "text" },
     refine: ({ operands }) => operands.flatMap(({ value }) => rawCopy(value)),
@@ -155,6 +166,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["install"],
     risk: "medium",
     why: "copies files",
+    ordinary: true,
     options: {
       flags: "-C --compare -D -d --directory -p --preserve-timestamps -v --verbose -T --no-target-directory",
       values: { "-m --mode": "text", "-t --target-directory": "write" },
@@ -175,6 +187,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["split"],
     risk: "medium",
     why: "writes the parts of a file",
+    ordinary: true,
     options: {
       flags: "-d -x -e --elide-empty-files --verbose",
       values: {
@@ -193,6 +206,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["mktemp"],
     risk: "medium",
     why: "makes a temporary file",
+    ordinary: true,
     options: { flags: "-d --directory -q --quiet -u --dry-run -t", values: { "-p": "write", "--suffix": "text" } },
     operands: { first: ["write"] },
     match: ["mktemp -d", "mktemp tmp.XXXX"],
@@ -202,6 +216,7 @@ export const FILES: readonly CommandSpec[] = [
     names: ["patch"],
     risk: "medium",
     why: "changes the files that a patch names",
+    ordinary: true,
     options: {
       flags:
         "-b --backup -E --remove-empty-files -f --force -l --ignore-whitespace -N --forward -R --reverse -s --quiet " +

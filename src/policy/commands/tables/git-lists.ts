@@ -1,4 +1,4 @@
-import type { CommandSpec, Finding, OptionTable, Use } from "../spec.ts";
+import type { CommandSpec, Finding, OptionTable, Raise, Use } from "../spec.ts";
 import { LOG, signatures, transports } from "./git-options.ts";
 import { runsProgram } from "./git-settings.ts";
 
@@ -73,7 +73,11 @@ export const GIT_LISTS: readonly CommandSpec[] = [
         "-F --file": "read",
       },
       optional: { "-n": "text", "--merged": "text", "--no-merged": "text", "--column": "text", "--color": "text" },
-      raise: changes("-a --annotate -s --sign -d --delete -f --force -v --verify", "-m --message", "-F --file"),
+      raise: {
+        ...changes("-a --annotate -d --delete -f --force", "-m --message", "-F --file"),
+        "-s --sign": ["medium", "signs with your key"],
+        "-v --verify": ["medium", "runs the program that checks signatures"],
+      },
     },
     operands: { rest: "text" },
     refine: (use) => [
@@ -126,6 +130,7 @@ export const GIT_LISTS: readonly CommandSpec[] = [
     names: ["stash"],
     risk: "medium",
     why: "puts changes aside",
+    ordinary: true,
     options: {
       flags: "-u --include-untracked -a --all -k --keep-index -q --quiet -S --staged -p --patch",
       values: { "-m --message": "text" },
@@ -153,6 +158,7 @@ export const GIT_LISTS: readonly CommandSpec[] = [
         names: ["push", "save", "pop", "apply", "drop", "clear", "branch", "create", "store"],
         risk: "medium",
         why: "puts changes aside or brings them back",
+        ordinary: true,
         options: {
           flags:
             "-u --include-untracked -a --all -k --keep-index --no-keep-index -q --quiet -S --staged -p --patch --index",
@@ -206,6 +212,7 @@ export const GIT_LISTS: readonly CommandSpec[] = [
     names: ["worktree"],
     risk: "medium",
     why: "changes worktrees",
+    ordinary: true,
     subcommands: [
       {
         names: ["list"],
@@ -218,6 +225,7 @@ export const GIT_LISTS: readonly CommandSpec[] = [
         names: ["add"],
         risk: "medium",
         why: "makes a worktree",
+        ordinary: true,
         options: { flags: "-f --force --detach --no-checkout", values: { "-b": "text", "-B": "text" } },
         operands: { first: ["write", "text"] },
         match: ["git worktree add -b topic out/topic"],
@@ -227,6 +235,7 @@ export const GIT_LISTS: readonly CommandSpec[] = [
         names: ["remove", "prune", "move", "lock", "unlock", "repair"],
         risk: "medium",
         why: "changes worktrees",
+        ordinary: true,
         options: { flags: "-f --force -n --dry-run -v" },
         operands: { rest: "remove" },
         match: ["git worktree remove out/topic", "git worktree prune"],
@@ -240,7 +249,7 @@ export const GIT_LISTS: readonly CommandSpec[] = [
 
 function listing({ options, operands }: Use, lists: readonly string[], otherwise: string): readonly Finding[] {
   const isList = operands.length === 0 || options.some(({ name }) => lists.includes(name));
-  return isList ? [] : [{ kind: "risk", risk: "medium", why: otherwise }];
+  return isList ? [] : [{ kind: "risk", risk: "medium", why: otherwise, ordinary: true }];
 }
 
 function configuration({ options, operands }: Use): readonly Finding[] {
@@ -257,7 +266,7 @@ function configuration({ options, operands }: Use): readonly Finding[] {
 
 function changes(...names: readonly string[]): NonNullable<OptionTable["raise"]> {
   const [each = "", ...pairs] = names;
-  const raised: { [names: string]: readonly ["medium", string] } = {};
-  for (const name of [...each.split(" "), ...pairs]) raised[name] = ["medium", "changes the repository"];
+  const raised: { [names: string]: Raise } = {};
+  for (const name of [...each.split(" "), ...pairs]) raised[name] = ["medium", "changes the repository", "ordinary"];
   return raised;
 }

@@ -27,7 +27,7 @@ export const DIFF_VALUES = {
   "--ws-error-highlight": "text",
   "--output": "write",
 } as const;
-export const WRITES = { "--output": ["medium", "writes a file"] } as const;
+export const WRITES = { "--output": ["medium", "writes a file", "ordinary"] } as const;
 export const DIFF_OPTIONAL = {
   "--color": "text",
   "--stat": "text",

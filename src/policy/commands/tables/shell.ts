@@ -1,7 +1,7 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
 import { judgeVariable } from "../variables.ts";
 import type { Word } from "../tree.ts";
-import { literalWord } from "../words.ts";
+import { isFileName, literalWord } from "../words.ts";
 
 /** The shell's own commands, and shells. */
 export const SHELL: readonly CommandSpec[] = [
@@ -106,6 +106,7 @@ export const SHELL: readonly CommandSpec[] = [
   {
     names: ["trap"],
     risk: "low",
+    ordinary: true,
     options: { flags: "-l -p" },
     operands: { first: ["text"], rest: "text" },
     refine: ({ operands: [script, ...signals] }) =>
@@ -126,6 +127,7 @@ export const SHELL: readonly CommandSpec[] = [
   {
     names: ["command"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { flags: "-v -V -p" },
     operands: { rest: "text" },
@@ -137,6 +139,7 @@ export const SHELL: readonly CommandSpec[] = [
   {
     names: ["builtin"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     operands: { rest: "command" },
     match: ["builtin echo a", "builtin"],
@@ -145,6 +148,7 @@ export const SHELL: readonly CommandSpec[] = [
   {
     names: ["exec"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { flags: "-c -l", values: { "-a": "text" } },
     operands: { rest: "command" },
@@ -189,6 +193,7 @@ export const SHELL: readonly CommandSpec[] = [
   {
     names: ["sh", "bash", "dash", "zsh", "ksh", "ash"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: {
       flags: "-c -e -u -x -v -n -f --norc --noprofile --posix --version --help",
@@ -226,7 +231,7 @@ function shell({ options, operands: [first] }: Use): readonly Finding[] {
   }
   return [
     { kind: "path", use: "read", word: first },
-    { kind: "risk", risk: "medium", why: `it runs the script ${first.text}` },
+    { kind: "risk", risk: "medium", why: `it runs the script ${first.text}`, ordinary: isFileName(first) },
   ];
 }
 

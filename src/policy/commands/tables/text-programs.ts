@@ -1,7 +1,7 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
 import { awkFindings, awkProblem } from "./awk.ts";
 import { sedFindings } from "./sed.ts";
-import { gives } from "./shared.ts";
+import { gives, isOneOf, mediumUnlessVersion } from "./shared.ts";
 
 /** Commands that are given a program as text: what that program may do is what they may do. */
 export const TEXT_PROGRAMS: readonly CommandSpec[] = [
@@ -13,7 +13,10 @@ export const TEXT_PROGRAMS: readonly CommandSpec[] = [
         "-n --quiet --silent -E -r --regexp-extended -s --separate -u --unbuffered -z --null-data --posix --sandbox --debug --version",
       values: { "-e --expression": "text", "-f --file": "read", "-l --line-length": "text" },
       optional: { "-i --in-place": "text" },
-      raise: { "-i --in-place": ["medium", "changes files"], "-f --file": ["medium", "runs the program in a file"] },
+      raise: {
+        "-i --in-place": ["medium", "changes files", "ordinary"],
+        "-f --file": ["medium", "runs the program in a file"],
+      },
     },
     operands: { rest: "text" },
     refine: sed,
@@ -111,7 +114,7 @@ export const TEXT_PROGRAMS: readonly CommandSpec[] = [
         "-r --raw-output -P --prettyPrint -M --no-colors -C --colors -j --tojson -N --no-doc -e --exit-status -i " +
         "--inplace -y -V --version",
       values: { "-p --input-format": "text", "-o --output-format": "text" },
-      raise: { "-i --inplace": ["medium", "changes files"] },
+      raise: { "-i --inplace": ["medium", "changes files", "ordinary"] },
     },
     operands: { first: ["text"], rest: "read" },
     refine: ({ operands, options }) => [
@@ -127,13 +130,15 @@ export const TEXT_PROGRAMS: readonly CommandSpec[] = [
     names: ["perl"],
     risk: "medium",
     why: "runs a Perl program",
+    ordinary: true,
+    refine: needsFile,
     syntax: "posix",
     options: {
       flags: "-n -p -l -a -w -c -v -T -W",
       values: { "-e": "program", "-E": "program", "-M": "program", "-I": "program" },
       optional: { "-i": "text", "-F": "text", "-0": "text" },
     },
-    operands: { first: ["program"], rest: "text" },
+    operands: { first: ["program-file"], rest: "text" },
     match: ["perl -pe 's/a/b/' a.txt", "perl script.pl", "perl -v"],
     notMatch: ["perl -x a", "perl -d a.pl"],
   },
@@ -141,42 +146,59 @@ export const TEXT_PROGRAMS: readonly CommandSpec[] = [
     names: ["ruby"],
     risk: "medium",
     why: "runs a Ruby program",
+    ordinary: true,
+    refine: needsFile,
     syntax: "posix",
     options: {
       flags: "-n -p -l -a -w -c -v --version",
       values: { "-e": "program", "-r": "program", "-I": "program", "-C": "directory" },
     },
-    operands: { first: ["program"], rest: "text" },
+    operands: { first: ["program-file"], rest: "text" },
     match: ["ruby -e 'puts 1'", "ruby script.rb a", "ruby --version"],
     notMatch: ["ruby -S x", "ruby --disable=gems x.rb"],
   },
   {
-    names: [
-      "lua",
-      "Rscript",
-      "R",
-      "julia",
-      "php",
-      "deno",
-      "bun",
-      "tclsh",
-      "expect",
-      "elixir",
-      "erl",
-      "ghci",
-      "scala",
-      "groovy",
-      "swift",
-    ],
+    names: ["lua", "Rscript", "julia", "php"],
+    risk: "medium",
+    why: "runs a program",
+    ordinary: true,
+    refine: needsFile,
+    syntax: "posix",
+    options: { flags: "-v --version", values: { "-e": "program", "-r": "program" } },
+    operands: { first: ["program-file"], rest: "text" },
+    match: ["php -v", "lua script.lua"],
+    notMatch: ["lua -i x", "php -S 0.0.0.0:80"],
+  },
+  {
+    names: ["deno", "bun"],
+    risk: "low",
+    ordinary: true,
+    syntax: "words",
+    operands: { rest: "text" },
+    refine: mediumUnlessVersion(
+      "runs a program",
+      isOneOf("test run task fmt lint check install i add remove bench compile build update outdated ci"),
+    ),
+    match: ["deno --version", "bun --version"],
+    notMatch: ["deno run main.ts", "deno eval x", "bun -e x"],
+  },
+  {
+    names: ["R", "tclsh", "expect", "elixir", "erl", "ghci", "scala", "groovy"],
     risk: "medium",
     why: "runs a program",
     syntax: "posix",
     options: { flags: "-v --version", values: { "-e": "program", "-r": "program" } },
     operands: { first: ["program"], rest: "text" },
-    match: ["php -v", "lua script.lua", "deno run main.ts"],
-    notMatch: ["lua -i x", "php -S 0.0.0.0:80"],
+    match: ["elixir script.exs", "R --version"],
+    notMatch: ["R -i x"],
   },
 ];
+
+/** Without a file it runs what it reads. */
+function needsFile({ options, operands }: Use): readonly Finding[] {
+  const isTold = operands.length > 0 || gives(options, "-v", "--version");
+  return isTold ? [] : [{ kind: "risk", risk: "medium", why: "runs what it reads" }];
+}
 
 function sed({ options, operands }: Use): readonly Finding[] {
   const expressions = options.filter(({ name }) => name === "-e").map(({ value }) => value);

@@ -1,5 +1,6 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
 import { judgeVariable } from "../variables.ts";
+import type { Word } from "../tree.ts";
 import { literalWord } from "../words.ts";
 
 /** Commands that run another one, which is judged like any other. */
@@ -7,23 +8,48 @@ export const WRAPPERS: readonly CommandSpec[] = [
   {
     names: ["env"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: {
       flags: "-i --ignore-environment -0 --null -v --debug",
-      values: { "-u --unset": "text", "-C --chdir": "directory", "-S --split-string": "script" },
+      values: { "-u --unset": "text", "-C --chdir": "directory", "-S --split-string": "text" },
       raise: {
         "-S --split-string": ["medium", "takes a text apart"],
         "-u --unset": ["medium", "takes a variable away"],
       },
+      ends: "-S --split-string",
     },
     operands: { rest: "text" },
     refine: environment,
-    match: ["env NODE_ENV=test ls", "env ls", "env -C src ls"],
-    notMatch: ["env", "env LD_PRELOAD=x ls", "env -S 'ls -l'", "env --unknown ls", "env rm -rf x"],
+    match: ["env NODE_ENV=test ls", "env ls", "env -C src ls", "env - CI=1 ls"],
+    notMatch: [
+      "env",
+      "env LD_PRELOAD=x ls",
+      "env -S 'ls -l'",
+      "env -S ls -l",
+      "env --unknown ls",
+      "env rm -rf x",
+      "env = ls",
+      "env a.b=c ls",
+      "env ./x=y ls",
+    ],
+  },
+  {
+    // An npm package. Whatever has a name and a `=` in it is an assignment there.
+    names: ["cross-env"],
+    risk: "medium",
+    why: "runs a command with variables",
+    ordinary: true,
+    syntax: "words",
+    operands: { rest: "text" },
+    refine: ({ operands }) => environment({ options: [], operands }),
+    match: ["cross-env NODE_ENV=test vitest run"],
+    notMatch: ["cross-env LD_PRELOAD=x vitest", "cross-env CI=1 sudo ls"],
   },
   {
     names: ["nice"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { flags: "-NUM", values: { "-n --adjustment": "text" } },
     operands: { rest: "command" },
@@ -33,6 +59,7 @@ export const WRAPPERS: readonly CommandSpec[] = [
   {
     names: ["ionice"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { flags: "-t --ignore", values: { "-c --class": "text", "-n --classdata": "text" } },
     operands: { rest: "command" },
@@ -42,6 +69,7 @@ export const WRAPPERS: readonly CommandSpec[] = [
   {
     names: ["timeout"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: {
       flags: "--foreground --preserve-status -v --verbose",
@@ -54,6 +82,7 @@ export const WRAPPERS: readonly CommandSpec[] = [
   {
     names: ["time"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { flags: "-p -v --verbose --portability", values: { "-f --format": "text" } },
     operands: { rest: "command" },
@@ -73,6 +102,7 @@ export const WRAPPERS: readonly CommandSpec[] = [
   {
     names: ["stdbuf"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { values: { "-i --input": "text", "-o --output": "text", "-e --error": "text" } },
     operands: { rest: "command" },
@@ -82,6 +112,7 @@ export const WRAPPERS: readonly CommandSpec[] = [
   {
     names: ["chrt", "taskset"],
     risk: "low",
+    ordinary: true,
     syntax: "posix",
     options: { flags: "-b --batch -f --fifo -i --idle -o --other -r --rr -c --cpu-list" },
     operands: { first: ["text"], rest: "command" },
@@ -154,6 +185,7 @@ export const WRAPPERS: readonly CommandSpec[] = [
     names: ["flock"],
     risk: "medium",
     why: "it makes a lock file",
+    ordinary: true,
     syntax: "posix",
     options: {
       flags: "-n --nonblock -x --exclusive -s --shared -u --unlock",
@@ -187,19 +219,35 @@ export const WRAPPERS: readonly CommandSpec[] = [
   },
 ];
 
-/** `NAME=value …` and a command; without a command the environment is shown, with what is secret in it. */
-function environment({ options, operands: given }: Use): readonly Finding[] {
+/**
+ * Assignments and a command; without a command the environment is shown, with what is secret in it. Any word with a `=` in it is an
+ * assignment, whatever stands before it, nothing too: GNU env and busybox's look for the letter alone (`env = make` runs make).
+ */
+function environment({ options, operands: given }: Pick<Use, "options" | "operands">): readonly Finding[] {
+  const split = options.find(({ name }) => name === "-S");
+  if (split !== undefined) return splitText(split.value, given);
   // A lone dash is `-i`.
   const operands = given[0]?.value === "-" ? given.slice(1) : given;
-  const from = operands.findIndex(({ prefix }) => !/^[A-Za-z_]\w*=/.test(prefix));
+  const from = operands.findIndex(({ prefix }) => !prefix.includes("="));
   const assignments = from === -1 ? operands : operands.slice(0, from);
   const findings = assignments.flatMap(({ prefix }): readonly Finding[] => {
     const judged = judgeVariable(prefix.slice(0, prefix.indexOf("=")), true);
     return judged === undefined ? [] : [{ kind: "unclear", ...judged }];
   });
   if (from !== -1) return [...findings, { kind: "command", words: operands.slice(from) }];
-  if (options.some(({ name }) => name === "-S")) return findings;
   return [...findings, { kind: "risk", risk: "medium", why: "it shows the environment, with what is secret in it" }];
+}
+
+/** `-S TEXT WORD…` is `env` with the words of the text before the others. Its quotes and variables are env's own: never understood. */
+function splitText(text: Word | undefined, operands: readonly Word[]): readonly Finding[] {
+  const unclear: Finding = { kind: "unclear", why: "env -S takes its text apart in a way of its own" };
+  if (text?.value === undefined) return [unclear, { kind: "command", words: operands }];
+  const words = text.value.split(/\s+/).filter((word) => word !== "");
+  return [
+    unclear,
+    { kind: "command", words: [literalWord("env"), ...words.map(literalWord), ...operands] },
+    ...(/["'\\$]/.test(text.value) ? [{ kind: "script", word: text } as const] : []),
+  ];
 }
 
 /** xargs: the lines that it reads become arguments, of `echo` when no command is named. */
