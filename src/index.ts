@@ -18,6 +18,8 @@ export {
 export type { MaskOptions } from "./output/mask.ts";
 export { formatSize } from "./output/size.ts";
 export { type LocalOptions, local } from "./backends/local/backend.ts";
+export { type SandboxOptions, sandbox } from "./backends/sandbox/sandbox.ts";
+export type { AlarmOptions } from "./activity/alarms.ts";
 export { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";
 export { describeCall } from "./policy/describe.ts";
 export { type PresetName, PRESETS } from "./tools/presets/presets.ts";
@@ -36,6 +38,7 @@ export { write } from "./tools/write.ts";
 export type * from "./contract/activity.ts";
 export type * from "./contract/backend.ts";
 export type * from "./contract/call.ts";
+export type * from "./contract/containment.ts";
 export type * from "./contract/decision.ts";
 export type * from "./contract/identity.ts";
 export type * from "./contract/job.ts";

@@ -1,12 +1,15 @@
 import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
+import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
 import { type LocalOptions, local } from "./backends/local/backend.ts";
+import type { SandboxOptions } from "./backends/sandbox/sandbox.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { Backend } from "./contract/backend.ts";
 import type { CheckedCall } from "./contract/call.ts";
+import { type SandboxMode, sandboxModeOn } from "./contract/containment.ts";
 import type { Jobs } from "./contract/job.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
 import { type Outputs, defineTool } from "./contract/tool.ts";
@@ -22,7 +25,8 @@ import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { createRateLimit } from "./policy/rate.ts";
 import { createRules } from "./policy/rules/rules.ts";
-import type { PolicySettings } from "./policy/settings.ts";
+import { protectedFile } from "./policy/sensitive.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
 import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { randomName } from "./util/identifier.ts";
@@ -32,6 +36,12 @@ export interface ToolkitOptions extends ToolChoice {
   readonly workDir?: string;
   /** Variables of our environment that commands get beside the harmless ones. Not together with `backend`, which has its own. */
   readonly passEnv?: readonly string[];
+  /** Whether commands are contained. Default "auto". Not together with `backend`, which is wrapped in one or not: `sandbox(backend, …)`. */
+  readonly sandbox?: SandboxMode;
+  /** What a command in the sandbox may use at most. */
+  readonly sandboxLimits?: SandboxOptions["limits"];
+  /** From how many refusals of the sandbox on there is an alarm in the record. */
+  readonly alarms?: AlarmOptions;
   /** What the standard policy is told. */
   readonly policy?: PolicySettings;
   /** Policies of yours, asked beside the standard one; the strictest decision counts. */
@@ -72,19 +82,31 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       "createToolkit got workDir and backend; a backend has its own working directory: leave workDir out",
     );
   }
+  if (options.backend !== undefined && options.sandbox !== undefined) {
+    throw new TypeError("createToolkit got sandbox and backend; wrap the backend in it: sandbox(backend, { folder })");
+  }
   if (options.backend !== undefined && options.passEnv !== undefined) {
     throw new TypeError("createToolkit got passEnv and backend; give it to the backend: local({ passEnv })");
   }
   const { outputOwner = randomName(16), store = memoryStore() } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const tools = toolset(chosenTools(options));
+  const mode = options.backend === undefined ? sandboxModeOn(process.platform, options.sandbox) : "off";
+  const tools = toolset(chosenTools(options, { sandboxed: mode !== "off" || options.backend?.sandbox !== undefined }));
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
   const detachedFolder = detachedFolderOf(stateDir, outputOwner);
+  const own = [stateDir, configFolder()];
   const backend =
-    options.backend ?? (await local({ ...localOptionsOf(options), outputFolder: outputs.folder, detachedFolder }));
+    options.backend ??
+    (await contained(
+      await local({ ...localOptionsOf(options), outputFolder: outputs.folder, detachedFolder }),
+      mode,
+      options,
+      { stateDir, own },
+    ));
+  const alarms = createAlarms(options.alarms);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
-  const jobs = createJobs({ backend, store: jobStore, keep: options.keepJobs ?? true });
+  const jobs = createJobs({ backend, store: jobStore, keep: options.keepJobs ?? true, alarms });
   const rules = createRules(options.policy?.commands, backend);
   const withheld = createWithheld(rules);
   const max = options.policy?.maxActionsPerHour;
@@ -100,7 +122,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     told: jobs.told,
   };
   const policies = [
-    createPolicy(options.policy ?? {}, backend, [stateDir, configFolder()], rules),
+    createPolicy(options.policy ?? {}, backend, own, rules),
     ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];
@@ -134,6 +156,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       withheld,
       store,
       mask,
+      alarms,
       onEvent,
     };
     if (signal === undefined) return callTool(parse(request), host, closing.signal);
@@ -183,6 +206,30 @@ export function detachedFolderOf(stateDir: string, owner: string): string {
 export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
 }
+
+/** The backend in its sandbox, which is loaded where it is wanted. What the policy says of paths holds for commands in it too. */
+async function contained(
+  inner: Backend,
+  mode: SandboxMode,
+  { policy = {}, sandboxLimits }: ToolkitOptions,
+  { stateDir, own }: { readonly stateDir: string; readonly own: readonly string[] },
+): Promise<Backend> {
+  if (mode === "off") return inner;
+  const { sandbox } = await import("./backends/sandbox/sandbox.ts");
+  const { allowedRoots = [], forbiddenPaths = [], network } = policy;
+  return sandbox(inner, {
+    required: mode === "on",
+    folder: `${stateDir}/sandbox`,
+    writable: allowedRoots,
+    hidden: [...own, ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
+    isProtected: (path) => protectedFile(path) !== undefined,
+    ...(network !== undefined && { network }),
+    ...(sandboxLimits !== undefined && { limits: sandboxLimits }),
+  });
+}
+
+/** Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not hidden. */
+const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("/")));
 
 /** For judging effects that no call has: policies are told a call that is nobody's. */
 const NO_CALL: Omit<CheckedCall, "effects"> = {

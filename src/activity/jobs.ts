@@ -1,9 +1,11 @@
 import type { ActivityEvent, Store } from "../contract/activity.ts";
 import type { Backend, Exit, OpenFile } from "../contract/backend.ts";
+import type { Alarms, Refusal } from "../contract/containment.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Job, JobEnd, Jobs, Notices } from "../contract/job.ts";
 import { describeExit } from "../output/describe-exit.ts";
+import { describeRefusals } from "../output/describe-refusals.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
 import { clip, plural } from "../util/text.ts";
@@ -20,6 +22,8 @@ export interface JobsOptions {
   readonly store: Pick<Store, "append">;
   /** False: nothing lasts longer than the call that is made, so only detached jobs are started. Default true. */
   readonly keep?: boolean;
+  /** Counts what the sandbox refuses jobs. */
+  readonly alarms?: Alarms;
 }
 
 /** The jobs of a toolkit, what is to be told of them, and their output as files. */
@@ -32,7 +36,7 @@ export interface JobKeeper extends Jobs {
 }
 
 /** Keeps what runs in the background: starts it, hears of its end, records both. */
-export function createJobs({ backend, store, keep = true }: JobsOptions): JobKeeper {
+export function createJobs({ backend, store, keep = true, alarms }: JobsOptions): JobKeeper {
   const jobs = new Map<string, Job>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
   let started = 0;
@@ -93,12 +97,20 @@ export function createJobs({ backend, store, keep = true }: JobsOptions): JobKee
       const job = watched({ id, command: script, startedMs: Date.now(), detached, process });
       jobs.set(id, job);
       record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(script, 4_096), detached });
-      void process.exit.then((exit) => {
+      const finish = (exit: Exit, refusals: readonly Refusal[]) => {
         if (closed && detached) return; // it goes on, and ends in front of somebody else
+        if (refusals.length > 0) {
+          record({ type: "sandbox.refused", call, thread, at: Date.now(), job: id, refusals });
+          const alarm = alarms?.(refusals);
+          if (alarm !== undefined) record({ type: "sandbox.alarmed", call, thread, at: Date.now(), ...alarm });
+        }
         record({ type: "job.ended", call, thread, at: Date.now(), job: id, exit });
-        notices.push({ thread, job: id, text: endNotice(job, exit) });
+        notices.push({ thread, job: id, text: endNotice(job, exit, refusals) });
         dropOldest();
-      });
+      };
+      const { exit, refusals } = process;
+      if (refusals === undefined) void exit.then((how) => finish(how, []));
+      else void Promise.all([exit, refusals]).then(([how, refused]) => finish(how, refused));
       if (closed && !detached) await process.kill(); // it was closed while this started
       return job;
     },
@@ -143,7 +155,8 @@ function watched(job: Omit<Job, "ended">, earlier?: JobEnd): Job {
   };
 }
 
-function endNotice({ id, command, startedMs, process }: Job, exit: Exit): string {
+function endNotice({ id, command, startedMs, process }: Job, exit: Exit, refusals: readonly Refusal[]): string {
   const seconds = ((Date.now() - startedMs) / 1_000).toFixed(1);
-  return `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} s, ${formatSize(process.output.size)} of output in output://job-${id}`;
+  const ended = `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} s, ${formatSize(process.output.size)} of output in output://job-${id}`;
+  return refusals.length === 0 ? ended : `${ended}. ${describeRefusals(refusals)}`;
 }

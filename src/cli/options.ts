@@ -1,3 +1,4 @@
+import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { PresetName } from "../tools/presets/presets.ts";
 
@@ -7,9 +8,19 @@ export interface GlobalOptions {
   readonly preset?: string;
   readonly workDir?: string;
   readonly autonomy?: Autonomy;
+  readonly sandbox?: SandboxMode;
   readonly yes?: true;
 }
 
 // Said here again so that printing the help loads no tool; the types hold the lists together.
-export const PRESET_NAMES: readonly PresetName[] = ["coding", "readonly", "workspace", "default", "all", "none"];
+export const PRESET_NAMES: readonly PresetName[] = [
+  "coding",
+  "readonly",
+  "workspace",
+  "default",
+  "assistant",
+  "all",
+  "none",
+];
+export const SANDBOX_MODES: readonly SandboxMode[] = ["auto", "on", "off"];
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];

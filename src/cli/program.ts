@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 import { EXIT } from "./exit.ts";
-import { AUTONOMIES, type GlobalOptions, PRESET_NAMES } from "./options.ts";
+import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES } from "./options.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 when it succeeded, 1 when a call did not, 2 for wrong usage. Never
@@ -31,6 +31,9 @@ function program(): Command {
     .option("--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`)
     .option("--work-dir <folder>", "where tools work (default: the current folder)")
     .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
+    .addOption(
+      new Option("--sandbox <mode>", "contain commands: where that works (default: auto), always, or not").choices(SANDBOX_MODES),
+    )
     .option("--yes", "approve what would be asked; never what is denied")
     .addHelpText("after", EXAMPLES);
 
@@ -71,7 +74,7 @@ function program(): Command {
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
   policy
     .command("check")
-    .description("what the policy would say, as JSON: {verdict, risk, rule, reason}")
+    .description("what the policy would say: in words on a terminal, else as JSON {verdict, risk, rule, reason}")
     .option("--command <script>", "of a shell command")
     .option("--path <path>", "of a path; with --op")
     .addOption(
@@ -79,6 +82,8 @@ function program(): Command {
     )
     .option("--url <url>", "of fetching a URL", url)
     .option("--batch", 'of each line of stdin: {"id","area":"shell"|"path"|"url","input","op"?}')
+    .option("--explain", "in words, also where the output is no terminal")
+    .option("--json", "as JSON, on a terminal too")
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
       await policyCheck(command.optsWithGlobals());

@@ -17,12 +17,13 @@ const OUTPUT_OWNER = "command-line";
  *
  * @throws ConfigError when a file is not valid; Error when there is no such preset.
  */
-export async function settingsFrom({ config, preset, workDir, autonomy }: GlobalOptions): Promise<Settings> {
+export async function settingsFrom({ config, preset, workDir, autonomy, sandbox }: GlobalOptions): Promise<Settings> {
   const { settings, notices } = await loadSettings({
     ...(config !== undefined && { config }),
     ...(preset !== undefined && { preset }),
     ...(workDir !== undefined && { workDir }),
     ...(autonomy !== undefined && { autonomy }),
+    ...(sandbox !== undefined && { sandbox }),
   });
   for (const notice of notices) process.stderr.write(`handrail: ${oneLine(notice, 1_000)}\n`);
   const names = [...PRESET_NAMES, ...Object.keys(settings.toolsets)];
@@ -37,13 +38,20 @@ export async function settingsFrom({ config, preset, workDir, autonomy }: Global
 /** What files and options say of a toolkit. Fails like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
   const settings = await settingsFrom(options);
-  const { env, maxActionsPerHour, ...policy } = settings.policy;
+  const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
+  const { perMinute, cooldown } = sandboxAlarm;
   const { workDir } = settings.tools;
   for (const warning of ruleWarnings(policy.commands)) process.stderr.write(`handrail: ${oneLine(warning, 1_000)}\n`);
   return {
     ...toolChoice(settings),
     policy: { ...policy, ...(maxActionsPerHour !== null && { maxActionsPerHour }) },
     passEnv: env.pass,
+    sandbox,
+    sandboxLimits,
+    alarms: {
+      ...(perMinute !== undefined && { perMinute }),
+      ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
+    },
     outputOwner: OUTPUT_OWNER,
     store: await storeOf(settings),
     ...(workDir !== undefined && { workDir }),

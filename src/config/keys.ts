@@ -1,7 +1,8 @@
+import { SANDBOX_MODES } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import { hostRule } from "../network/hosts.ts";
 import { parseRule } from "../policy/rules/rule.ts";
-import type { CommandRule } from "../policy/settings.ts";
+import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
 import { didYouMean } from "./nearest.ts";
@@ -103,6 +104,13 @@ export const KEYS = {
   "policy.require_approval_for_medium_risk": located(yesOrNo),
   "policy.max_actions_per_hour": located(limitOrNone(1_000_000)),
   "policy.shell_confirm": located(yesOrNo),
+  "policy.sandbox": located(choice(SANDBOX_MODES)),
+  "policy.ask_in_sandbox": located(choice(ASK_IN_SANDBOX)),
+  "policy.sandbox_limits.processes": located(integer(1, 1_000_000)),
+  "policy.sandbox_limits.memory_mb": located(integer(1, 16_777_216)),
+  "policy.sandbox_limits.disk_free_mb": located(integer(0, 16_777_216)),
+  "policy.sandbox_alarm.per_minute": located(integer(0, 1_000)),
+  "policy.sandbox_alarm.cooldown": located(integer(0, 86_400)),
   "policy.network.allow_hosts": located(list(host)),
   "policy.network.deny_hosts": located(list(host)),
   "policy.network.allow_private": located(list(host)),
@@ -147,6 +155,13 @@ export const PROJECT_RULES = {
   "policy.require_approval_for_medium_risk": "tightening",
   "policy.max_actions_per_hour": "tightening",
   "policy.shell_confirm": "tightening",
+  "policy.sandbox": "tightening",
+  "policy.ask_in_sandbox": "tightening",
+  "policy.sandbox_limits.processes": "never", // what this machine can bear is the user's to say
+  "policy.sandbox_limits.memory_mb": "never",
+  "policy.sandbox_limits.disk_free_mb": "never",
+  "policy.sandbox_alarm.per_minute": "never",
+  "policy.sandbox_alarm.cooldown": "never",
   "policy.network.allow_hosts": "never", // like what it allows to run
   "policy.network.deny_hosts": "free", // adds
   "policy.network.allow_private": "never", // what is inside is the user's

@@ -78,8 +78,20 @@ function limits(
   given: Given,
 ): Pick<
   Settings["policy"],
-  "blockHighRiskCommands" | "requireApprovalForMediumRisk" | "maxActionsPerHour" | "shellConfirm"
+  | "blockHighRiskCommands"
+  | "requireApprovalForMediumRisk"
+  | "maxActionsPerHour"
+  | "shellConfirm"
+  | "sandbox"
+  | "askInSandbox"
+  | "sandboxLimits"
+  | "sandboxAlarm"
 > {
+  const processes = given["policy.sandbox_limits.processes"]?.value;
+  const memory = given["policy.sandbox_limits.memory_mb"]?.value;
+  const diskFree = given["policy.sandbox_limits.disk_free_mb"]?.value;
+  const perMinute = given["policy.sandbox_alarm.per_minute"]?.value;
+  const cooldown = given["policy.sandbox_alarm.cooldown"]?.value;
   const most = given["policy.max_actions_per_hour"];
   return {
     blockHighRiskCommands: given["policy.block_high_risk_commands"]?.value ?? policy.blockHighRiskCommands,
@@ -87,8 +99,23 @@ function limits(
       given["policy.require_approval_for_medium_risk"]?.value ?? policy.requireApprovalForMediumRisk,
     maxActionsPerHour: most === undefined ? policy.maxActionsPerHour : most.value, // null is a value: no limit
     shellConfirm: given["policy.shell_confirm"]?.value ?? policy.shellConfirm,
+    sandbox: given["policy.sandbox"]?.value ?? policy.sandbox,
+    askInSandbox: given["policy.ask_in_sandbox"]?.value ?? policy.askInSandbox,
+    sandboxLimits: {
+      ...policy.sandboxLimits,
+      ...(processes !== undefined && { processes }),
+      ...(memory !== undefined && { memory: memory * MEBIBYTE }),
+      ...(diskFree !== undefined && { diskFree: diskFree * MEBIBYTE }),
+    },
+    sandboxAlarm: {
+      ...policy.sandboxAlarm,
+      ...(perMinute !== undefined && { perMinute }),
+      ...(cooldown !== undefined && { cooldown }),
+    },
   };
 }
+
+const MEBIBYTE = 1_048_576;
 
 /** The toolsets of a file, by name. */
 export function toolsetsIn(given: Given): Settings["toolsets"] {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
+import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
-import { type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
+import { type AskInSandbox, type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
 
 /** What is set for one run: files and flags, checked, over the defaults. Immutable. Paths are absolute or start with `~`. */
 export interface Settings {
@@ -28,6 +29,13 @@ export interface Settings {
     readonly maxActionsPerHour: number | null;
     /** Every command is asked about. */
     readonly shellConfirm: boolean;
+    readonly sandbox: SandboxMode;
+    /** What is asked about although the sandbox contains it. */
+    readonly askInSandbox: AskInSandbox;
+    /** What a command in the sandbox may use at most. Left out: the sandbox's own limits. */
+    readonly sandboxLimits: { readonly processes?: number; readonly memory?: number; readonly diskFree?: number };
+    /** From how many refusals of the sandbox in a minute on there is an alarm (0: never), and for how many seconds then no other. */
+    readonly sandboxAlarm: { readonly perMinute?: number; readonly cooldown?: number };
     readonly network: {
       readonly allowHosts: readonly string[];
       readonly denyHosts: readonly string[];
@@ -64,6 +72,7 @@ export interface Flags {
   /** Relative to the current folder. */
   readonly workDir?: string;
   readonly autonomy?: Autonomy;
+  readonly sandbox?: SandboxMode;
 }
 
 /** What holds where nothing is said. */
@@ -80,6 +89,10 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     requireApprovalForMediumRisk: true,
     maxActionsPerHour: null,
     shellConfirm: false,
+    sandbox: "auto",
+    askInSandbox: "unusual",
+    sandboxLimits: {},
+    sandboxAlarm: {},
     network: { allowHosts: [], denyHosts: [], allowPrivate: [] },
     env: { pass: [] },
   },
@@ -87,7 +100,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
 });
 
 /** The settings with what flags say in place of what files say. */
-export function withFlags({ tools, policy, ...settings }: Settings, { preset, workDir, autonomy }: Flags): Settings {
+export function withFlags({ tools, policy, ...settings }: Settings, { preset, workDir, autonomy, sandbox }: Flags): Settings {
   return frozen({
     ...settings,
     tools: {
@@ -95,7 +108,11 @@ export function withFlags({ tools, policy, ...settings }: Settings, { preset, wo
       ...(preset !== undefined && { preset }),
       ...(workDir !== undefined && { workDir: resolve(workDir) }),
     },
-    policy: { ...policy, ...(autonomy !== undefined && { autonomy }) },
+    policy: {
+      ...policy,
+      ...(autonomy !== undefined && { autonomy }),
+      ...(sandbox !== undefined && { sandbox }),
+    },
   });
 }
 

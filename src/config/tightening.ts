@@ -1,6 +1,8 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath, isInside } from "../util/paths.ts";
+import { SANDBOX_MODES } from "../contract/containment.ts";
+import { ASK_IN_SANDBOX } from "../policy/settings.ts";
 import { AUTONOMIES, type Given, type KeysWith } from "./keys.ts";
 import type { Place } from "./problem.ts";
 import type { Settings } from "./settings.ts";
@@ -38,15 +40,9 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
         ? [{ place, at: `.${name}`, message: "you have a toolset of this name; a project cannot change it" }]
         : [],
     ),
-  "policy.autonomy": ({ value, place }, { policy }) =>
-    AUTONOMIES.indexOf(value) > AUTONOMIES.indexOf(policy.autonomy)
-      ? [
-          {
-            place,
-            message: `a project can only tighten the policy, and "${value}" is looser than "${policy.autonomy}"`,
-          },
-        ]
-      : [],
+  "policy.autonomy": (given, { policy }) => looserWord(given, policy.autonomy, AUTONOMIES.toReversed()),
+  "policy.sandbox": (given, { policy }) => looserWord(given, policy.sandbox, SANDBOX_MODES),
+  "policy.ask_in_sandbox": (given, { policy }) => looserWord(given, policy.askInSandbox, ASK_IN_SANDBOX),
   "policy.workspace_only": (given, { policy }) => looserThan(given, policy.workspaceOnly),
   "policy.block_high_risk_commands": (given, { policy }) => looserThan(given, policy.blockHighRiskCommands),
   "policy.require_approval_for_medium_risk": (given, { policy }) =>
@@ -67,6 +63,16 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
       return message === undefined ? [] : [{ place: root.place, at: `[${index}]`, message }];
     }),
 };
+
+/** Of settings that are one of a few words, the loosest first. */
+function looserWord(
+  { value, place }: Located<string>,
+  without: string,
+  words: readonly string[],
+): readonly Complaint[] {
+  if (words.indexOf(value) >= words.indexOf(without)) return [];
+  return [{ place, message: `a project can only tighten the policy, and "${value}" is looser than "${without}"` }];
+}
 
 /** Of settings that are stricter when they are true. */
 function looserThan({ value, place }: Located<boolean>, without: boolean): readonly Complaint[] {

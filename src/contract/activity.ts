@@ -1,4 +1,5 @@
 import type { CallId, ThreadId } from "./identity.ts";
+import type { Alarm, Refusal } from "./containment.ts";
 import type { Effect } from "./effect.ts";
 import type { Approval, Decision } from "./decision.ts";
 import type { Exit } from "./backend.ts";
@@ -39,6 +40,10 @@ export type ActivityEvent = {
   /** The call put a command into the background; it goes on when the call has ended. */
   | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly detached: boolean }
   | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
+  /** The sandbox kept a command of the call, or this job of it, from something. It says nothing of how the call ends. */
+  | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }
+  /** That happened more often than is usual: somebody may want to look. Nothing was stopped because of it. */
+  | ({ readonly type: "sandbox.alarmed" } & Alarm)
 );
 
 export type ActivityEventType = ActivityEvent["type"];

@@ -1,3 +1,4 @@
+import type { Containment, Refusal, Sandbox } from "./containment.ts";
 import type { Env } from "./effect.ts";
 
 /**
@@ -22,6 +23,8 @@ export interface Backend {
    * call: `paths` is all it is given to look at. Rejects with a `ToolFailure` when there is no such program.
    */
   helper(program: HelperProgram, args: readonly string[], options: HelperOptions): Promise<Process>;
+  /** What contains its commands; only on a backend that has a sandbox. */
+  readonly sandbox?: Sandbox;
   /** Processes that outlive the backend; only on a backend that can keep them. */
   readonly detached?: DetachedProcesses;
   /** Stops what it started and lets go of what it holds; detached processes go on. */
@@ -149,6 +152,8 @@ export interface Command {
    * backend has `detached`. The label says what it is, for people who meet it later.
    */
   readonly detached?: { readonly label: string };
+  /** What it has beside what every contained command has, paths real. A backend without a sandbox pays no heed. Default `{}`: nothing. */
+  readonly within?: Containment;
 }
 
 export interface Process {
@@ -160,6 +165,8 @@ export interface Process {
   readonly errors: OutputLog | undefined;
   /** Never rejects. Settles when the process has ended and what it wrote is in its output: no background child can hold it. */
   readonly exit: Promise<Exit>;
+  /** Of a contained process: what the sandbox kept it from, as far as that can be told. Settles soon after `exit`, never rejects. */
+  readonly refusals?: Promise<readonly Refusal[]>;
   /** Writes to stdin. Rejects with a `ToolFailure` where stdin is closed. */
   write(text: string): Promise<void>;
   /** Ends stdin. */

@@ -1,3 +1,4 @@
+import { type Containment, narrower } from "./containment.ts";
 import type { Env } from "./effect.ts";
 
 export type Verdict = "allow" | "ask" | "deny";
@@ -20,12 +21,14 @@ export interface Decision {
   readonly except?: readonly string[];
   /** Variables that a command gets when it runs without anyone having been asked, so that looking starts nothing (git's hooks, its monitor). */
   readonly env?: Env;
+  /** How a command is run where there is a sandbox, paths real. Left out: contained, with nothing beside the workspace. */
+  readonly within?: Containment;
   /** Of a command: what was said of each part of its script, in the order of the script. */
   readonly parts?: readonly DecisionPart[];
 }
 
 /** What was said of one part of a command. */
-export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "env" | "parts"> {
+export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "env" | "within" | "parts"> {
   /** The part, as it is written. Raw: whoever shows it escapes it. */
   readonly text: string;
 }
@@ -55,12 +58,14 @@ export function stricter(one: Decision | undefined, other: Decision | undefined)
   const scopes = scopesOfBoth(one, other);
   const except = [...new Set([...(one.except ?? []), ...(other.except ?? [])])];
   const env = { ...one.env, ...other.env };
+  const within = one.within && other.within ? narrower(one.within, other.within) : (one.within ?? other.within);
   const parts = [...(one.parts ?? []), ...(other.parts ?? [])];
   return {
     ...decision,
     ...(scopes !== undefined && { scopes }),
     ...(except.length > 0 && { except }),
     ...(Object.keys(env).length > 0 && { env }),
+    ...(within !== undefined && { within }),
     ...(parts.length > 0 && { parts }),
   };
 }

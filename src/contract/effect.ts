@@ -1,3 +1,5 @@
+import type { Containment } from "./containment.ts";
+
 /** Variables added to a command's environment, beside the clean one its backend gives it. */
 export type Env = { readonly [name: string]: string };
 
@@ -10,7 +12,7 @@ export type Effect =
   | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
   /**
    * A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. In the `background` it outlives the
-   * call: as a "job" it ends with the toolkit, "detached" it does not.
+   * call: as a "job" it ends with the toolkit, "detached" it does not. `within` is what it asks the sandbox for; nothing by default.
    */
   | {
       readonly kind: "exec";
@@ -18,6 +20,7 @@ export type Effect =
       readonly cwd?: string;
       readonly env?: Env;
       readonly background?: "job" | "detached";
+      readonly within?: Containment;
       readonly real?: string;
     }
   /**

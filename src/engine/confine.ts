@@ -1,5 +1,6 @@
 import type { Backend, Command, Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
+import type { Refusal } from "../contract/containment.ts";
 import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
@@ -18,8 +19,11 @@ export interface Confined {
   readonly closed: Closed;
   /** Adds an effect that was permitted while the call ran, with what stays closed below it. */
   allow(effect: Effect, except?: readonly string[]): void;
-  /** The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. */
-  end(): Promise<void>;
+  /**
+   * The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. Resolves to what the
+   * sandbox kept its commands from.
+   */
+  end(): Promise<readonly Refusal[]>;
 }
 
 /** What is confined. */
@@ -75,10 +79,11 @@ export function confine(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
-    // What ran unasked because it only looks gets what keeps it from starting anything.
+    // How it is contained is the policy's to say. What ran unasked because it only looks gets what keeps it from starting anything.
     return {
       ...command,
       cwd: real,
+      within: call.decision.within ?? {},
       ...(call.decision.env !== undefined && { env: { ...command.env, ...call.decision.env } }),
     };
   };
@@ -145,7 +150,7 @@ export function confine(
     },
     async end() {
       over = true;
-      await Promise.all(started.map(letGo));
+      return (await Promise.all(started.map(letGo))).flat();
     },
   };
 }
@@ -153,11 +158,13 @@ export function confine(
 /** Links were followed once, when the path was compared; they are not followed again. */
 const REAL = { real: true } as const;
 
-async function letGo(starting: Promise<Process>): Promise<void> {
+async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
   const process = await starting.catch(() => undefined);
-  if (process === undefined) return; // it never ran
+  if (process === undefined) return []; // it never ran
   await process.kill();
+  const refusals = await process.refusals; // read off its output
   await Promise.all([process.output.dispose(), process.errors?.dispose()]);
+  return refusals ?? [];
 }
 
 function isThisCommand(effect: Effect, command: Command, cwd: string, background?: "job" | "detached"): boolean {

@@ -1,12 +1,13 @@
 import type { Backend } from "../contract/backend.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
-import type { Content } from "../contract/content.ts";
+import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
+import { describeRefusals } from "../output/describe-refusals.ts";
 import { isInside } from "../util/paths.ts";
 import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
@@ -43,12 +44,34 @@ export async function execute(
   signal.throwIfAborted();
   const running: Running = { call, host, record, signal, nested, attached: [], confined: undefined, over: false };
   const run = async () => call.tool.run(call.input, new CallContext(running));
+  let data: Json;
   try {
-    return { data: await withGrace(run(), signal), attached: running.attached };
-  } finally {
-    running.over = true;
-    await running.confined?.end();
+    data = await withGrace(run(), signal);
+  } catch (error) {
+    throw withNote(error, await end(running));
   }
+  const note = await end(running);
+  return { data, attached: note === undefined ? running.attached : [...running.attached, note] };
+}
+
+/** What the sandbox kept the call's commands from, in words for the model. */
+async function end(running: Running): Promise<Content | undefined> {
+  running.over = true;
+  const refusals = (await running.confined?.end()) ?? [];
+  if (refusals.length === 0) return undefined;
+  running.record.refused(refusals);
+  return text(`[${describeRefusals(refusals)}]`);
+}
+
+function withNote(error: unknown, note: Content | undefined): unknown {
+  if (note === undefined || !(error instanceof ToolFailure)) return error;
+  const { message, hint, content = [], data, cause } = error;
+  return new ToolFailure(message, {
+    ...(hint !== undefined && { hint }),
+    content: [...content, note],
+    ...(data !== undefined && { data }),
+    cause,
+  });
 }
 
 /** An act is recorded, then counted: what cannot be recorded uses up nothing. */

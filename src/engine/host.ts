@@ -6,6 +6,7 @@ import type { Jobs, Notices } from "../contract/job.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
+import type { Alarms } from "../contract/containment.ts";
 import type { Mask } from "../output/mask.ts";
 
 /** Everything a call needs beside itself. The composition root puts one together; the stages only read it. */
@@ -28,6 +29,8 @@ export interface Host {
   readonly store: Store;
   /** Keeps secrets out of what models and people are shown, and out of the record. */
   readonly mask: Mask;
+  /** Counts what the sandbox refuses; an alarm when it is more than is usual. Without it there are none. */
+  readonly alarms?: Alarms | undefined;
   /** Gets this call's events as they are recorded. */
   readonly onEvent?: ((event: ActivityEvent) => void) | undefined;
 }

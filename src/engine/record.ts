@@ -1,5 +1,6 @@
 import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
+import type { Refusal } from "../contract/containment.ts";
 import { text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
@@ -20,6 +21,8 @@ export interface Recorder {
   /** Resolves when the call may run: at once for one that only looks, when its row is durable for an act. */
   approved(call: ApprovedCall): Promise<void>;
   updated(update: CallUpdate): void;
+  /** The sandbox kept the call's commands from something. */
+  refused(refusals: readonly Refusal[]): void;
   /** Closes the activity and returns the result, with a notice where the store could not keep it. */
   finished(result: ToolResult): ToolResult;
 }
@@ -29,7 +32,7 @@ const ERROR_IN_EVENT = 200;
 
 /** Begins the record of a call. Never throws: a store that cannot write refuses acts, still serves reads, and says so. */
 export function recordTo(
-  { store, onEvent, mask }: Pick<Host, "store" | "onEvent" | "mask">,
+  { store, onEvent, mask, alarms }: Pick<Host, "store" | "onEvent" | "mask" | "alarms">,
   request: ToolCall,
 ): Recorder {
   let problem: string | undefined;
@@ -100,6 +103,11 @@ export function recordTo(
       const shown = output.add(more);
       if (shown === "" && more !== "" && Object.keys(rest).length === 0) return; // held back until more of it is there
       append({ type: "call.updated", update: { ...mask.json(rest), output: shown } });
+    },
+    refused(refusals) {
+      append(mask.json({ type: "sandbox.refused", refusals }));
+      const alarm = alarms?.(refusals);
+      if (alarm !== undefined) append({ type: "sandbox.alarmed", ...alarm });
     },
     finished(given) {
       const held = output?.end() ?? "";

@@ -83,7 +83,7 @@ function judgeText(written: string): Decision | undefined {
 
 /** The file's other names may lie anywhere, and no path shows them; a write changes what they name too. */
 async function hardLinked(written: string, real: string, backend: Backend): Promise<Decision | undefined> {
-  const info = await backend.files.stat(real);
+  const info = await backend.files.stat(real, { real: true });
   if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
   return ask(
     "hard_link",

@@ -4,7 +4,8 @@ import type { Autonomy, Policy } from "../contract/policy.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import { isInside } from "../util/paths.ts";
-import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
+import { createCommandJudge } from "./commands/judge.ts";
+import { type ExecJudge, execJudge } from "./exec.ts";
 import { type FetchJudge, fetchJudge } from "./fetch.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { ruled } from "./ruled.ts";
@@ -27,14 +28,19 @@ export function createPolicy(
   const judgePath = pathJudge(settings, backend, own);
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy);
-  const judgeCommand = createCommandJudge({ settings, backend, rules: rules.command });
+  const judgeExec = execJudge(
+    settings,
+    backend,
+    own,
+    createCommandJudge({ settings, backend, rules: rules.command }),
+  );
   return async (call) => {
     let strictest: Decision | undefined;
     for (const effect of call.effects) {
       const judged = await judgeEffect(effect, autonomy, {
         path: effect.kind === "exec" ? ruledPaths(judgePath, rules, backend, call) : judgePath,
         fetch: judgeFetch,
-        command: judgeCommand,
+        exec: judgeExec,
       });
       const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
       const decision = effect.kind === "exec" ? inBackground(byRules, effect.background) : byRules;
@@ -70,7 +76,7 @@ function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules)
 interface Judges {
   readonly path: PathJudge;
   readonly fetch: FetchJudge;
-  readonly command: CommandJudge;
+  readonly exec: ExecJudge;
 }
 
 /** Paths that a command names fall under people's rules about reading and writing, like those of any other tool. */
@@ -98,10 +104,8 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): P
     case "read":
     case "write":
       return judge.path(effect.kind, effect.path, effect.real);
-    case "exec": {
-      const there = await judge.path("cwd", effect.cwd ?? ".", effect.real);
-      return there.verdict === "deny" ? there : (stricter(await judge.command(effect, judge.path), there) ?? there);
-    }
+    case "exec":
+      return judge.exec(effect, judge.path);
     case "output":
       return { verdict: "allow", risk: "low", rule: "output" }; // only the toolkit that made it can open it
     case "terminal":

@@ -21,9 +21,18 @@ export interface PolicySettings {
   readonly maxActionsPerHour?: number;
   /** True: every command is asked about, whatever its risk and the autonomy. Default false. */
   readonly shellConfirm?: boolean;
+  /**
+   * What is asked about although the sandbox contains it: "unusual" (the default) is what is not understood, or not ordinary work on the project
+   * (its builds, tests, scripts, packages, files and local commits); "all" is what is asked about without a sandbox; "nothing" leaves to it
+   * whatever is of medium risk.
+   */
+  readonly askInSandbox?: AskInSandbox;
   /** Which hosts may be fetched from. */
   readonly network?: NetworkSettings;
 }
+
+export const ASK_IN_SANDBOX = ["nothing", "unusual", "all"] as const;
+export type AskInSandbox = (typeof ASK_IN_SANDBOX)[number];
 
 /** Rules by what they say of a call, each a text (`npm run test:*`, `Bash(git push *)`) or one with examples. */
 export interface CommandRules {

@@ -6,6 +6,7 @@ import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { reportOutput, shownTail } from "./shared/command-output.ts";
+import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
 const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 86_400;
@@ -13,10 +14,16 @@ const MAX_TIMEOUT_S = 86_400;
 export interface BashOptions extends ToolOptions {
   /** Seconds after which a command is stopped that was given no timeout of its own; not in the background. Default 120. */
   readonly timeout?: number;
+  /** True: there is a sandbox, and a command can ask it for more. Default false. */
+  readonly sandboxed?: boolean;
 }
 
 /** Runs a shell script and returns what it wrote, stdout and stderr in order; or starts it in the background. */
-export const bash = ({ timeout: defaultTimeout = DEFAULT_TIMEOUT_S, ...options }: BashOptions = {}) => {
+export const bash = ({
+  timeout: defaultTimeout = DEFAULT_TIMEOUT_S,
+  sandboxed = false,
+  ...options
+}: BashOptions = {}) => {
   const limit = options.limit ?? DEFAULT_LIMIT;
   const input = Type.Object(
     {
@@ -34,6 +41,7 @@ export const bash = ({ timeout: defaultTimeout = DEFAULT_TIMEOUT_S, ...options }
         }),
       ),
       detached: Type.Optional(Type.Boolean({ description: "In the background, and it goes on after this session" })),
+      ...sandboxArguments(sandboxed),
     },
     { additionalProperties: false },
   );
@@ -42,7 +50,8 @@ export const bash = ({ timeout: defaultTimeout = DEFAULT_TIMEOUT_S, ...options }
     title: "Run command",
     description:
       "Run a bash command in the working directory and return its output (stdout and stderr together; of long output the end). " +
-      "There is no terminal and no input. A command that is not done after the timeout is stopped.",
+      "There is no terminal and no input. A command that is not done after the timeout is stopped." +
+      (sandboxed ? " It runs in a sandbox: the workspace and /tmp are writable, the network is not there unless asked for." : ""),
     aliases: ["execute_command", "run_command", "exec_command"],
     ...options,
     limit,
@@ -56,7 +65,15 @@ export const bash = ({ timeout: defaultTimeout = DEFAULT_TIMEOUT_S, ...options }
         : renameKeys(raw, { cmd: "command", script: "command", run_in_background: "background" }),
     effects: ({ command, ...how }) => {
       const background = backgroundOf(how);
-      return [{ kind: "exec", command, ...(background !== undefined && { background }) }];
+      const within = withinOf(how);
+      return [
+        {
+          kind: "exec",
+          command,
+          ...(background !== undefined && { background }),
+          ...(within !== undefined && { within }),
+        },
+      ];
     },
     async run({ command, timeout, ...how }, context) {
       const background = backgroundOf(how);

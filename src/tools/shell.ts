@@ -8,6 +8,7 @@ import { savedNotice, truncateHead } from "../output/truncate.ts";
 import { messageOf } from "../util/errors.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { reportOutput } from "./shared/command-output.ts";
+import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
 /** Seed 003's: 60 s, 1 MB a stream. */
 const DEFAULT_TIMEOUT_S = 60;
@@ -19,10 +20,12 @@ const LIMIT = { bytes: 2 * MAX_STREAM_BYTES + 4_096 };
 export interface ShellOptions extends ToolOptions {
   /** Seconds after which a command is stopped. Default 60. */
   readonly timeout?: number;
+  /** True: there is a sandbox, and a command can ask it for more. Default false. */
+  readonly sandboxed?: boolean;
 }
 
 /** Runs a shell script as seed 003 does: stdout and stderr apart, an exit code other than 0 is a failure. */
-export const shell = ({ timeout = DEFAULT_TIMEOUT_S, ...options }: ShellOptions = {}) =>
+export const shell = ({ timeout = DEFAULT_TIMEOUT_S, sandboxed = false, ...options }: ShellOptions = {}) =>
   defineTool({
     name: "shell",
     title: "Run command",
@@ -38,11 +41,15 @@ export const shell = ({ timeout = DEFAULT_TIMEOUT_S, ...options }: ShellOptions 
         approved: Type.Optional(
           Type.Boolean({ default: false, description: "Ask a person to approve a command that needs it" }),
         ),
+        ...sandboxArguments(sandboxed),
       },
       { additionalProperties: false },
     ),
     mend: (raw) => trimmed(typeof raw === "string" ? { command: raw } : renameKeys(raw, SPELLINGS)),
-    effects: ({ command }) => [{ kind: "exec", command }],
+    effects: ({ command, ...asked }) => {
+      const within = withinOf(asked);
+      return [{ kind: "exec", command, ...(within !== undefined && { within }) }];
+    },
     async run({ command }, context) {
       const process = await started(command, timeout, context);
       const ended = new AbortController();

@@ -106,7 +106,7 @@ describe.concurrent("nothing of a command is left", () => {
     const [one, two] = [await workspace(), await workspace()];
     const body = `
       for (const workDir of ${JSON.stringify([one, two])}) {
-        const each = await createToolkit({ workDir, preset: "all", policy: { autonomy: "full" }, stateDir: ${JSON.stringify(temporaryFolder())} });
+        const each = await createToolkit({ workDir, preset: "all", sandbox: "off", policy: { autonomy: "full" }, stateDir: ${JSON.stringify(temporaryFolder())} });
         void each.call({ name: "bash", input: { command: ${COMMAND}, background: workDir === ${JSON.stringify(one)} } });
       }
       await there("never");`;
@@ -185,7 +185,7 @@ describe.concurrent("stopping one command", () => {
     const inner = `
       process.env.TMPDIR = ${JSON.stringify(temporary)};
       import { createToolkit } from ${JSON.stringify(LIBRARY)};
-      const toolkit = await createToolkit({ preset: "all", policy: { autonomy: "full" }, stateDir: ${JSON.stringify(temporaryFolder())} });
+      const toolkit = await createToolkit({ preset: "all", sandbox: "off", policy: { autonomy: "full" }, stateDir: ${JSON.stringify(temporaryFolder())} });
       await toolkit.call({ name: "bash", input: { command: ${COMMAND} } });`;
     await writeFile(join(folder, "inner.mjs"), inner);
     const toolkit = await toolkitWith({ workDir: folder, preset: "all", policy: { autonomy: "full" } });

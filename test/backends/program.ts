@@ -52,7 +52,7 @@ export function program(
     import { existsSync } from "node:fs";
     import { createToolkit } from ${JSON.stringify(LIBRARY)};
     const toolkit = await createToolkit({
-      preset: "all", policy: { autonomy: "full", forbiddenPaths: [], allowedRoots: ["/proc"] }, stateDir: ${JSON.stringify(stateDir)}, outputOwner: "tests",
+      preset: "all", sandbox: "off", policy: { autonomy: "full", forbiddenPaths: [], allowedRoots: ["/proc"] }, stateDir: ${JSON.stringify(stateDir)}, outputOwner: "tests",
     });
     const bash = (input, options) => toolkit.call({ name: "bash", input }, options);
     const say = (value) => process.stdout.write(JSON.stringify(value) + "\\n");

@@ -297,7 +297,7 @@ describe.concurrent("what it hands on", () => {
       import { createToolkit } from ${JSON.stringify(LIBRARY)};
       import { readdirSync, readlinkSync } from "node:fs";
       const ours = readdirSync("/proc/self/fd").filter((fd) => { try { return readlinkSync("/proc/self/fd/" + fd).endsWith("extra.txt"); } catch { return false; } });
-      const toolkit = await createToolkit({ preset: "all", policy: { autonomy: "full", forbiddenPaths: [], allowedRoots: ["/proc"] }, stateDir: ${JSON.stringify(temporaryFolder())} });
+      const toolkit = await createToolkit({ preset: "all", sandbox: "off", policy: { autonomy: "full", forbiddenPaths: [], allowedRoots: ["/proc"] }, stateDir: ${JSON.stringify(temporaryFolder())} });
       const output = async (input) => (await toolkit.call({ name: "bash", input })).data;
       const list = "ls -l /proc/$$/fd; echo of the spawner:; ls -l /proc/$PPID/fd";
       const { output: called } = await output({ command: list });

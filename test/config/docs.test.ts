@@ -36,6 +36,8 @@ test("the page has the defaults", () => {
     "policy.require_approval_for_medium_risk": `\`${policy.requireApprovalForMediumRisk}\``,
     "policy.max_actions_per_hour": `\`${policy.maxActionsPerHour}\``,
     "policy.shell_confirm": `\`${policy.shellConfirm}\``,
+    "policy.sandbox": `\`${policy.sandbox}\``,
+    "policy.ask_in_sandbox": `\`${policy.askInSandbox}\``,
     "policy.network.allow_hosts": `\`${JSON.stringify(policy.network.allowHosts)}\``,
     "policy.network.deny_hosts": `\`${JSON.stringify(policy.network.denyHosts)}\``,
     "policy.network.allow_private": `\`${JSON.stringify(policy.network.allowPrivate)}\``,

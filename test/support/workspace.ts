@@ -42,9 +42,13 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A toolkit with a state folder of its own; closed when the test file is done. */
+/**
+ * A toolkit with a state folder of its own; closed when the test file is done. Without a sandbox, unless the test says otherwise: what is asked
+ * about depends on it, and process ids inside are others.
+ */
 export async function toolkitWith(options: ToolkitOptions = {}): Promise<Toolkit> {
-  const toolkit = await createToolkit({ stateDir: temporaryFolder(), ...options });
+  const sandbox = options.backend === undefined && { sandbox: "off" as const };
+  const toolkit = await createToolkit({ stateDir: temporaryFolder(), ...sandbox, ...options });
   toolkits.push(toolkit);
   return toolkit;
 }

@@ -25,6 +25,11 @@ describe("tools are chosen", () => {
     expect(names({ preset: "empty", toolsets: { empty: [] }, tools: [mine] })).toEqual(["mine"]);
   });
 
+  test("of seed 003: default, and assistant, which has the same tools so far", () => {
+    expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
+    expect(names({ preset: "assistant" })).toEqual(names({ preset: "default" }));
+  });
+
   test("without those that are disabled, one's own too", () => {
     expect(names({ disable: ["bash", "ls"] })).toEqual(["read", "edit", "write"]);
     expect(names({ preset: "readonly", tools: [mine], disable: ["mine", "grep"] })).toEqual(["read", "find", "ls"]);

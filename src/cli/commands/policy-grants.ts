@@ -44,7 +44,7 @@ function ours(): KeptGrants {
 }
 
 function shownWorkspace({ backend, folder }: Workspace): string {
-  return backend === "local" ? folder : `${backend}:${folder}`;
+  return /^(sandbox\(local\)|local)$/.test(backend) ? folder : `${backend}:${folder}`;
 }
 
 function isoTime(milliseconds: number): string {

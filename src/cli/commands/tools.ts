@@ -1,3 +1,4 @@
+import { sandboxModeOn } from "../../contract/containment.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
@@ -9,7 +10,9 @@ export async function tools({
   format,
   ...options
 }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
-  const set = toolset(chosenTools(toolChoice(await settingsFrom(options))));
+  const settings = await settingsFrom(options);
+  const sandboxed = sandboxModeOn(process.platform, settings.policy.sandbox) !== "off";
+  const set = toolset(chosenTools(toolChoice(settings), { sandboxed }));
   const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
   process.stdout.write(`${text}\n`);
 }

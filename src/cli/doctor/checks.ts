@@ -8,6 +8,7 @@ import { node } from "./node.ts";
 import { pictures } from "./pictures.ts";
 import { processes } from "./processes.ts";
 import { bash, git, ripgrep } from "./programs.ts";
+import { sandboxed } from "./sandbox.ts";
 import { stateFolderCheck } from "./state-folder.ts";
 
 /** What `handrail doctor` looks at, in the order it is shown. */
@@ -18,6 +19,7 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   git,
   commands,
   processes,
+  sandboxed,
   stateFolderCheck,
   database,
   configuration(options),

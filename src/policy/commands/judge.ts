@@ -24,8 +24,8 @@ interface CommandJudgeOptions {
   readonly programFolders?: readonly string[];
 }
 
-/** Judges a script; paths in it by `judgePath`. */
-export type CommandJudge = (effect: Exec, judgePath: PathJudge) => Promise<Decision>;
+/** Judges a script; paths in it by `judgePath`. `contained`: it would run in a sandbox that works. */
+export type CommandJudge = (effect: Exec, judgePath: PathJudge, contained?: boolean) => Promise<Decision>;
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
@@ -43,11 +43,7 @@ export function createCommandJudge({
   const inWorkspace = createProgramFinder(backend, programFolders);
   const weigh = weigher(settings, rules);
 
-  const judgePart = async (
-    part: Part,
-    judgeUse: CommandPathJudge,
-    runs: (cwd: string) => Promise<readonly string[]>,
-  ): Promise<Judged> => {
+  const judgePart = async (part: Part, { judgeUse, runs, contained }: PartContext): Promise<Judged> => {
     let risk = part.risk;
     let why = part.why;
     const unclear = [...part.unclear];
@@ -66,19 +62,21 @@ export function createCommandJudge({
         reason: `Path blocked by security policy: ${part.forbidden[0]}`,
       });
     }
+    let { ordinary } = part;
     if (part.program !== undefined && risk === "low" && (await inWorkspace(part.program))) {
       risk = "medium";
       why = `${part.program} is a program of the workspace`;
+      ordinary = false; // it goes by the name of a tool that only looks
     }
     if (part.program === "git" && risk === "low") {
       const folders = repositoryFolders(part);
       if (folders === undefined) unclear.push("which repository it looks at is known only when it runs");
       for (const folder of folders ?? []) unclear.push(...(await runs(folder)));
     }
-    return { part, decision: weigh({ ...part, risk, why, unclear }, asks) };
+    return { part, decision: weigh({ ...part, risk, why, ordinary, unclear, contained }, asks) };
   };
 
-  return async (effect, judgePath) => {
+  return async (effect, judgePath, contained = false) => {
     const judgeUse = commandPathJudge(backend, judgePath);
     const runs = once(repositoryRuns);
     const { command, cwd = ".", env = {}, background } = effect;
@@ -87,7 +85,7 @@ export function createCommandJudge({
     const judged: Judged[] = [];
     for (const name of Object.keys(env)) judged.push(...judgeEnvironment(name, env, folder, weigh));
     if (background === "detached") judged.push(judgeDetached(command, folder, weigh));
-    for (const part of seen.parts) judged.push(await judgePart(part, judgeUse, runs));
+    for (const part of seen.parts) judged.push(await judgePart(part, { judgeUse, runs, contained }));
     return decisionOf(judged, seen, {
       folder,
       env,
@@ -95,6 +93,13 @@ export function createCommandJudge({
       autonomy: settings.autonomy ?? "supervised",
     });
   };
+}
+
+interface PartContext {
+  readonly judgeUse: CommandPathJudge;
+  /** What git would run in the repository of a folder. */
+  readonly runs: (cwd: string) => Promise<readonly string[]>;
+  readonly contained: boolean;
 }
 
 /** Where git may look for its repository: where it is started, or where `-C` sends it. */
@@ -119,7 +124,9 @@ interface Judged {
 }
 
 /** A part as it is weighed. */
-type Weighed = Pick<Part, "kind" | "text" | "words" | "risk" | "why" | "unclear">;
+interface Weighed extends Pick<Part, "kind" | "text" | "words" | "risk" | "why" | "unclear" | "ordinary"> {
+  readonly contained?: boolean;
+}
 
 /** Rules before risk before autonomy; nothing but a rule overrides what the paths ask. */
 function weigher(
@@ -128,10 +135,17 @@ function weigher(
     blockHighRiskCommands = true,
     requireApprovalForMediumRisk = true,
     shellConfirm = false,
+    askInSandbox = "unusual",
   }: PolicySettings,
   rules: Rules["command"],
 ): (part: Weighed, asks: readonly Decision[]) => Decision {
-  return ({ kind, text, words, risk, why, unclear }, [asked]) => {
+  /** The sandbox holds it, so nobody is asked. */
+  const isLeft = ({ contained = false, ordinary, unclear }: Weighed): boolean => {
+    if (!contained || askInSandbox === "all") return false;
+    return askInSandbox === "nothing" || (ordinary && unclear.length === 0);
+  };
+  return (weighed, [asked]) => {
+    const { kind, text, words, risk, why, unclear } = weighed;
     const ruling = kind === "command" ? rules({ words, text }) : undefined;
     const shown = shorten(text);
     if (ruling?.verdict === "deny") return { ...ruling, risk };
@@ -164,6 +178,7 @@ function weigher(
         reason: `High-risk command requires approval: \`${shown}\` (${because ?? ""})`,
       };
     }
+    if (risk === "medium" && isLeft(weighed)) return { verdict: "allow", risk, rule: "sandbox" };
     if (risk === "medium" && requireApprovalForMediumRisk) {
       return {
         verdict: "ask",
@@ -173,6 +188,7 @@ function weigher(
       };
     }
     if (unclear[0] !== undefined) {
+      if (isLeft(weighed)) return { verdict: "allow", risk: "medium", rule: "sandbox" };
       return {
         verdict: "ask",
         risk: "medium",
@@ -220,6 +236,7 @@ function partOf(text: string, folder: string, { risk, why }: { readonly risk: Ri
     forbidden: [],
     cwds: [folder],
     writes: false,
+    ordinary: false,
   };
 }
 

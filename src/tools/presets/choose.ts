@@ -17,19 +17,21 @@ export interface ToolChoice {
 }
 
 /**
- * The tools that are chosen.
+ * The tools that are chosen. `sandboxed`: commands run in a sandbox, and those that run them offer what can be asked of it.
  *
  * @throws TypeError when there is no preset, toolset or tool of a name, and when a toolset has a preset's name.
  */
-export function chosenTools({
-  toolsets = {},
-  tools,
-  disable = [],
-  toolOptions = {},
-  ...choice
-}: ToolChoice): readonly Tool[] {
+export function chosenTools(
+  { toolsets = {}, tools, disable = [], toolOptions = {}, ...choice }: ToolChoice,
+  { sandboxed = false }: { readonly sandboxed?: boolean } = {},
+): readonly Tool[] {
   const { preset = tools === undefined ? "coding" : "none" } = choice;
-  const all = [...presetTools(preset, toolsets, toolOptions), ...(tools ?? [])];
+  const options = {
+    ...toolOptions,
+    bash: { sandboxed, ...toolOptions.bash },
+    shell: { sandboxed, ...toolOptions.shell },
+  };
+  const all = [...presetTools(preset, toolsets, options), ...(tools ?? [])];
   const unknown = disable.find((name) => !isBuiltIn(name) && !all.some((tool) => tool.name === name));
   if (unknown !== undefined) throw new TypeError(`disable: there is no tool ${JSON.stringify(unknown)}`);
   return all.filter(({ name }) => !disable.includes(name));

@@ -1,5 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
 import { all } from "./all.ts";
+import { assistant } from "./assistant.ts";
 import type { ToolOptionsByName } from "./built-in.ts";
 import { coding } from "./coding.ts";
 import { defaultTools } from "./default.ts";
@@ -12,6 +13,7 @@ export const PRESETS = {
   readonly,
   workspace,
   default: defaultTools,
+  assistant,
   all,
   none: (): readonly Tool[] => [],
 } satisfies { readonly [name: string]: (options?: ToolOptionsByName) => readonly Tool[] };

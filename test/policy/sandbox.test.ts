@@ -1,0 +1,203 @@
+// What the policy says where commands are contained. The sandbox itself is tested in test/sandbox; here it only says whether it works.
+import { mkdir, realpath, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Backend } from "../../src/contract/backend.ts";
+import type { Containment, SandboxState } from "../../src/contract/containment.ts";
+import { local } from "../../src/backends/local/backend.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { PolicySettings } from "../../src/policy/settings.ts";
+import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
+
+const WORKS: SandboxState = { works: true, missing: [] };
+const BROKEN: SandboxState = { works: false, reason: "There is no bwrap.", fix: "Install it." };
+
+interface Place {
+  readonly toolkit: Toolkit;
+  readonly home: string;
+  readonly folder: string;
+  judge(command: string, within?: Containment): ReturnType<Toolkit["judge"]>;
+}
+
+/** A workspace in a home, on a backend whose sandbox says this of itself. */
+async function place(
+  policy: PolicySettings = {},
+  { state = WORKS, required = false }: { readonly state?: SandboxState; readonly required?: boolean } = {},
+): Promise<Place> {
+  const home = await realpath(temporaryFolder());
+  const folder = join(home, "project");
+  for (const path of [folder, join(home, ".ssh"), join(home, "cache"), join(folder, ".git")]) await mkdir(path);
+  const inner = await local({ workDir: folder, home, outputFolder: temporaryFolder() });
+  const sandbox = { required, hidden: [join(home, ".ssh"), join(home, ".npmrc")], state: async () => state };
+  const backend: Backend = { ...inner, name: "sandbox(local)", sandbox };
+  const toolkit = await toolkitWith({ backend, policy: { forbiddenPaths: ["/home", "/root", "/tmp", "~/.ssh"], ...policy } });
+  const judge: Place["judge"] = (command, within) =>
+    toolkit.judge([{ kind: "exec", command, ...(within !== undefined && { within }) }]);
+  return { toolkit, home, folder, judge };
+}
+
+describe("ordinary work on the project", () => {
+  test.each(["npm test", "make -j4", "cargo build", "mkdir -p src/a", "git commit -m x", "python3 -m pytest -q"])(
+    "runs unasked where it is contained: %s",
+    async (command) => {
+      const { judge } = await place();
+      expect(await judge(command)).toMatchObject({ verdict: "allow", risk: "medium", rule: "sandbox", within: {} });
+    },
+  );
+
+  test.each(["node -e 1", "id", "eval $x", "git push", "frobnicate", "for f in *; do $f; done"])(
+    "is not what is unusual, which is asked about all the same: %s",
+    async (command) => {
+      const { judge } = await place();
+      expect(await judge(command)).toMatchObject({ verdict: "ask", risk: "medium" });
+    },
+  );
+
+  test("is asked about where people say so, and what is unusual is not where they say that", async () => {
+    const all = await place({ askInSandbox: "all" });
+    expect(await all.judge("npm test")).toMatchObject({ verdict: "ask", rule: "require_approval_for_medium_risk" });
+    const nothing = await place({ askInSandbox: "nothing" });
+    for (const command of ["npm test", "node -e 1", "for f in *; do $f; done"]) {
+      expect(await nothing.judge(command)).toMatchObject({ verdict: "allow", rule: "sandbox" });
+    }
+    expect(await nothing.judge("curl https://example.org")).toMatchObject({ verdict: "deny" });
+    expect(await nothing.judge("echo x > .git/hooks/pre-commit")).toMatchObject({ verdict: "ask", rule: "protected_files" });
+  });
+
+  test("is still confirmed, refused in read-only autonomy, and subject to people's rules", async () => {
+    expect(await (await place({ shellConfirm: true })).judge("npm test")).toMatchObject({ verdict: "ask" });
+    expect(await (await place({ autonomy: "readonly" })).judge("npm test")).toMatchObject({ verdict: "deny" });
+    expect(await (await place({ commands: { ask: ["npm test"] } })).judge("npm test")).toMatchObject({ verdict: "ask" });
+    expect(await (await place({ commands: { deny: ["npm test"] } })).judge("npm test")).toMatchObject({ verdict: "deny" });
+  });
+});
+
+describe("a sandbox that does not work", () => {
+  test("lets the questions come back, with a word on why", async () => {
+    const { judge } = await place({}, { state: BROKEN });
+    const decision = await judge("npm test");
+    expect(decision).toMatchObject({ verdict: "ask", risk: "medium" });
+    expect(decision.reason).toContain("no sandbox contains it here");
+    expect(decision.within).toBeUndefined();
+  });
+
+  test("refuses every command where it is required, and says how it is mended", async () => {
+    const { judge } = await place({ autonomy: "full" }, { state: BROKEN, required: true });
+    expect(await judge("ls")).toMatchObject({
+      verdict: "deny",
+      rule: "sandbox",
+      reason: expect.stringContaining("There is no bwrap. Install it."),
+    });
+  });
+});
+
+describe("what a command asks the sandbox for", () => {
+  test("is asked about, each host by itself, and granted for every contained command", async () => {
+    const { judge } = await place();
+    const decision = await judge("npm install", { network: ["registry.example.org", "cdn.example.org:8443"] });
+    expect(decision).toMatchObject({ verdict: "deny", rule: "port" });
+    const two = await judge("npm install", { network: ["registry.example.org", "cdn.example.org"] });
+    expect(two).toMatchObject({ verdict: "ask", within: { network: ["registry.example.org", "cdn.example.org"] } });
+    expect(two.scopes?.map(({ label }) => label)).toEqual([
+      "registry.example.org, from the sandbox",
+      "cdn.example.org, from the sandbox",
+    ]);
+    const other = await judge("npm ci", { network: ["registry.example.org"] });
+    expect(other.scopes?.[0]?.key).toBe(two.scopes?.[0]?.key);
+  });
+
+  test("runs unasked to the hosts that people named", async () => {
+    const { judge } = await place({ network: { allowHosts: ["registry.example.org", "*.example.com"] } });
+    for (const host of ["registry.example.org", "a.example.com", "*.example.com"]) {
+      expect(await judge("npm install", { network: [host] })).toMatchObject({ verdict: "allow", within: { network: [host] } });
+    }
+    expect(await judge("npm install", { network: ["*.example.org"] })).toMatchObject({ verdict: "ask" });
+  });
+
+  test("is refused for what the network rules refuse, and for what is no host", async () => {
+    const { judge } = await place({ network: { denyHosts: ["bad.example.org"] }, autonomy: "full" });
+    for (const host of ["bad.example.org", "127.0.0.1", "169.254.169.254", "localhost", "[::1]", "http://a", "", "a b"]) {
+      expect((await judge("npm install", { network: [host] })).verdict, host).toBe("deny");
+    }
+  });
+
+  test("is every public host only for the session", async () => {
+    const { judge } = await place();
+    expect(await judge("npm install", { network: ["*"] })).toMatchObject({
+      verdict: "ask",
+      risk: "high",
+      scopes: [{ upTo: "session" }],
+    });
+  });
+
+  test("may be another folder of the home, which is asked about as what it really is", async () => {
+    const { judge, home, folder } = await place();
+    await symlink(join(home, "cache"), join(folder, "link"));
+    for (const path of ["~/cache", "link"]) {
+      expect(await judge("make", { write: [path] })).toMatchObject({
+        verdict: "ask",
+        within: { write: [join(home, "cache")] },
+        scopes: [{ label: `write ${join(home, "cache")}, from the sandbox` }],
+      });
+    }
+    expect(await judge("make", { write: ["src"] })).toMatchObject({ verdict: "allow" });
+  });
+
+  test("is refused for key folders and the system, also through a link and in full autonomy", async () => {
+    const { judge, home, folder, toolkit } = await place({ autonomy: "full", forbiddenPaths: ["/usr", "/etc", "~/.ssh"] });
+    await symlink(join(home, ".ssh"), join(folder, "keys"));
+    for (const path of ["~/.ssh", "keys", "~/.ssh/id_rsa", "/etc", "/usr/lib"]) {
+      expect((await judge("make", { write: [path] })).verdict, path).toBe("deny");
+      expect((await judge("make", { read: [path] })).verdict, path).toBe("deny");
+    }
+    await toolkit.close();
+  });
+
+  test("is asked about in full autonomy where it is a secret or a protected file", async () => {
+    const { judge } = await place({ autonomy: "full" });
+    expect(await judge("npm ci", { read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask", rule: "outside" });
+    expect(await judge("npm ci", { write: ["~/.bashrc"] })).toMatchObject({ verdict: "ask", rule: "outside" });
+    expect(await judge("npm ci", { write: [".git/config"] })).toMatchObject({ verdict: "ask", rule: "protected_files" });
+    expect(await judge("npm ci", { network: ["a.example.org"] })).toMatchObject({ verdict: "allow" });
+    expect(await judge("npm ci", { network: ["*"], read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask" });
+  });
+
+  test("is nothing in read-only autonomy", async () => {
+    const { judge } = await place({ autonomy: "readonly" });
+    expect(await judge("ls")).toMatchObject({ verdict: "allow" });
+    expect(await judge("ls", { network: ["a.example.org"] })).toMatchObject({ verdict: "deny" });
+    expect(await judge("ls", "none")).toMatchObject({ verdict: "deny" });
+  });
+});
+
+describe("a command outside the sandbox", () => {
+  test("is asked about, whatever it is, as one that is", async () => {
+    const { judge } = await place();
+    expect(await judge("ls", "none")).toMatchObject({
+      verdict: "ask",
+      risk: "high",
+      within: "none",
+      scopes: [{ label: "ls (outside the sandbox)" }],
+    });
+    const contained = await (await place({ askInSandbox: "all" })).judge("npm test");
+    const outside = await judge("npm test", "none");
+    expect(outside.scopes?.map(({ label }) => label)).toContain("npm test (outside the sandbox)");
+    const keys = new Set(contained.scopes?.map(({ key }) => key));
+    expect(outside.scopes?.some(({ key }) => keys.has(key))).toBe(false);
+  });
+
+  test("is allowed in full autonomy, and stays what it is", async () => {
+    const { judge } = await place({ autonomy: "full" });
+    expect(await judge("npm test", "none")).toMatchObject({ verdict: "allow", within: "none" });
+  });
+});
+
+describe("what is allowed in the end", () => {
+  test("the sandbox lets through too: a protected file, a secret, the configuration for a git command", async () => {
+    const { judge, home, folder } = await place({ workspaceOnly: false, forbiddenPaths: [] });
+    expect(await judge("echo x > .vscode/a")).toMatchObject({ verdict: "ask", within: { write: [join(folder, ".vscode/a")] } });
+    expect(await judge("cat ~/.npmrc")).toMatchObject({ verdict: "ask", within: { read: [join(home, ".npmrc")] } });
+    expect(await judge("git remote add a b")).toMatchObject({ verdict: "ask", within: { write: [join(folder, ".git/config")] } });
+    expect(await judge("git commit -m x")).toMatchObject({ verdict: "allow", within: { write: [] } });
+  });
+});
