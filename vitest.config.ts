@@ -10,6 +10,7 @@ export default defineConfig({
   define: {
     __VERSION__: JSON.stringify(readManifest().version),
     __SPAWNER__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "spawner.js")).href),
+    __BRIDGE__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "bridge.js")).href),
   },
   test: {
     include: ["test/**/*.test.ts", "examples/**/*.test.ts"],

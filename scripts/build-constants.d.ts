@@ -3,3 +3,6 @@ declare const __VERSION__: string;
 
 /** Where the built spawner is, relative to the module that starts it, or as a URL. Put in place of this name like the version. */
 declare const __SPAWNER__: string;
+
+/** Where the built bridge is, like the spawner. */
+declare const __BRIDGE__: string;

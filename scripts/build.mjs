@@ -39,6 +39,9 @@ const INSTALLED = ["@vscode/ripgrep", "libsql", "sharp"];
 /** The spawner, as the chunks of dist see it. */
 const SPAWNER = "../spawner.js";
 
+/** The bridge of the sandbox, the same way. */
+const BRIDGE = "../bridge.js";
+
 /**
  * What a start of the command line loads together is one chunk with all it needs, for each file costs half a millisecond; in the order of
  * the layers, so that no two need each other. Everything else is split where the sources import dynamically.
@@ -126,7 +129,11 @@ async function writeJavaScript(folder) {
     tsconfig: true,
     transform: {
       target: "node20.19",
-      define: { __VERSION__: JSON.stringify(manifest.version), __SPAWNER__: JSON.stringify(SPAWNER) },
+      define: {
+        __VERSION__: JSON.stringify(manifest.version),
+        __SPAWNER__: JSON.stringify(SPAWNER),
+        __BRIDGE__: JSON.stringify(BRIDGE),
+      },
     },
     plugins: [lighterLibraries()],
     onLog: refuseWarnings,
@@ -242,16 +249,26 @@ function requireSelfContained(chunks) {
 }
 
 /**
- * The library finds its spawner relative to the chunk it is started from.
+ * The library finds its spawner and its bridge relative to the chunk they are started from. The bridge runs where nothing else of dist can
+ * be seen, so it has to be whole.
  *
  * @param {import("rolldown").OutputChunk[]} chunks
  */
 function requireReachable(chunks) {
-  const starters = chunks.filter((chunk) => chunk.code.includes(JSON.stringify(SPAWNER)));
-  if (starters.length === 1 && starters.every((chunk) => chunk.fileName.startsWith("chunks/"))) return;
-  throw new Error(
-    `"${SPAWNER}" is looked for from ${starters.map((chunk) => chunk.fileName).join(", ") || "nowhere"}: expected one file of dist/chunks`,
-  );
+  for (const { program, fewest } of [
+    { program: SPAWNER, fewest: 1 },
+    { program: BRIDGE, fewest: 0 },
+  ]) {
+    const starters = chunks.filter((chunk) => chunk.code.includes(JSON.stringify(program)));
+    const areReachable = starters.every((chunk) => chunk.fileName.startsWith("chunks/"));
+    if (areReachable && starters.length >= fewest && starters.length <= 1) continue;
+    const found = starters.map((chunk) => chunk.fileName).join(", ") || "nowhere";
+    throw new Error(`"${program}" is looked for from ${found}: expected one file of dist/chunks`);
+  }
+  const parts = chunks.find((chunk) => chunk.fileName === "bridge.js")?.imports ?? ["itself, for it is not there"];
+  const foreign = parts.filter((name) => !name.startsWith("node:"));
+  if (foreign.length > 0)
+    throw new Error(`dist/bridge.js imports ${foreign.join(", ")}: expected nothing but Node's own modules`);
 }
 
 /** @param {string} file */

@@ -18,7 +18,10 @@ export const cacheFolder = join(projectRoot, "node_modules", ".cache", "handrail
 const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js": "src/cli/main.ts" });
 
 /** Processes of our own that the library starts: built like programs, found beside them, not for users. */
-export const PROCESSES = [{ source: "src/backends/local/spawner/main.ts", output: "spawner.js" }];
+export const PROCESSES = [
+  { source: "src/backends/local/spawner/main.ts", output: "spawner.js" },
+  { source: "src/backends/sandbox/bridge/main.ts", output: "bridge.js" },
+];
 
 /**
  * @typedef {object} Manifest

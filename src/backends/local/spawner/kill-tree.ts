@@ -7,6 +7,12 @@ const TERM_GRACE_MS = 2_000;
 /** How often it is looked, at the least, whether all have ended. */
 const POLL_MS = 20;
 
+/**
+ * The variable of a process that holds a sandbox: it dies of TERM at once, and all that is in the sandbox with it. It ends by itself when what it
+ * holds has ended, so TERM is not for it. Whoever starts one keeps the variable from what runs inside.
+ */
+export const HOLDER_VARIABLE = "HANDRAIL_SANDBOX";
+
 /** Processes that belong together. */
 export interface Family {
   /** A process group, by the process that leads it: that one and its descendants count too. */
@@ -24,7 +30,10 @@ export async function killFamily(family: Family): Promise<void> {
   if (process.platform !== "linux" || family.mark === undefined) return killGroup(family.group ?? 0);
   /** Found once, a process stays one of them, whoever becomes its parent. By its start, for a number may be used again. */
   const known = new Map<number, string>();
-  signalAll(living(family, known), "SIGTERM");
+  signalAll(
+    living(family, known).filter((pid) => !isHolder(pid)),
+    "SIGTERM",
+  );
   const deadline = performance.now() + TERM_GRACE_MS;
   // Most end at once: looked at soon, then less and less often.
   for (
@@ -54,6 +63,10 @@ async function killGroup(group: number): Promise<void> {
 
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) send(pid, signal);
+}
+
+function isHolder(pid: number): boolean {
+  return `\0${read(pid, "environ")}`.includes(`\0${HOLDER_VARIABLE}=`);
 }
 
 /** True when there was something to send it to. */

@@ -1,0 +1,94 @@
+// Runs inside the sandbox of a command with network: carries what comes to a port of this loopback to the proxy's socket, and runs the
+// command with the variables that send programs there. Words: the socket, then the command's. It imports nothing of ours, for it is alone.
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+
+/** Whoever stops a command signals all of its processes; only one that got nothing then is passed the signal on. In milliseconds. */
+const PASS_ON_MS = 1_000;
+
+/** Of these a process leaves an image of its memory behind: ours would be the wrong one. */
+const WITH_CORE: readonly string[] =
+  "SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ SIGSYS".split(" ");
+
+const [socketPath = "", program = "", ...args] = process.argv.slice(2);
+
+const server = createServer({ allowHalfOpen: true }, (inside) => {
+  const outside = connect({ path: socketPath, allowHalfOpen: true });
+  join(inside, outside);
+  join(outside, inside);
+});
+server.once("error", (error) => fail(`cannot listen on its loopback: ${error.message}`, 125));
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo;
+  run(`http://127.0.0.1:${port}`);
+});
+
+function join(from: Socket, to: Socket): void {
+  from.pipe(to);
+  from.on("error", () => undefined); // "close" follows
+  from.on("close", () => (from.readableEnded ? to.destroySoon() : to.destroy()));
+}
+
+function run(proxy: string): void {
+  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...proxyVariables(proxy) } });
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(signal, () => void setTimeout(() => child.kill(signal), PASS_ON_MS));
+  }
+  child.once("error", (error: NodeJS.ErrnoException) => {
+    // As a shell says it.
+    if (error.code === "ENOENT") fail(`${program}: not found`, 127);
+    else fail(`${program}: ${error.message}`, 126);
+  });
+  child.once("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 0);
+    if (!WITH_CORE.includes(signal)) {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    }
+    // For the first process of a namespace such signals do not count.
+    setImmediate(() => process.exit(128 + constants.signals[signal]));
+  });
+}
+
+/**
+ * What sends programs to a proxy. Most read the first four; then those that have their own or whose own settings would win: curl and wget
+ * (small letters), Node 22 and later, npm and pnpm, Yarn, pip, git, Cargo, Maven and Gradle. Go, rustup, uv, Ruby and apt read the first.
+ */
+function proxyVariables(proxy: string): NodeJS.ProcessEnv {
+  const { hostname, port } = new URL(proxy);
+  const none = "localhost,127.0.0.1,::1";
+  const { GIT_CONFIG_COUNT = "0", MAVEN_OPTS = "", GRADLE_OPTS = "" } = process.env;
+  const gitKeys = Number.parseInt(GIT_CONFIG_COUNT, 10) || 0;
+  const java = ["http", "https"].map((kind) => `-D${kind}.proxyHost=${hostname} -D${kind}.proxyPort=${port}`).join(" ");
+  return {
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    http_proxy: proxy,
+    https_proxy: proxy,
+    ALL_PROXY: proxy,
+    all_proxy: proxy,
+    NO_PROXY: none,
+    no_proxy: none,
+    NODE_USE_ENV_PROXY: "1",
+    npm_config_proxy: proxy,
+    npm_config_https_proxy: proxy,
+    npm_config_noproxy: none,
+    YARN_HTTP_PROXY: proxy,
+    YARN_HTTPS_PROXY: proxy,
+    PIP_PROXY: proxy,
+    GIT_CONFIG_COUNT: String(gitKeys + 1),
+    [`GIT_CONFIG_KEY_${gitKeys}`]: "http.proxy",
+    [`GIT_CONFIG_VALUE_${gitKeys}`]: proxy,
+    CARGO_HTTP_PROXY: proxy,
+    // Maven 3.9 and later want to be told to read the others.
+    MAVEN_OPTS:
+      `${MAVEN_OPTS} ${java} -Daether.transport.http.useSystemProperties=true -Daether.connector.http.useSystemProperties=true`.trim(),
+    GRADLE_OPTS: `${GRADLE_OPTS} ${java}`.trim(),
+  };
+}
+
+function fail(message: string, code: number): never {
+  process.stderr.write(`handrail: ${message}\n`);
+  process.exit(code);
+}

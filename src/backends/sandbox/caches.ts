@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Env } from "../../contract/effect.ts";
+
+/** Where a package manager keeps what it has fetched or built. */
+interface Cache {
+  readonly folder: string;
+  /** The variables that lead it there; `$` stands for the folder. */
+  readonly env: Env;
+  /**
+   * Below the home: what the user has there already can be read offline, so that is used until something was fetched. Without it the private
+   * folder is used from the first command on.
+   */
+  readonly users?: string;
+}
+
+const CACHES: readonly Cache[] = [
+  { folder: "xdg", env: { XDG_CACHE_HOME: "$" } },
+  { folder: "npm", env: { npm_config_cache: "$" } },
+  { folder: "pnpm", env: { npm_config_store_dir: "$", PNPM_STORE_DIR: "$" } },
+  { folder: "yarn", env: { YARN_CACHE_FOLDER: "$", YARN_GLOBAL_FOLDER: "$/berry" } },
+  { folder: "bun", env: { BUN_INSTALL_CACHE_DIR: "$" } },
+  { folder: "deno", env: { DENO_DIR: "$" } },
+  { folder: "corepack", env: { COREPACK_HOME: "$" } },
+  { folder: "pip", env: { PIP_CACHE_DIR: "$" } },
+  { folder: "uv", env: { UV_CACHE_DIR: "$" } },
+  { folder: "poetry", env: { POETRY_CACHE_DIR: "$" } },
+  { folder: "ccache", env: { CCACHE_DIR: "$" } },
+  { folder: "go-build", env: { GOCACHE: "$" } },
+  { folder: "go-modules", env: { GOMODCACHE: "$" }, users: "go/pkg/mod" },
+  { folder: "cargo", env: { CARGO_HOME: "$" }, users: ".cargo/registry" },
+  { folder: "maven", env: { MAVEN_ARGS: "-Dmaven.repo.local=$" }, users: ".m2/repository" },
+  { folder: "gradle", env: { GRADLE_USER_HOME: "$" } },
+  { folder: "composer", env: { COMPOSER_CACHE_DIR: "$" } },
+  { folder: "nuget", env: { NUGET_PACKAGES: "$" }, users: ".nuget/packages" },
+  { folder: "bundler", env: { BUNDLE_USER_CACHE: "$" } },
+];
+
+/** Gradle reads what is in the user's own cache beside its own: https://docs.gradle.org, "Sharing a read-only dependency cache". */
+const GRADLE_SHARED = ".gradle/caches";
+
+export interface Caches {
+  /** Holds all of them; writable. */
+  readonly folder: string;
+  /** The variables that lead package managers there. `networked`: what a command fetches has to be put somewhere. */
+  environment(networked: boolean): Env;
+}
+
+/**
+ * Private caches of a workspace, kept between commands and sessions.
+ *
+ * @throws The system's error when they cannot be made.
+ */
+export function privateCaches({
+  folder,
+  workDir,
+  home,
+}: {
+  readonly folder: string;
+  readonly workDir: string;
+  readonly home: string;
+}): Caches {
+  const own = join(folder, "caches", createHash("sha256").update(workDir).digest("hex").slice(0, 16));
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  const isUsers = ({ users, folder: name }: Cache) =>
+    users !== undefined && !existsSync(join(own, name)) && existsSync(join(home, users));
+  return {
+    folder: own,
+    environment(networked) {
+      const used = CACHES.filter((cache) => networked || !isUsers(cache));
+      for (const { folder: name } of used)
+        if (!existsSync(join(own, name))) mkdirSync(join(own, name), { recursive: true, mode: 0o700 });
+      const env = Object.assign({}, ...used.map((cache) => variablesOf(cache, join(own, cache.folder)))) as Env;
+      const shared = join(home, GRADLE_SHARED);
+      return existsSync(join(shared, "modules-2")) ? { ...env, GRADLE_RO_DEP_CACHE: shared } : env;
+    },
+  };
+}
+
+function variablesOf({ env }: Cache, folder: string): Env {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace("$", () => folder)]));
+}

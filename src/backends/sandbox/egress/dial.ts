@@ -1,0 +1,98 @@
+import type { LookupAddress } from "node:dns";
+import { request } from "node:http";
+import { type Socket, connect } from "node:net";
+import { type Target, hostAndPort } from "./targets.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** What answers no more is noticed after so long. */
+const KEEP_ALIVE_MS = 60_000;
+
+/**
+ * Connects to one of these addresses and no other; where there are several, those of both families take turns (RFC 8305). Rejects with the
+ * system's error.
+ */
+export function dial(
+  { host, port }: Pick<Target, "host" | "port">,
+  addresses: readonly LookupAddress[],
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = connect({
+    host,
+    port,
+    allowHalfOpen: true,
+    autoSelectFamily: true,
+    // Node looks no literal up; a name it asks of this, and there is nothing else to be found.
+    lookup: (_name, { all }, found) => {
+      const [first] = addresses;
+      if (all === true) found(null, [...addresses]);
+      else if (first !== undefined) found(null, first.address, first.family);
+    },
+  });
+  return connected(socket, signal);
+}
+
+/** Connects to a proxy of the user's. It is theirs, so it is looked up as usual and may be anywhere. */
+export async function dialUpstream({ url }: Upstream, signal: AbortSignal): Promise<Socket> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  if (url.protocol === "http:") return connected(connect({ host, port, allowHalfOpen: true }), signal);
+  const { connect: connectSecurely } = await import("node:tls");
+  return connected(
+    connectSecurely({ host, port, servername: /[a-z]/i.test(host) ? host : "" }),
+    signal,
+    "secureConnect",
+  );
+}
+
+/** A tunnel to the target through a proxy of the user's, which looks the name up itself. Rejects when it does not make one. */
+export async function dialThrough(upstream: Upstream, target: Target, signal: AbortSignal): Promise<Socket> {
+  const socket = await dialUpstream(upstream, signal);
+  return new Promise((resolve, reject) => {
+    const asking = request({
+      method: "CONNECT",
+      path: hostAndPort(target),
+      headers: {
+        host: hostAndPort(target),
+        ...(upstream.authorization !== undefined && { "proxy-authorization": upstream.authorization }),
+      },
+      createConnection: () => socket,
+      signal,
+    });
+    asking.once("connect", ({ statusCode = 0, statusMessage = "" }, tunnel: Socket, head: Buffer) => {
+      if (statusCode < 200 || statusCode > 299) {
+        tunnel.destroy();
+        reject(new Error(`the proxy ${upstream.url.host} answered ${statusCode} ${statusMessage}`.trim()));
+        return;
+      }
+      if (head.length > 0) tunnel.unshift(head);
+      resolve(tunnel);
+    });
+    asking.once("error", (error) => {
+      socket.destroy();
+      reject(error);
+    });
+    asking.end();
+  });
+}
+
+function connected(socket: Socket, signal: AbortSignal, event = "connect"): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (error: unknown) => {
+      socket.destroy();
+      reject(error instanceof Error ? error : new Error(String(error)));
+    };
+    const stop = () => giveUp(signal.reason);
+    socket.once("error", giveUp);
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop, { once: true });
+    socket.once(event, () => {
+      signal.removeEventListener("abort", stop);
+      socket.off("error", giveUp);
+      // Whoever gets it listens from the next turn on; an error before that is told by its end.
+      socket.on("error", () => undefined);
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      socket.setNoDelay(true);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,127 @@
+import { type ClientRequest, type IncomingMessage, type ServerResponse, STATUS_CODES, request as ask } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream";
+import { messageOf } from "../../../util/errors.ts";
+import { join } from "./join.ts";
+
+/** Where a plain request goes on. */
+export interface Onward {
+  readonly socket: Socket;
+  /** What stands in the request's first line: a path, or for another proxy the whole URL. */
+  readonly path: string;
+  /** Of the target: whatever the client wrote into its own `Host`, it talks to this one. */
+  readonly host: string;
+  /** For another proxy. */
+  readonly authorization?: string | undefined;
+}
+
+type Headers = { [name: string]: string | string[] };
+
+/** These speak of one connection, and so of the one they came by (RFC 9110, 7.6.1). */
+const OF_ONE_CONNECTION = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authentication-info",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/**
+ * Passes a request on, and the answer back; each request has a connection of its own. `failed` gets the words of what went wrong before
+ * there was an answer; later the client's connection is cut, so that half an answer is never taken for a whole one.
+ */
+export function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  onward: Onward,
+  failed: (message: string) => void,
+): void {
+  const outgoing = onwardRequest(incoming, onward, ownHeaders(incoming));
+  response.once("close", () => outgoing.destroy());
+  outgoing.on("error", (error) => {
+    if (!response.headersSent) failed(messageOf(error));
+  });
+  outgoing.once("response", (answer) => {
+    response.sendDate = false;
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, ownHeaders(answer));
+    pipeline(answer, response, (error) => {
+      if (error) response.destroy();
+    });
+  });
+  incoming.pipe(outgoing);
+}
+
+/** The same for a request that wants to speak something else from then on (WebSocket). `socket` is the client's. */
+export function forwardUpgrade(
+  incoming: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  onward: Onward,
+  failed: (message: string) => void,
+): void {
+  const outgoing = onwardRequest(incoming, onward, {
+    ...ownHeaders(incoming),
+    connection: "Upgrade",
+    upgrade: incoming.headers.upgrade ?? "",
+  });
+  socket.once("close", () => outgoing.destroy());
+  outgoing.on("error", (error) => failed(messageOf(error)));
+  outgoing.once("upgrade", (answer, upgraded: Socket, firstBytes: Buffer) => {
+    socket.write(
+      headOf(answer, { ...ownHeaders(answer), connection: "Upgrade", upgrade: answer.headers.upgrade ?? "" }),
+    );
+    if (firstBytes.length > 0) upgraded.unshift(firstBytes);
+    if (head.length > 0) socket.unshift(head);
+    join(socket, upgraded);
+  });
+  outgoing.once("response", (answer) => {
+    // It stays what it was, and the connection ends with the answer.
+    socket.write(headOf(answer, { ...ownHeaders(answer), connection: "close" }));
+    pipeline(answer, socket, () => undefined);
+  });
+  outgoing.end();
+}
+
+function onwardRequest(
+  { method = "GET", headers }: IncomingMessage,
+  { socket, path, host, authorization }: Onward,
+  own: Headers,
+): ClientRequest {
+  return ask({
+    method,
+    path,
+    headers: {
+      ...own,
+      host,
+      // Framed anew: a request without a body must not become one that has an unknown one.
+      ...(headers["transfer-encoding"] !== undefined && { "transfer-encoding": "chunked" }),
+      ...(authorization !== undefined && { "proxy-authorization": authorization }),
+    },
+    setHost: false,
+    createConnection: () => socket,
+  });
+}
+
+/** The headers that are passed on: not those of one connection, nor what `Connection` names beside. */
+function ownHeaders({ rawHeaders, headers }: IncomingMessage): Headers {
+  const named = (headers.connection ?? "").toLowerCase().split(/[\s,]+/);
+  const own = new Map<string, string[]>();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? "").toLowerCase();
+    if (OF_ONE_CONNECTION.has(name) || (named.includes(name) && name !== "content-length")) continue;
+    const values = own.get(name) ?? [];
+    values.push(rawHeaders[index + 1] ?? "");
+    own.set(name, values);
+  }
+  return Object.fromEntries([...own].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? "") : values]));
+}
+
+function headOf({ statusCode = 502, statusMessage }: IncomingMessage, headers: Headers): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
+  return `HTTP/1.1 ${statusCode} ${statusMessage || STATUS_CODES[statusCode] || ""}\r\n${lines.join("\r\n")}\r\n\r\n`;
+}

@@ -1,0 +1,113 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { NetworkSettings } from "../../../network/settings.ts";
+import { codeOf, messageOf } from "../../../util/errors.ts";
+import { Answer } from "./answer.ts";
+import { dial, dialThrough, dialUpstream } from "./dial.ts";
+import type { Onward } from "./forward.ts";
+import { plainTarget, tunnelTarget } from "./request-target.ts";
+import { type Lookup, type Target, hostAndPort, judgeAddresses, targetJudge } from "./targets.ts";
+import type { UpstreamChoice } from "./upstream.ts";
+
+/** A target is looked up and connected to within so long, or it is said to be silent. */
+const DIAL_MS = 30_000;
+
+/** A program that tries everything is not kept a list of. */
+const MOST_REFUSED = 100;
+
+/** Connects requests with what they ask for, when it may be reached. */
+export interface Reach {
+  /** Rejects with an `Answer` for the client. */
+  tunnel(request: IncomingMessage): Promise<Socket>;
+  /** Rejects with an `Answer` for the client. */
+  plain(request: IncomingMessage): Promise<Onward>;
+  /** As "name:port", each once, in the order they came; at most 100. */
+  refused(): readonly { readonly host: string; readonly reason?: string }[];
+}
+
+export interface ReachOptions {
+  readonly hosts: readonly string[];
+  readonly network: NetworkSettings | undefined;
+  readonly lookup: Lookup;
+  readonly upstream: UpstreamChoice;
+}
+
+/** @throws TypeError for an entry of `hosts` or `network` that is no host. */
+export function createReach({ hosts, network, lookup, upstream: choose }: ReachOptions): Reach {
+  const judge = targetJudge(hosts, network);
+  const refused = new Map<string, string | undefined>();
+
+  const refusal = (host: string, reason?: string): Answer => {
+    if (refused.size < MOST_REFUSED || refused.has(host)) refused.set(host, reason);
+    return new Answer(403, reason === undefined ? notGiven(host) : `The sandbox refused ${host}: ${reason}`);
+  };
+
+  const allowed = (url: URL): Target => {
+    const judged = judge(url);
+    if (judged.verdict === "refused") throw refusal(judged.host, judged.reason);
+    return judged.target;
+  };
+
+  const direct = async (target: Target, signal: AbortSignal): Promise<Socket> => {
+    const judged = await beforeAbort(judgeAddresses(target, lookup), signal);
+    if (judged.verdict === "refused") throw refusal(hostAndPort(target), judged.reason);
+    return dial(target, judged.addresses, signal);
+  };
+
+  return {
+    async tunnel(request) {
+      const target = allowed(tunnelTarget(request));
+      const upstream = choose(target, "tunnel");
+      return inTime(target, (signal) =>
+        upstream === undefined ? direct(target, signal) : dialThrough(upstream, target, signal),
+      );
+    },
+    async plain(request) {
+      const { url, path } = plainTarget(request);
+      const target = allowed(url);
+      const upstream = choose(target, "forward");
+      if (upstream === undefined) {
+        return { socket: await inTime(target, (signal) => direct(target, signal)), path, host: url.host };
+      }
+      const socket = await inTime(target, (signal) => dialUpstream(upstream, signal));
+      return { socket, path: `http://${url.host}${path}`, host: url.host, authorization: upstream.authorization };
+    },
+    refused: () => [...refused].map(([host, reason]) => ({ host, ...(reason !== undefined && { reason }) })),
+  };
+}
+
+function notGiven(host: string): string {
+  const rule = host.replace(/:(?:80|443)$/, "");
+  return (
+    `The sandbox refused ${host}: it is not among the hosts that this command was given. If it is needed, run the command again ` +
+    `with network: ${JSON.stringify([rule])}; a person is asked.`
+  );
+}
+
+/** Rejects with an `Answer`. */
+async function inTime(target: Target, start: (signal: AbortSignal) => Promise<Socket>): Promise<Socket> {
+  const deadline = AbortSignal.timeout(DIAL_MS);
+  try {
+    return await start(deadline);
+  } catch (error) {
+    if (error instanceof Answer) throw error;
+    const why = deadline.aborted ? `no answer within ${DIAL_MS / 1_000} seconds` : reasonOf(error);
+    throw new Answer(502, `The sandbox's proxy could not reach ${hostAndPort(target)}: ${why}.`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === "ENOTFOUND" || code === "ENODATA") return "there is no such host (it has no address in the DNS)";
+  if (code === "EAI_AGAIN") return "its name could not be looked up, because this machine's DNS does not answer";
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
+  return messageOf(error);
+}
+
+/** The resolver cannot be told to stop; whoever waits for it can. */
+function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    work.then(resolve, reject);
+  });
+}

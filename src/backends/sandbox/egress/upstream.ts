@@ -1,0 +1,65 @@
+import { hostAndPort, type Target } from "./targets.ts";
+
+/** A proxy of the user's that leads to the outside. */
+export interface Upstream {
+  readonly url: URL;
+  /** For its `Proxy-Authorization`; `undefined` where it wants none. */
+  readonly authorization: string | undefined;
+}
+
+/** The proxy for a target; `undefined`: it is reached directly. */
+export type UpstreamChoice = (target: Target, how: "tunnel" | "forward") => Upstream | undefined;
+
+/**
+ * Reads which proxy an environment wants used: HTTPS_PROXY for tunnels, HTTP_PROXY for plain requests, ALL_PROXY for both, in small letters
+ * first, and NO_PROXY (names with all below them, addresses, "*", each with a port or without) for what is reached directly. This machine
+ * itself always is.
+ *
+ * @throws TypeError for a proxy that is none, or speaks neither http nor https.
+ */
+export function upstreamChoice(environment: { readonly [name: string]: string | undefined }): UpstreamChoice {
+  const value = (name: string): string => environment[name.toLowerCase()] || environment[name] || "";
+  const proxies = {
+    tunnel: upstream("HTTPS_PROXY", value("HTTPS_PROXY") || value("ALL_PROXY")),
+    forward: upstream("HTTP_PROXY", value("HTTP_PROXY") || value("ALL_PROXY")),
+  };
+  const except = value("NO_PROXY")
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== "");
+
+  return (target, how) => {
+    const isHere = target.host === "localhost" || target.host === "::1" || target.host.startsWith("127.");
+    return isHere || except.some((entry) => isMeant(entry, target)) ? undefined : proxies[how];
+  };
+}
+
+function upstream(name: string, text: string): Upstream | undefined {
+  if (text === "") return undefined;
+  const url = parsed(text.includes("://") ? text : `http://${text}`);
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === "") {
+    const shown = text.replace(/^([^/]*\/\/)?[^@]*@/, "$1***@");
+    throw new TypeError(
+      `${name}: expected the URL of a proxy, as "http://proxy.example.org:3128"; got ${JSON.stringify(shown)}`,
+    );
+  }
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    url,
+    authorization: credentials === ":" ? undefined : `Basic ${Buffer.from(credentials).toString("base64")}`,
+  };
+}
+
+function isMeant(entry: string, target: Target): boolean {
+  if (entry === "*") return true;
+  const name = entry.replace(/^\*?\./, "");
+  return [target.host, hostAndPort(target)].some((host) => host === name || host.endsWith(`.${name}`));
+}
+
+function parsed(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { type Dirent, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** So far below a folder protected files are looked for: the folder itself, and three levels more. */
+const LEVELS = 3;
+
+/** So many entries are looked at in all. */
+const MOST_ENTRIES = 2_000;
+
+/** Never looked into: too much, and not a person's own. */
+const SKIPPED = new Set(["node_modules", ".git"]);
+
+/** What changed within this time may change again without its time telling: clocks of file systems tick slowly. In milliseconds. */
+const SETTLED_MS = 100;
+
+export interface ProtectedFiles {
+  /** Real paths of the protected files and folders that exist, and of the nested repositories (their `.git` folders). */
+  readonly paths: readonly string[];
+  readonly repositories: readonly string[];
+}
+
+interface Listing {
+  readonly changedMs: number;
+  readonly protectedNames: readonly string[];
+  readonly folders: readonly string[];
+  readonly hasRepository: boolean;
+  readonly entries: number;
+}
+
+/**
+ * Finds the files in a folder that may not be written, however often it is asked: what has not changed since is not read again. Links are not
+ * followed. Never throws.
+ */
+export function protectedFinder(isProtected: (path: string) => boolean): (folder: string) => ProtectedFiles {
+  const known = new Map<string, Listing>();
+
+  const listingOf = (folder: string): Listing | undefined => {
+    const changedMs = changeOf(folder);
+    if (changedMs === undefined) return undefined;
+    const before = known.get(folder);
+    if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
+    const entries = entriesOf(folder);
+    const listing: Listing = {
+      changedMs,
+      entries: entries.length,
+      protectedNames: entries
+        .filter(
+          (entry) =>
+            entry.name !== ".git" && (entry.isFile() || entry.isDirectory()) && isProtected(join(folder, entry.name)),
+        )
+        .map(({ name }) => name),
+      folders: entries.filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name)).map(({ name }) => name),
+      hasRepository: entries.some((entry) => entry.name === ".git" && (entry.isDirectory() || entry.isFile())),
+    };
+    known.set(folder, Date.now() - changedMs > SETTLED_MS ? listing : { ...listing, changedMs: -1 });
+    return listing;
+  };
+
+  return (root) => {
+    const paths: string[] = [];
+    const repositories: string[] = [];
+    let left = MOST_ENTRIES;
+    let level: readonly string[] = [root];
+    for (let depth = 0; depth <= LEVELS && level.length > 0; depth++) {
+      const next: string[] = [];
+      for (const folder of level) {
+        if (left <= 0) return { paths, repositories };
+        const listing = listingOf(folder);
+        if (listing === undefined) continue;
+        left -= listing.entries;
+        const isClosed = new Set(listing.protectedNames);
+        paths.push(...listing.protectedNames.map((name) => join(folder, name)));
+        if (listing.hasRepository && folder !== root) repositories.push(folder);
+        next.push(...listing.folders.filter((name) => !isClosed.has(name)).map((name) => join(folder, name)));
+      }
+      level = next;
+    }
+    return { paths, repositories };
+  };
+}
+
+function changeOf(folder: string): number | undefined {
+  try {
+    return statSync(folder).mtimeMs;
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,27 @@
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+
+/** A system of its own for a command: nothing writable, no network, its own processes. */
+export const CONTAINED = [
+  "bwrap",
+  "--unshare-ipc",
+  "--unshare-pid",
+  "--unshare-uts",
+  "--die-with-parent",
+  "--new-session",
+  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
+] as const;
+
+/** Why bubblewrap cannot be used here; `undefined`: it can. */
+export function bubblewrapProblem(): string | undefined {
+  const { status, error, stderr } = run([...CONTAINED, "true"]);
+  if (error) return `bwrap cannot be started (${error.message}); install bubblewrap`;
+  return status === 0 ? undefined : `bwrap does not work here: ${stderr.trim()}`;
+}
+
+/** Runs it to its end. */
+export function run([program = "", ...args]: readonly string[], input = ""): SpawnSyncReturns<string> {
+  return spawnSync(program, args, { encoding: "utf8", input, timeout: 60_000, maxBuffer: 1 << 26 });
+}
+
+/** True where CI has to have what a test needs, so that a missing part is an error there and a skip elsewhere. */
+export const inCI = process.env["CI"] === "true";

@@ -1,0 +1,133 @@
+// The sandbox with all its parts: the network by grant, limits, what is told of refusals, and what is left when Handrail is killed.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { afterAll, describe, expect, test } from "vitest";
+import { isAlive, until } from "../support/until.ts";
+import { type World, noSandbox, world, worldFolder } from "./world.ts";
+
+test("there is a sandbox to try", ({ skip }) => {
+  skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: nothing of the sandbox is checked`);
+  expect(noSandbox).toBeUndefined();
+});
+
+const worlds: World[] = [];
+afterAll(async () => {
+  await Promise.all(worlds.map(({ backend }) => backend.close()));
+});
+const newWorld = async (...options: Parameters<typeof world>) => {
+  const made = await world(...options);
+  worlds.push(made);
+  return made;
+};
+
+describe.skipIf(noSandbox !== undefined)("a contained command and the world outside", () => {
+  test("it reaches the hosts it was granted, by the proxy alone, and is told what it did not reach", async () => {
+    const server = createServer((_, response) => response.end("from outside\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const one = await newWorld({ network: { allowPrivate: ["127.0.0.1"] } });
+    const script = `NO_PROXY= no_proxy= curl -sS http://127.0.0.1:${port}/; curl -sS http://other.example.org/ | head -c 200; exit 1`;
+    const granted = await one.bash(script, { within: { network: [`127.0.0.1:${port}`] } });
+    expect(granted.output).toMatch(/^from outside\n/);
+    expect(granted.refusals).toEqual([
+      expect.objectContaining({ kind: "host", host: expect.stringMatching(/^other\.example\.org/) }),
+    ]);
+    const without = await one.bash(script);
+    expect(without.output).not.toMatch("from outside");
+    expect(without.refusals.map(({ kind }) => kind)).toContain("host");
+    server.close();
+  });
+
+  test("a networked command ends as it would without a sandbox", async () => {
+    const one = await newWorld();
+    const within = { network: ["example.org"] };
+    expect((await one.bash("exit 7", { within })).exit).toEqual({ how: "exited", code: 7 });
+    expect((await one.bash("kill -9 $$", { within })).exit).toEqual({ how: "signaled", signal: "SIGKILL" });
+    const child = await one.backend.spawn({
+      argv: ["bash", "-c", "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done"],
+      within,
+    });
+    await until("it is ready", () => child.output.size > 0);
+    await child.kill();
+    expect(await child.exit).toEqual({ how: "exited", code: 5 });
+    await child.output.dispose();
+  });
+
+  test("a write outside and a hidden file are told with their paths", async () => {
+    const one = await newWorld();
+    const key = one.file("home/.ssh/key");
+    expect((await one.bash("touch /etc/handrail-test")).refusals).toEqual([
+      { kind: "write", path: "/etc/handrail-test" },
+    ]);
+    expect((await one.bash(`cat ${key}`)).refusals).toEqual([{ kind: "read", path: key }]);
+    expect((await one.bash("echo fine; cat none")).refusals).toEqual([]);
+  });
+
+  test("a server in one command is reached from another", async () => {
+    const one = await newWorld();
+    one.file(
+      "ws/server.mjs",
+      `import { createServer } from "node:http"; createServer((_, r) => r.end("served\\n")).listen(8123, "127.0.0.1", () => console.log("up"));`,
+    );
+    const server = await one.backend.spawn({ argv: [process.execPath, "server.mjs"] });
+    await until("it is up", () => server.output.size > 0);
+    expect((await one.bash("curl -s http://127.0.0.1:8123/")).output).toBe("served\n");
+    await server.kill();
+  });
+
+  test("a disk that is nearly full stops it, and that is told", async () => {
+    const one = await newWorld({ limits: { diskFree: 2 ** 50 } });
+    const ran = await one.bash("while :; do head -c 1000000 /dev/zero >>fill; sleep 0.01; done");
+    expect(ran.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
+    expect(ran.refusals).toEqual([{ kind: "limit", what: "disk" }]);
+  }, 60_000);
+
+  test("when Handrail is killed nothing survives, and the next removes what was left", async () => {
+    const root = worldFolder();
+    const bundle = await rolldown({
+      input: fileURLToPath(new URL("../fixtures/sandbox/owner.ts", import.meta.url)),
+      platform: "node",
+      external: ["@vscode/ripgrep"],
+      transform: { define: { __SPAWNER__: JSON.stringify(__SPAWNER__), __BRIDGE__: JSON.stringify(__BRIDGE__) } },
+    });
+    await bundle.write({ dir: join(root, "program"), format: "esm", entryFileNames: "[name].mjs" });
+    await bundle.close();
+    mkdirSync(join(root, "ws"));
+    mkdirSync(join(root, "home"));
+    const owner = spawn(process.execPath, [join(root, "program/owner.mjs"), root], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    await until("its commands run", () => existsSync(join(root, "ws/up")) && existsSync(join(root, "ws/beats")));
+    const children = processesWith(join(root, "ws"));
+    expect(children.length).toBeGreaterThan(0);
+    owner.kill("SIGKILL");
+    await until("all it started is gone", async () =>
+      (await Promise.all(children.map(isAlive))).every((alive) => !alive),
+    );
+    const beats = () => readFileSync(join(root, "ws/beats")).length;
+    const last = beats();
+    expect(readdirSync(join(root, "sandbox/sessions"))).toHaveLength(1);
+    const [left] = readdirSync(join(root, "sandbox/sessions"));
+    const one = await newWorld({ root });
+    await one.bash("true");
+    expect(readdirSync(join(root, "sandbox/sessions"))).not.toContain(left);
+    expect(beats()).toBe(last);
+  }, 60_000);
+});
+
+/** Processes that stand in a folder. */
+function processesWith(folder: string): readonly number[] {
+  return readdirSync("/proc").flatMap((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "latin1").includes(folder)
+        ? [Number(name)]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,187 @@
+// Parts of the sandbox that only look and decide: no sandbox is needed.
+import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { privateCaches } from "../../src/backends/sandbox/caches.ts";
+import { exitInside } from "../../src/backends/sandbox/ending.ts";
+import { gitFolder, linkedWorktree, takeAway } from "../../src/backends/sandbox/git-folders.ts";
+import { hiddenPaths } from "../../src/backends/sandbox/hidden.ts";
+import { protectedFinder } from "../../src/backends/sandbox/protected.ts";
+import { socketPaths } from "../../src/backends/sandbox/sockets.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+const made = (files: readonly string[]): string => {
+  const root = temporaryFolder();
+  for (const file of files) {
+    mkdirSync(join(root, file, ".."), { recursive: true });
+    writeFileSync(join(root, file), "x");
+  }
+  return root;
+};
+
+describe("protected files", () => {
+  const find = (root: string, isProtected = (path: string) => /\/secret(\/|$)/.test(path)) =>
+    protectedFinder(isProtected)(root);
+
+  test("are found in the folder and three levels below, repositories too, and not in node_modules or behind links", () => {
+    const root = made([
+      "secret",
+      "a/b/c/secret",
+      "a/b/c/d/secret",
+      "node_modules/secret",
+      "a/secret/inner",
+      "sub/.git/HEAD",
+      "target/secret",
+    ]);
+    symlinkSync(join(root, "target"), join(root, "a/link"));
+    const { paths, repositories } = find(root);
+    expect(paths.toSorted()).toEqual(
+      ["a/b/c/secret", "a/secret", "secret", "target/secret"].map((path) => join(root, path)),
+    );
+    expect(repositories).toEqual([join(root, "sub")]);
+  });
+
+  test("are looked for in two thousand entries and no more, the nearest first", () => {
+    const root = made([
+      ...Array.from({ length: 40 }, (_, n) => [...Array(60).keys()].map((m) => `f${n}/${m}`)).flat(),
+      "f39/deep/secret",
+      "secret",
+    ]);
+    let asked = 0;
+    const { paths } = find(root, (path) => ((asked += 1), path.endsWith("/secret")));
+    expect(paths).toEqual([join(root, "secret")]);
+    expect(asked).toBeLessThan(2_200);
+  });
+
+  test("that come and go are seen the next time, also within one tick of the clock", () => {
+    const root = made(["a/plain"]);
+    const finder = protectedFinder((path) => path.endsWith("/secret"));
+    for (let round = 0; round < 20; round++) {
+      expect(finder(root).paths).toEqual([]);
+      writeFileSync(join(root, "a/secret"), "");
+      expect(finder(root).paths).toEqual([join(root, "a/secret")]);
+      rmSync(join(root, "a/secret"));
+    }
+  });
+
+  test("of folders that have not changed for long are not read again", () => {
+    const root = made(["a/plain"]);
+    for (const folder of [root, join(root, "a")]) utimesSync(folder, 1_000, 1_000);
+    let asked = 0;
+    const finder = protectedFinder(() => ((asked += 1), false));
+    finder(root);
+    const first = asked;
+    finder(root);
+    expect([first, asked]).toEqual([2, 2]);
+  });
+
+  test("of a folder that is not there are none", () => {
+    expect(find("/no/such/folder")).toEqual({ paths: [], repositories: [] });
+  });
+});
+
+test("sockets that somebody listens on are read off the kernel's list: no abstract ones, no clients", () => {
+  const listing = `Num       RefCount Protocol Flags    Type St Inode Path
+0000000000000000: 00000002 00000000 00010000 0001 01 20001 /run/docker.sock
+0000000000000000: 00000002 00000000 00010000 0005 01 20002 /run/udev/control with space
+0000000000000000: 00000003 00000000 00000000 0001 03 20003 /run/docker.sock
+0000000000000000: 00000003 00000000 00000000 0001 03 20004 /srv/client.sock
+0000000000000000: 00000002 00000000 00000000 0002 01 20005 /run/systemd/notify
+0000000000000000: 00000002 00000000 00010000 0001 01 20006 @/tmp/.X11-unix/X0
+0000000000000000: 00000003 00000000 00000000 0001 03 20007
+`;
+  expect(socketPaths(listing)).toEqual(["/run/docker.sock", "/run/udev/control with space", "/run/systemd/notify"]);
+  expect(socketPaths("")).toEqual([]);
+});
+
+describe("how a command ended inside", () => {
+  const status = (text: string): string => {
+    const file = join(temporaryFolder(), "status");
+    writeFileSync(file, text);
+    return file;
+  };
+  const started = '{ "child-pid": 7 }\n{ "exit-code": 143 }\n';
+  const exited = (code: number) => ({ how: "exited", code }) as const;
+
+  test.each([
+    ["the watcher's word counts: an exit code", `${started}ended ${143 << 8}\n`, exited(143), exited(143)],
+    [
+      "the watcher's word counts: a signal",
+      `${started}ended 15\n`,
+      exited(143),
+      { how: "signaled", signal: "SIGTERM" },
+    ],
+    [
+      "the watcher's word counts: a core was left",
+      `${started}ended 139\n`,
+      exited(139),
+      { how: "signaled", signal: "SIGSEGV" },
+    ],
+    ["without a watcher, bwrap's: a signal", started, exited(143), { how: "signaled", signal: "SIGTERM" }],
+    ["without a watcher, bwrap's: no signal has that number", started, exited(255), exited(255)],
+    ["without a watcher, bwrap's: an exit code", started, exited(3), exited(3)],
+    ["what ended it from outside stays", started, { how: "timed-out", afterMs: 5 }, { how: "timed-out", afterMs: 5 }],
+    [
+      "nothing was started",
+      "",
+      exited(1),
+      { how: "lost", reason: "the sandbox could not be set up, so nothing was run: bwrap: Can't find source path /x" },
+    ],
+    [
+      "the program was not there inside",
+      `${started}failed No such file or directory\n`,
+      exited(127),
+      { how: "lost", reason: "prog could not be started in the sandbox: No such file or directory" },
+    ],
+  ] as const)("%s", (_, text, exit, expected) => {
+    expect(exitInside(exit, "prog", status(text), "note\nbwrap: Can't find source path /x\n")).toEqual(expected);
+  });
+});
+
+describe("repositories", () => {
+  test("a folder that is no repository, a link and a stranger's pointer are given nothing", () => {
+    const root = made(["plain/a", "other/.git/HEAD", "pointer/.git"]);
+    mkdirSync(join(root, "link"));
+    symlinkSync(join(root, "other/.git"), join(root, "link/.git"));
+    writeFileSync(join(root, "pointer/.git"), `gitdir: ${join(root, "other/.git")}\n`);
+    const nothing = { writable: [], readOnly: [], mustNotAppear: [] };
+    expect(gitFolder(join(root, "plain"))).toEqual(nothing);
+    expect(gitFolder(join(root, "link"))).toEqual(nothing);
+    expect(linkedWorktree(join(root, "pointer"))).toBeUndefined();
+    expect(gitFolder(join(root, "pointer"))).toEqual({ ...nothing, readOnly: [join(root, "pointer/.git")] });
+  });
+
+  test("what must not have appeared is removed, folder or file, and named", () => {
+    const root = made(["a", "b/c"]);
+    expect(takeAway(["a", "b", "none"].map((name) => join(root, name)))).toEqual([join(root, "a"), join(root, "b")]);
+    expect(takeAway([join(root, "a")])).toEqual([]);
+  });
+});
+
+test("hidden paths are real ones, leave the workspace and the home visible, and with what is missing or without", () => {
+  const root = made(["home/.config/git/config", "elsewhere/key"]);
+  symlinkSync(join(root, "elsewhere"), join(root, "home/.ssh"));
+  const base = { workDir: join(root, "home"), home: join(root, "home") };
+  const all = hiddenPaths(["~", "/", "~/mine"], base, "all");
+  const paths = all.hidden.map(({ path }) => path);
+  expect(paths).toEqual(
+    expect.arrayContaining([join(root, "elsewhere"), join(root, "home/mine"), join(root, "home/.aws")]),
+  );
+  expect(paths).not.toEqual(expect.arrayContaining(["/"]));
+  expect(paths).not.toEqual(expect.arrayContaining([base.home]));
+  expect(all.reopened).toEqual([join(root, "home/.config/git")]);
+  expect(hiddenPaths(["~/mine"], base, "existing").hidden.map(({ path }) => path)).toEqual(
+    expect.not.arrayContaining([join(root, "home/mine"), join(root, "home/.aws")]),
+  );
+});
+
+test("caches of one workspace are not those of another, and are made when they are asked for", () => {
+  const root = made(["home/.m2/repository/x"]);
+  const at = (workDir: string) => privateCaches({ folder: join(root, "s"), workDir, home: join(root, "home") });
+  const [one, other] = [at("/one"), at("/other")];
+  expect(one.folder).not.toBe(other.folder);
+  expect(one.environment(false)["MAVEN_ARGS"]).toBeUndefined();
+  expect(one.environment(true)["MAVEN_ARGS"]).toBe(`-Dmaven.repo.local=${one.folder}/maven`);
+  expect(one.environment(false)["MAVEN_ARGS"]).toBe(`-Dmaven.repo.local=${one.folder}/maven`);
+  expect(other.environment(false)["npm_config_cache"]).toBe(`${other.folder}/npm`);
+});

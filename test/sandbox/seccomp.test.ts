@@ -1,0 +1,383 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { assemble } from "../../src/backends/sandbox/seccomp/assembler.ts";
+import { seccompFilter } from "../../src/backends/sandbox/seccomp/filter.ts";
+import { type Condition, type Family, NEWEST_CALL, REFUSED } from "../../src/backends/sandbox/seccomp/refused.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { CONTAINED, bubblewrapProblem, inCI, run } from "./contained.ts";
+
+const ARCHITECTURES = [
+  { architecture: "x64", audit: 0xc000003e, column: 0, header: "/usr/include/x86_64-linux-gnu/asm/unistd_64.h" },
+  { architecture: "arm64", audit: 0xc00000b7, column: 1, header: "/usr/include/asm-generic/unistd.h" },
+] as const;
+const ERRORS = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 } as const;
+const ALLOW = 0x7fff0000;
+const FAIL = 0x00050000;
+
+interface Call {
+  readonly name: string;
+  readonly number: number;
+  readonly family: Family;
+}
+
+/** Every call of the table that an architecture has. */
+function callsOf(column: 0 | 1): readonly Call[] {
+  return REFUSED.flatMap((family) =>
+    Object.entries(family.calls).flatMap(([name, numbers]) => {
+      const number = numbers[column];
+      return number === undefined ? [] : [{ name, number, family }];
+    }),
+  );
+}
+
+describe("the table of refused calls", () => {
+  test.for(ARCHITECTURES)(
+    "has the numbers that the kernel's header has for $architecture",
+    ({ column, header }, { skip }) => {
+      skip(
+        !existsSync(header) && !inCI,
+        `${header} is missing (apt install linux-libc-dev): the numbers are not compared`,
+      );
+      const numbers = new Map<string, number>();
+      for (const [, name = "", number] of readFileSync(header, "utf8").matchAll(/#define __NR_(\w+)\s+(\d+)/g)) {
+        numbers.set(name, Number(number));
+      }
+      const known = callsOf(column).filter(({ name }) => numbers.has(name));
+      expect(known.map(({ name, number }) => [name, number])).toEqual(
+        known.map(({ name }) => [name, numbers.get(name)]),
+      );
+      // Headers may be older than the newest calls here, and asm-generic has nothing that only one architecture has.
+      expect(known.length).toBeGreaterThan(callsOf(column).length - 4);
+    },
+  );
+
+  test("names every call once, and none that is newer than the filter says it knows", () => {
+    for (const { column } of ARCHITECTURES) {
+      const numbers = callsOf(column).map(({ number }) => number);
+      expect(new Set(numbers).size).toBe(numbers.length);
+      expect(Math.max(...numbers)).toBeLessThanOrEqual(NEWEST_CALL);
+    }
+  });
+});
+
+describe("the filter, interpreted", () => {
+  test.each(ARCHITECTURES)("answers any call on $architecture as the table says", ({ architecture, audit, column }) => {
+    const program = seccompFilter(architecture)!;
+    const calls = callsOf(column);
+    const word = fc.oneof(
+      fc.integer({ min: 0, max: 0xffffffff }),
+      fc.integer({ min: 0, max: 45 }),
+      fc.constantFrom(0x5412, 0x541c, 0x5413, 0x80, 0x10000000, 0x3d0f00, 0x1200011, 0xffffffff, 0x40000, 0x400000),
+    );
+    const anyCall = fc.oneof(
+      fc.constantFrom(...calls.map(({ number }) => number)),
+      fc.integer({ min: 0, max: NEWEST_CALL + 100 }),
+      fc.integer({ min: 0, max: 0xffffffff }),
+    );
+    const anyArguments = fc.array(fc.tuple(word, word), { minLength: 6, maxLength: 6 });
+    fc.assert(
+      fc.property(anyCall, anyArguments, (number, args) => {
+        const found = interpret(program, { number, audit, args });
+        expect(found).toBe(number > NEWEST_CALL ? FAIL | ERRORS.ENOSYS : expected(calls, number, args));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test.each(ARCHITECTURES)(
+    "answers ENOSYS to every call of another architecture than $architecture",
+    ({ architecture, audit }) => {
+      const program = seccompFilter(architecture)!;
+      const other = fc
+        .constantFrom(0x40000003, 0x40000028, 0xc000003e, 0xc00000b7, 0, 0xffffffff)
+        .filter((each) => each !== audit);
+      fc.assert(
+        fc.property(other, fc.integer({ min: 0, max: 600 }), (foreign, number) => {
+          expect(interpret(program, { number, audit: foreign, args: [] })).toBe(FAIL | ERRORS.ENOSYS);
+        }),
+      );
+    },
+  );
+
+  test("there is none for an architecture that is not known", () => {
+    expect(seccompFilter("riscv64")).toBeUndefined();
+    expect(seccompFilter("toString")).toBeUndefined();
+  });
+
+  test("a jump backwards, to nowhere or too far is no program", () => {
+    expect(() => assemble([{ label: "a" }, { when: "equal", value: 1, goTo: "a" }])).toThrow(
+      /at most 255 further on, got/,
+    );
+    expect(() => assemble([{ when: "equal", value: 1, elseGoTo: "b" }])).toThrow(RangeError);
+    const far = Array.from({ length: 256 }, () => ({ verdict: 0 }));
+    expect(() => assemble([{ when: "equal", value: 1, goTo: "end" }, ...far, { label: "end" }])).toThrow(/"end".*256/);
+  });
+});
+
+const filter = seccompFilter();
+const problem = filter === undefined ? `no filter for ${process.arch}` : bubblewrapProblem();
+const PERL = ["/usr/bin/perl", "/bin/perl"].find(existsSync);
+const CC = ["/usr/bin/cc", "/usr/bin/gcc"].find(existsSync);
+
+test("the filter can be tried in the kernel", ({ skip }) => {
+  skip(problem !== undefined && !inCI, `${problem}: the filter is only interpreted`);
+  skip(PERL === undefined && !inCI, "no perl to make system calls with: the filter is only interpreted");
+  skip(CC === undefined && !inCI, "no C compiler (cc): 32 bit calls and threads are not tried");
+  expect([problem, PERL === undefined, CC === undefined]).toEqual([undefined, false, false]);
+});
+
+const AS_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+const WHO =
+  process.getuid?.() === 0
+    ? [
+        { who: "root", as: [] },
+        { who: "an ordinary user", as: AS_USER },
+      ]
+    : [{ who: "this user", as: [] }];
+
+describe.skipIf(problem !== undefined || PERL === undefined)("the filter, in the kernel", () => {
+  const { column } = ARCHITECTURES.find(({ architecture }) => architecture === process.arch)!;
+  const calls = callsOf(column);
+
+  test.each(WHO)(
+    "every call of the table fails for $who as it says, and nearly none does for root without the filter",
+    ({ who, as }) => {
+      // Arguments that the kernel itself would find wrong, so that nothing comes of those that get through.
+      const lines = calls.map(({ number, family }) => [number, ...argumentsFor(family)]);
+      const answers = calls.map(({ family }) => ERRORS[family.answer]);
+      const errors = errorsOf([...as, ...CONTAINED], lines, true);
+      expect(named(errors)).toEqual(named(answers));
+      const unfiltered = errorsOf([...as, ...CONTAINED], lines, false);
+      const same = calls.filter((_, index) => unfiltered[index] === answers[index]).map(({ name }) => name);
+      // Calls that this kernel does not have at all, or forbids to everybody, cannot tell.
+      if (who === "root") expect(same.length, String(same)).toBeLessThan(calls.length / 6);
+    },
+  );
+
+  const named = (errors: readonly number[]) => calls.map(({ name }, index) => `${name}: ${errors[index]}`);
+  const errno = (...call: readonly number[]) => errorsOf(CONTAINED, [call], true)[0];
+  const numberOf = (name: string) => calls.find((call) => call.name === name)!.number;
+
+  test("bits beyond those the kernel looks at take no call past the filter", () => {
+    const beyond = 2 ** 32;
+    expect(errno(numberOf("ioctl"), 0, 0x5412 + beyond, 0)).toBe(ERRORS.EPERM);
+    expect(errno(numberOf("unshare"), 0x10000000 + beyond)).toBe(ERRORS.EPERM);
+    expect(errno(numberOf("socket"), 40 + beyond, 1, 0)).toBe(ERRORS.EAFNOSUPPORT);
+  });
+
+  test("what stays allowed beside what is refused still works", () => {
+    expect(errno(numberOf("socket"), 1, 1, 0)).toBe(0); // a unix socket
+    expect(errno(numberOf("socket"), 2, 1, 0)).toBe(0); // TCP, in a network of its own
+    expect(errno(numberOf("socket"), 16, 3, 0)).toBe(0); // netlink, by which addresses are listed
+    expect(errno(numberOf("unshare"), 0x200)).toBe(0); // CLONE_FS
+    expect(errno(numberOf("personality"), 0xffffffff)).toBe(0); // asks which it is
+    expect(errno(numberOf("personality"), 0x40000)).toBe(0); // no address randomisation
+    expect(errno(numberOf("ioctl"), 0, 0x541b, 0)).not.toBe(ERRORS.EPERM); // FIONREAD
+  });
+
+  test("the calls of x32 and those of kernels to come answer that there is no such call", () => {
+    expect(errno(0x40000000 + 39)).toBe(ERRORS.ENOSYS);
+    expect(errno(NEWEST_CALL + 1)).toBe(ERRORS.ENOSYS);
+  });
+
+  test.each(WHO)("no namespace can be made or entered, nothing mounted, for $who", ({ as }) => {
+    for (const script of [
+      "unshare --user true",
+      "unshare --mount true",
+      "nsenter --net=/proc/self/ns/net true",
+      "mount --bind /tmp /mnt",
+      "umount /tmp",
+    ]) {
+      const { status, stderr } = filtered([...as, ...CONTAINED], ["sh", "-c", script]);
+      expect([script, status !== 0, /not permitted|must be superuser|denied/i.test(stderr)]).toEqual([
+        script,
+        true,
+        true,
+      ]);
+    }
+  });
+
+  test.skipIf(CC === undefined || process.arch !== "x64")(
+    "a 32 bit call of a 64 bit program answers that there is no such call",
+    () => {
+      const folder = compiled(`
+      #include <stdio.h>
+      int main(void) { int result; __asm__ volatile("int $0x80" : "=a"(result) : "a"(20)); printf("%d", result); return 0; }
+    `);
+      expect(Number(run([join(folder, "a")]).stdout)).toBeGreaterThan(0);
+      expect(filtered([...CONTAINED, "--ro-bind", folder, "/mnt"], ["/mnt/a"]).stdout).toBe(`-${ERRORS.ENOSYS}`);
+    },
+  );
+
+  test.skipIf(CC === undefined)("a C library makes threads and children without clone3", () => {
+    const folder = compiled(`
+      #include <pthread.h>
+      #include <spawn.h>
+      #include <stdio.h>
+      #include <sys/wait.h>
+      extern char **environ;
+      static void *work(void *x) { return x; }
+      int main(void) {
+        pthread_t thread; pid_t child; int status; char *argv[] = {"true", 0};
+        if (pthread_create(&thread, 0, work, 0) || pthread_join(thread, 0)) return 1;
+        if (posix_spawnp(&child, "true", 0, 0, argv, environ) || waitpid(child, &status, 0) != child) return 2;
+        puts("both");
+        return status;
+      }
+    `);
+    expect(filtered([...CONTAINED, "--ro-bind", folder, "/mnt"], ["/mnt/a"])).toMatchObject({
+      status: 0,
+      stdout: "both\n",
+    });
+  });
+
+  const EVERYDAY: readonly { readonly needs: readonly string[]; readonly script: string }[] = [
+    {
+      needs: ["node"],
+      script: `node -e 'const { execSync } = require("child_process"); const { Worker } = require("worker_threads"); new Worker("", { eval: true }).on("exit", () => console.log(String(execSync("echo child")), Object.keys(require("os").networkInterfaces()))); require("fs").promises.readFile("/etc/passwd").then((text) => console.log(text.length))'`,
+    },
+    {
+      needs: ["git"],
+      script: `cd /tmp && git init -q r && cd r && echo a > a && git add a && git -c user.name=T -c user.email=t@example.org commit -qm m --date=2020-01-01 && git log --format=%s && git gc -q && git status --short`,
+    },
+    {
+      needs: ["python3"],
+      script: `python3 -c 'import subprocess, threading, multiprocessing, socket; p = multiprocessing.Pool(2); print(p.map(abs, [-1, -2])); p.close(); print(subprocess.check_output(["echo", "child"])); socket.socketpair(); socket.socket(socket.AF_INET6); t = threading.Thread(target=print, args=("thread",)); t.start(); t.join()'`,
+    },
+    {
+      needs: ["gcc", "make"],
+      script: `cd /tmp && printf '#include <stdio.h>\\nint main(void) { puts("built"); return 0; }\\n' > a.c && printf 'all: a b\\n%%: a.c\\n\\tgcc -O2 -fsanitize=undefined -o $@ a.c\\n' > Makefile && make -s -j2 && ./a && ./b`,
+    },
+    {
+      needs: ["tar", "gzip"],
+      script: `cd /tmp && mkdir t && seq 1000 > t/a && ln -s a t/b && tar czf t.tgz t && tar tzf t.tgz`,
+    },
+    { needs: ["sort"], script: `seq 200000 | sort -rn --parallel=2 -S 1M | head -2` },
+    { needs: ["setarch"], script: `setarch -R sh -c 'echo without randomisation'` },
+    { needs: ["strace"], script: `strace -f -o /tmp/trace -e trace=execve true && grep -c execve /tmp/trace` },
+    {
+      needs: ["gdb"],
+      script: `gdb -q -batch -ex 'break main' -ex run -ex 'info inferiors' true 2>&1 | grep -c 'exited\\|process'`,
+    },
+    { needs: ["perl"], script: `perl -e 'if (fork) { wait; print "parent\\n" } else { print "child\\n" }'` },
+  ];
+
+  describe.each(WHO)("as $who", ({ as }) => {
+    test.for(EVERYDAY.map((each) => ({ ...each, title: each.needs.join(" and ") })))(
+      "$title: as without the filter",
+      ({ needs, script }, { skip }) => {
+        const missing = needs.filter(
+          (program) => run([...as, "sh", "-c", `command -v ${program} && ${program} --version`]).status !== 0,
+        );
+        skip(missing.length > 0, `${missing.join(", ")} cannot be used here: not tried`);
+        const without = run([...as, ...CONTAINED, "--unshare-net", "env", "HOME=/tmp", "sh", "-c", script]);
+        const within = filtered([...as, ...CONTAINED, "--unshare-net"], ["env", "HOME=/tmp", "sh", "-c", script]);
+        expect(without).toMatchObject({ status: 0, stdout: expect.stringMatching(/./) });
+        expect([within.status, within.stdout, within.stderr]).toEqual([0, without.stdout, without.stderr]);
+      },
+    );
+  });
+
+  const filterFile = join(temporaryFolder(), "filter");
+  writeFileSync(filterFile, filter!);
+
+  function filtered(contained: readonly string[], command: readonly string[], input = "") {
+    const [program = "", ...args] = [...contained, "--seccomp", "3", "--", ...command];
+    const file = openSync(filterFile, "r");
+    try {
+      const stdio = ["pipe", "pipe", "pipe", file] as const;
+      return spawnSync(program, args, { encoding: "utf8", input, timeout: 60_000, stdio: [...stdio] });
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** The error of each call (its number, then its arguments); 0: it succeeded. */
+  function errorsOf(
+    contained: readonly string[],
+    lines: readonly (readonly number[])[],
+    isFiltered: boolean,
+  ): readonly number[] {
+    const script = `while (<STDIN>) { my @call = map { $_ + 0 } split; $! = 0; my $result = syscall($call[0], @call[1 .. $#call]); print(($result == -1 ? $! + 0 : 0), "\\n") }`;
+    const input = lines.map((line) => line.join(" ")).join("\n");
+    const command = [PERL!, "-e", script];
+    const { stdout, stderr } = isFiltered
+      ? filtered(contained, command, input)
+      : run([...contained, ...command], input);
+    const errors = stdout.split("\n").slice(0, -1).map(Number);
+    expect(errors.length, stderr).toBe(lines.length);
+    return errors;
+  }
+
+  /** The folder of the program "a". */
+  function compiled(source: string): string {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "a.c"), source);
+    const { status, stderr } = run([CC!, "-pthread", "-o", join(folder, "a"), join(folder, "a.c")]);
+    expect(status, stderr).toBe(0);
+    return folder;
+  }
+});
+
+function argumentsFor({ when }: Family): readonly number[] {
+  const args = [-1, -1, -1, -1, -1, -1];
+  if (when === undefined) return args;
+  const refused = "hasAnyBit" in when ? 0x10000000 : "is" in when ? when.is[0]! : 40;
+  return args.map((each, index) => (index === when.argument ? refused : each));
+}
+
+function expected(
+  calls: readonly Call[],
+  number: number,
+  args: readonly (readonly [low: number, high: number])[],
+): number {
+  const call = calls.find((each) => each.number === number);
+  if (call === undefined) return ALLOW;
+  const { when, answer } = call.family;
+  return when === undefined || holds(when, args[when.argument]![0]) ? FAIL | ERRORS[answer] : ALLOW;
+}
+
+function holds(condition: Condition, value: number): boolean {
+  if ("is" in condition) return condition.is.includes(value);
+  if ("isNot" in condition) return !condition.isNot.includes(value);
+  return (BigInt(value) & BigInt(condition.hasAnyBit)) !== 0n && !(condition.unless ?? []).includes(value);
+}
+
+/** What the kernel does with classic BPF, as far as seccomp has it (net/core/filter.c, kernel/seccomp.c). */
+function interpret(
+  program: Uint8Array,
+  call: {
+    readonly number: number;
+    readonly audit: number;
+    readonly args: readonly (readonly [low: number, high: number])[];
+  },
+): number {
+  const data = new DataView(new ArrayBuffer(64));
+  data.setUint32(0, call.number, true);
+  data.setUint32(4, call.audit, true);
+  for (const [index, [low, high]] of call.args.entries()) {
+    data.setUint32(16 + 8 * index, low, true);
+    data.setUint32(20 + 8 * index, high, true);
+  }
+  const view = new DataView(program.buffer, program.byteOffset, program.byteLength);
+  let accumulator = 0;
+  for (let at = 0; at < program.byteLength; at += 8) {
+    const [code, goTo, elseGoTo, k] = [
+      view.getUint16(at, true),
+      view.getUint8(at + 2),
+      view.getUint8(at + 3),
+      view.getUint32(at + 4, true),
+    ];
+    const jump = (taken: boolean) => void (at += 8 * (taken ? goTo : elseGoTo));
+    if (code === 0x06) return k;
+    if (code === 0x20) accumulator = data.getUint32(k, true);
+    else if (code === 0x15) jump(accumulator === k);
+    else if (code === 0x25) jump(accumulator > k);
+    else if (code === 0x45) jump((accumulator & k) !== 0);
+    else throw new Error(`no such instruction: ${code}`);
+  }
+  throw new Error("ran past the end");
+}

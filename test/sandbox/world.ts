@@ -1,0 +1,116 @@
+// A little world for the sandbox: a workspace, a home with secrets, what lies beside them.
+import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { local } from "../../src/backends/local/backend.ts";
+import { type SandboxOptions, sandbox } from "../../src/backends/sandbox/sandbox.ts";
+import type { Backend, Command, Exit } from "../../src/contract/backend.ts";
+import type { Refusal } from "../../src/contract/containment.ts";
+import { systemProgram } from "../../src/backends/sandbox/programs.ts";
+import { afterAll } from "vitest";
+import { cacheFolder } from "../../scripts/lib/project.mjs";
+
+/** Why nothing can be contained here; `undefined`: it can. */
+export const noSandbox =
+  process.platform === "linux" && systemProgram("bwrap") !== undefined ? undefined : "bubblewrap is not installed";
+
+export interface Ran {
+  readonly exit: Exit;
+  readonly output: string;
+  readonly errors: string;
+  readonly refusals: readonly Refusal[];
+}
+
+export interface World {
+  readonly root: string;
+  readonly workDir: string;
+  readonly home: string;
+  readonly folder: string;
+  readonly backend: Backend;
+  file(path: string, content?: string): string;
+  bash(script: string, command?: Omit<Command, "argv">): Promise<Ran>;
+  again(options?: Partial<SandboxOptions>): Promise<World>;
+}
+
+export interface WorldOptions extends Partial<SandboxOptions> {
+  /** Below the root. Default "ws". */
+  readonly workDir?: string;
+  readonly home?: string;
+  readonly root?: string;
+  readonly detached?: boolean;
+  readonly passEnv?: readonly string[];
+}
+
+const roots: string[] = [];
+afterAll(() => {
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+
+/** A folder for a world: not under /tmp, which inside is another one. */
+export function worldFolder(): string {
+  const folder = isWritable(cacheFolder) ? cacheFolder : homedir();
+  const root = realpathSync(mkdtempSync(join(folder, "handrail-test-")));
+  roots.push(root);
+  return root;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function world({
+  root = worldFolder(),
+  workDir: work = "ws",
+  home: homeName = "home",
+  detached = false,
+  passEnv = [],
+  ...options
+}: WorldOptions = {}): Promise<World> {
+  const [workDir, home, folder] = [join(root, work), join(root, homeName), join(root, "sandbox")];
+  mkdirSync(workDir, { recursive: true });
+  mkdirSync(home, { recursive: true });
+  const inner = await local({
+    workDir,
+    home,
+    passEnv,
+    outputFolder: join(root, "outputs"),
+    ...(detached && { detachedFolder: join(root, "detached") }),
+  });
+  const backend = await sandbox(inner, { folder, required: true, ...options });
+  return {
+    root,
+    workDir,
+    home,
+    folder,
+    backend,
+    file(path, content = "content\n") {
+      const at = path.startsWith("/") ? path : join(root, path);
+      mkdirSync(dirname(at), { recursive: true });
+      writeFileSync(at, content);
+      return at;
+    },
+    bash: (script, command) => run(backend, ["bash", "--noprofile", "--norc", "-c", script], command),
+    again: (more) => world({ root, workDir: work, home: homeName, detached, ...options, ...more }),
+  };
+}
+
+export async function run(backend: Backend, argv: Command["argv"], command: Omit<Command, "argv"> = {}): Promise<Ran> {
+  const child = await backend.spawn({ argv, ...command });
+  const exit = await child.exit;
+  const refusals = (await child.refusals) ?? [];
+  const text = async (log = child.output) => Buffer.from(await log.read(0, log.kept)).toString();
+  const ran = {
+    exit,
+    refusals,
+    output: await text(),
+    errors: child.errors === undefined ? "" : await text(child.errors),
+  };
+  await Promise.all([child.output.dispose(), child.errors?.dispose()]);
+  return ran;
+}
