@@ -39,9 +39,9 @@ assert.deepEqual(
 const { content } = await client.callTool({ name: "read", arguments: { path: "hello.txt" } });
 assert.deepEqual(content, [{ type: "text", text: "hello from a file\n" }]);
 
-const run = await client.callTool({ name: "bash", arguments: { command: "mkdir done && tr a-z A-Z < hello.txt" } });
+const run = await client.callTool({ name: "bash", arguments: { command: "node -e 0 && tr a-z A-Z < hello.txt" } });
 assert.deepEqual(run.content, [{ type: "text", text: "HELLO FROM A FILE\n" }]);
-assert.equal(questions.length, 1, "a command that changes something is asked about");
+assert.equal(questions.length, 1, "program text on the command line is asked about");
 
 console.log(tools.map(({ name, title }) => `${name}: ${title}`).join("\n"));
 console.log(questions[0]);

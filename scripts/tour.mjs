@@ -23,11 +23,15 @@ const STEPS = [
     exit: 0,
   },
   {
-    say: "It wants to run a command: a person is asked. Here nobody can be, so it does not run",
-    argv: ["call", "bash", '{"command":"node greet.mjs"}'],
+    say: "It wants to leave the sandbox: a person is asked. Here nobody can be, so it does not run",
+    argv: ["call", "bash", '{"command":"node greet.mjs","sandbox":false}'],
     exit: 1,
   },
-  { say: "Approved in advance, it runs", argv: ["call", "bash", '{"command":"node greet.mjs"}', "--yes"], exit: 0 },
+  {
+    say: "In the sandbox it runs; approved in advance, where this machine has none",
+    argv: ["call", "bash", '{"command":"node greet.mjs"}', "--yes"],
+    exit: 0,
+  },
   {
     say: "What is forbidden stays forbidden, whoever approves",
     argv: ["call", "read", '{"path":"/etc/shadow"}', "--yes"],

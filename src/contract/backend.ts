@@ -165,7 +165,7 @@ export interface Process {
   readonly errors: OutputLog | undefined;
   /** Never rejects. Settles when the process has ended and what it wrote is in its output: no background child can hold it. */
   readonly exit: Promise<Exit>;
-  /** Of a contained process: what the sandbox kept it from, as far as that can be told. Settles soon after `exit`, never rejects. */
+  /** Of a contained process: what the sandbox kept it from, as far as that can be told. Known when `exit` is; never rejects. */
   readonly refusals?: Promise<readonly Refusal[]>;
   /** Writes to stdin. Rejects with a `ToolFailure` where stdin is closed. */
   write(text: string): Promise<void>;

@@ -14,7 +14,7 @@ export function describeRefusals(refusals: readonly Refusal[]): string {
     written.length > 0 &&
       `The sandbox refused to write ${named(written)}: only the workspace and temporary files are writable. If it is needed, run it again with ${argument("write", written)}; a person is asked.`,
     read.length > 0 &&
-      `The sandbox hides ${named(read)}, where secrets are kept. If it is needed, run it again with ${argument("read", read)}; a person is asked.`,
+      `The sandbox does not show ${named(read)}: it hides where secrets are kept, and has temporary folders of its own. If it is needed, run it again with ${argument("read", read)}, or with write; a person is asked.`,
     ...hosts.map(
       ({ host, reason }) => reason !== undefined && `The sandbox refused to reach ${host}: ${clip(reason, 200)}.`,
     ),

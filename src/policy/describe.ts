@@ -26,7 +26,7 @@ export function describeEffect(effect: Effect): string {
     case "write":
       return `Write: ${pathOf(effect)}`;
     case "exec":
-      return `${RUN[effect.background ?? "call"]}: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}`;
+      return `${RUN[effect.background ?? "call"]}${effect.within === "none" ? ", outside the sandbox" : ""}: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}${needsOf(effect)}`;
     case "terminal":
       return `Type${effect.job === undefined ? "" : ` to job ${effect.job}`}: ${[effect.types, ...(effect.keys ?? [])].filter((part) => part !== undefined).join(" ")}`;
     case "fetch":
@@ -56,4 +56,16 @@ const RUN = {
 function environmentOf({ env }: Extract<Effect, { kind: "exec" }>): string {
   const names = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);
   return names.length === 0 ? "" : ` (with ${names.join(" ")})`;
+}
+
+/** What it asks the sandbox for. */
+function needsOf({ within = {} }: Extract<Effect, { kind: "exec" }>): string {
+  if (within === "none") return "";
+  const { network = [], write = [], read = [] } = within;
+  const needs = [
+    network.length > 0 && `reaching ${network.join(", ")}`,
+    write.length > 0 && `writing ${write.join(", ")}`,
+    read.length > 0 && `reading ${read.join(", ")}`,
+  ].filter((need) => need !== false);
+  return needs.length === 0 ? "" : ` (${needs.join("; ")})`;
 }

@@ -45,7 +45,7 @@ export function pathJudge(
     if (at !== undefined && !at.allows) return forbidden(written, at);
     if (at === undefined)
       return withExceptions(outside(written, target, workspaceOnly, backend.workDir), roots, target);
-    const decision = within(operation, written, path, target, at);
+    const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
     if (operation === "cwd") return decision;
     if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
     return withExceptions((await hardLinked(written, target, backend)) ?? decision, roots, target);
@@ -93,7 +93,12 @@ async function hardLinked(written: string, real: string, backend: Backend): Prom
 }
 
 /** A special file is one by its own name or by what it leads to: programs look for the name, and find what is behind it. */
-function within(operation: PathOperation, written: string, path: string, real: string, root: Root): Decision {
+function within(
+  operation: PathOperation,
+  written: string,
+  { path, real, hidden }: { readonly path: string; readonly real: string; readonly hidden: readonly string[] },
+  root: Root,
+): Decision {
   // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
     return ask(
@@ -107,7 +112,9 @@ function within(operation: PathOperation, written: string, path: string, real: s
     if (what !== undefined)
       return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
   }
-  const secret = operation === "cwd" ? undefined : (sensitive(path) ?? sensitive(real));
+  // What commands in the sandbox do not see is no other tool's to open unasked.
+  const hides = hidden.some((each) => isInside(real, each)) ? "what the sandbox hides from commands" : undefined;
+  const secret = operation === "cwd" ? undefined : (sensitive(path) ?? sensitive(real) ?? hides);
   if (secret !== undefined)
     return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
   return { verdict: "allow", risk: "low", rule: root.rule };

@@ -61,7 +61,7 @@ describe.concurrent("nothing of a command is left", () => {
 
   test("after Ctrl-C on the command line", async () => {
     const { folder, start } = await commandLine();
-    const running = start(["call", "bash", JSON.stringify({ command: WITH_CHILDREN }), "--yes"]);
+    const running = start(["call", "bash", JSON.stringify({ command: WITH_CHILDREN }), "--yes", "--sandbox", "off"]);
     const children = await childrenIn(folder);
     const spawner = await spawnerOf(running.pid);
     process.kill(-running.pid, "SIGINT"); // to the whole group, as a terminal does

@@ -105,7 +105,7 @@ describe("handrail call", () => {
 describe("without a terminal", () => {
   test("what would be asked is denied, and the text says what can be done about it", async () => {
     const { folder, run } = await commandLine();
-    expect(await run(["call", "bash", '{"command":"touch made.txt"}'])).toEqual(
+    expect(await run(["call", "bash", '{"command":"touch made.txt"}', "--sandbox", "off"])).toEqual(
       ended(
         "Medium-risk command requires approval: `touch made.txt` (makes files or changes their times), and there is nobody to ask. To allow it: run where a " +
           "person can answer (a terminal, or an MCP client with elicitation), pass an approver, approve in advance with --yes, or set the " +
@@ -173,7 +173,7 @@ describe("what lasts", () => {
   test("is nothing else: no process, no temporary folder", async () => {
     const { folder, shell } = await commandLine();
     const temporary = temporaryFolder();
-    await shell(`TMPDIR=${temporary} handrail call bash '{"command":"sleep 600 & echo $! > child.pid"}' --yes`);
+    await shell(`TMPDIR=${temporary} handrail call bash '{"command":"sleep 600 & echo $! > child.pid"}' --yes --sandbox off`);
     expect(await isAlive(Number(await readFile(join(folder, "child.pid"), "utf8")))).toBe(false);
     expect(await readdir(temporary)).toEqual([]);
   });
@@ -208,7 +208,7 @@ describe("when nobody reads any more", () => {
     const temporary = temporaryFolder();
     const command = "sleep 600 & echo $! > child.pid; seq 3000";
     await writeFile(join(folder, "call.json"), JSON.stringify({ command }));
-    const { stderr } = await shell(`TMPDIR=${temporary} handrail call bash - --yes < call.json | true`);
+    const { stderr } = await shell(`TMPDIR=${temporary} handrail call bash - --yes --sandbox off < call.json | true`);
     expect(stderr).toBe("");
     expect(await isAlive(Number(await readFile(join(folder, "child.pid"), "utf8")))).toBe(false);
     expect(await readdir(temporary)).toEqual([]);

@@ -6,8 +6,11 @@ import { isAlive, until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 
 /** Starts a detached command; resolves to its id. */
+/** A process id inside a sandbox is none out here. */
+const HERE = ["--sandbox", "off"];
+
 async function detached({ run }: CommandLine, command: string): Promise<string> {
-  const { code, stdout } = await run(["call", "bash", JSON.stringify({ command, detached: true }), "--yes"]);
+  const { code, stdout } = await run(["call", "bash", JSON.stringify({ command, detached: true }), "--yes", ...HERE]);
   expect(code).toBe(0);
   return /^Job (\w+) was started, detached/.exec(stdout)?.[1] ?? "";
 }

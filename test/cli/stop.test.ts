@@ -1,6 +1,8 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { bubblewrapProblem, inCI } from "../sandbox/contained.ts";
 import { isAlive, until } from "../support/until.ts";
 import { commandLine } from "./program.ts";
 
@@ -8,13 +10,15 @@ import { commandLine } from "./program.ts";
 const COMMAND =
   "sleep 600 & echo $! > child.pid; setsid sleep 600 & echo $! > session.pid; echo $$ > shell.pid; echo before; wait";
 const PIDS = ["child.pid", "session.pid", "shell.pid"];
+/** A process id inside a sandbox is none out here. */
+const HERE = ["--sandbox", "off"];
 const STOPPED = /^The call was stopped before it finished\.\nbefore\n/;
 
 test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "%s ends the command and all it started, and what it wrote is printed",
   async (signal) => {
     const { folder, start } = await commandLine();
-    const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes"]);
+    const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE]);
     await until("the command runs", () => written(join(folder, "shell.pid")));
     running.kill(signal);
     const { code, stdout, stderr } = await running.ended;
@@ -24,9 +28,23 @@ test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   },
 );
 
+test("the same ends a command in the sandbox", async ({ skip }) => {
+  skip(bubblewrapProblem() !== undefined && !inCI, `SKIPPED: ${bubblewrapProblem()}`);
+  const { folder, start } = await commandLine();
+  const seconds = `6${Math.floor(Math.random() * 1e9)}`;
+  const command = `sleep ${seconds} & setsid sleep ${seconds} & (sleep ${seconds} &) ; echo before; : > runs; wait`;
+  const running = start(["call", "bash", JSON.stringify({ command }), "--yes", "--sandbox", "on"]);
+  await until("the command runs", async () => existsSync(join(folder, "runs")) && processesWith(seconds).length >= 3);
+  running.kill("SIGTERM");
+  const { code, stdout } = await running.ended;
+  expect(code).toBe(1);
+  expect(stdout).toMatch(STOPPED);
+  expect(processesWith(seconds)).toEqual([]);
+});
+
 test("Ctrl-C on the terminal does the same", async () => {
   const { folder, terminal: open } = await commandLine({ "call.json": JSON.stringify({ command: COMMAND }) });
-  const terminal = open("trap : INT; handrail call bash - --yes < call.json > result.txt; exit $?");
+  const terminal = open("trap : INT; handrail call bash - --yes --sandbox off < call.json > result.txt; exit $?");
   await terminal.shows("before");
   terminal.type("\x03");
   expect(await terminal.ended).toBe(1);
@@ -36,7 +54,7 @@ test("Ctrl-C on the terminal does the same", async () => {
 
 test("with --json the stopped call is a result like any other", async () => {
   const { folder, start } = await commandLine();
-  const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", "--json"]);
+  const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE, "--json"]);
   await until("the command runs", () => written(join(folder, "shell.pid")));
   running.kill("SIGTERM");
   const { code, stdout } = await running.ended;
@@ -50,7 +68,7 @@ test("with --json the stopped call is a result like any other", async () => {
 test("a command that ignores TERM is killed, and the program still ends with a result", async () => {
   const { folder, start } = await commandLine();
   const command = "trap '' TERM; echo $$ > shell.pid; echo before; while :; do sleep 0.02; done";
-  const running = start(["call", "bash", JSON.stringify({ command }), "--yes"]);
+  const running = start(["call", "bash", JSON.stringify({ command }), "--yes", ...HERE]);
   await until("the command runs", () => written(join(folder, "shell.pid")));
   running.kill("SIGTERM");
   const { code, stdout, stderr } = await running.ended;
@@ -62,7 +80,7 @@ test("a command that ignores TERM is killed, and the program still ends with a r
 test("a second signal ends the program at once", async () => {
   const { folder, start } = await commandLine();
   const command = "trap '' TERM; echo $$ > shell.pid; while :; do sleep 0.02; done";
-  const running = start(["call", "bash", JSON.stringify({ command }), "--yes"]);
+  const running = start(["call", "bash", JSON.stringify({ command }), "--yes", ...HERE]);
   await until("the command runs", () => written(join(folder, "shell.pid")));
   running.kill("SIGTERM");
   await new Promise((resolve) => setTimeout(resolve, 200));
@@ -71,6 +89,17 @@ test("a second signal ends the program at once", async () => {
   process.kill(await pidIn(join(folder, "shell.pid")), "SIGKILL");
   expect(code).toBe(143);
 });
+
+/** The processes of this machine that were started with this word. */
+function processesWith(word: string): readonly string[] {
+  return readdirSync("/proc").filter((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").includes(word);
+    } catch {
+      return false; // it ended meanwhile
+    }
+  });
+}
 
 async function pidIn(path: string): Promise<number> {
   return Number(await readFile(path, "utf8"));

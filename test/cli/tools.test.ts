@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { definitions, toolset } from "../../src/engine/toolset.ts";
-import { PRESETS } from "../../src/tools/presets/presets.ts";
+import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { commandLine } from "./program.ts";
 
 const { run } = await commandLine();
@@ -18,9 +18,12 @@ describe("handrail tools", () => {
   test.for(["json", "openai", "anthropic", "mcp"] as const)(
     "prints the definitions for %s, and nothing else",
     async (format) => {
-      const { code, stdout, stderr } = await run(["tools", "--preset", "all", "--format", format]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      expect(JSON.parse(stdout)).toEqual(definitions(toolset(PRESETS.all()), format));
+      for (const [sandbox, sandboxed] of [["off", false], ["on", true]] as const) {
+        const { code, stdout, stderr } = await run(["tools", "--preset", "all", "--format", format, "--sandbox", sandbox]);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        expect(JSON.parse(stdout)).toEqual(definitions(toolset(chosenTools({ preset: "all" }, { sandboxed })), format));
+        expect(stdout.includes('"network"')).toBe(sandboxed);
+      }
     },
   );
 

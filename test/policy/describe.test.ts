@@ -33,6 +33,14 @@ describe("describeCall", () => {
       { kind: "exec", command: "npm test", cwd: "packages/a", env: { CI: "1", LD_PRELOAD: "x.so" } },
       "Run: npm test (in packages/a) (with CI=1 LD_PRELOAD=x.so)",
     ],
+    [
+      { kind: "exec", command: "npm ci", within: { network: ["a.org", "b.org"], write: ["~/.cache"], read: ["~/.npmrc"] } },
+      "Run: npm ci (reaching a.org, b.org; writing ~/.cache; reading ~/.npmrc)",
+    ],
+    [
+      { kind: "exec", command: "id", background: "job", within: "none" },
+      "Run in the background, outside the sandbox: id",
+    ],
     [{ kind: "terminal", types: "ls", keys: ["Enter"] }, "Type: ls Enter"],
     [{ kind: "fetch", url: "https://example.org/", method: "POST" }, "POST: https://example.org/"],
     [{ kind: "output", id: "abc" }, "Read: output://abc"],

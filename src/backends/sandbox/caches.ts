@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../contract/effect.ts";
+import { systemProgram } from "./programs.ts";
 
 /** Where a package manager keeps what it has fetched or built. */
 interface Cache {
@@ -13,12 +14,18 @@ interface Cache {
    * folder is used from the first command on.
    */
   readonly users?: string;
+  /** The program that is led there, where another complains about its variables; it does in a project that has this file. */
+  readonly unless?: { readonly missing: string; readonly project: string };
 }
 
 const CACHES: readonly Cache[] = [
   { folder: "xdg", env: { XDG_CACHE_HOME: "$" } },
   { folder: "npm", env: { npm_config_cache: "$" } },
-  { folder: "pnpm", env: { npm_config_store_dir: "$", PNPM_STORE_DIR: "$" } },
+  {
+    folder: "pnpm",
+    env: { npm_config_store_dir: "$" },
+    unless: { missing: "pnpm", project: "package-lock.json" }, // npm warns of a setting that it does not know
+  },
   { folder: "yarn", env: { YARN_CACHE_FOLDER: "$", YARN_GLOBAL_FOLDER: "$/berry" } },
   { folder: "bun", env: { BUN_INSTALL_CACHE_DIR: "$" } },
   { folder: "deno", env: { DENO_DIR: "$" } },
@@ -65,10 +72,12 @@ export function privateCaches({
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const isUsers = ({ users, folder: name }: Cache) =>
     users !== undefined && !existsSync(join(own, name)) && existsSync(join(home, users));
+  const known = CACHES.filter(({ unless }) => unless === undefined || systemProgram(unless.missing) !== undefined);
+  const isForOthers = ({ unless }: Cache) => unless !== undefined && existsSync(join(workDir, unless.project));
   return {
     folder: own,
     environment(networked) {
-      const used = CACHES.filter((cache) => networked || !isUsers(cache));
+      const used = known.filter((cache) => (networked || !isUsers(cache)) && !isForOthers(cache));
       for (const { folder: name } of used)
         if (!existsSync(join(own, name))) mkdirSync(join(own, name), { recursive: true, mode: 0o700 });
       const env = Object.assign({}, ...used.map((cache) => variablesOf(cache, join(own, cache.folder)))) as Env;

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Needs } from "../../contract/containment.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
-import { gitFolder, linkedWorktree } from "./git-folders.ts";
+import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
 import { hiddenPaths, realOf } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { protectedFinder } from "./protected.ts";
@@ -53,11 +53,17 @@ export interface CommandFacts {
   readonly facts: Omit<Facts, "ownProcesses">;
   /** What is not there now and must not be there after the command. */
   readonly mustNotAppear: readonly string[];
+  /** Empty files that were made so that the command may write them. */
+  readonly made: readonly string[];
 }
 
 /**
- * Looks at the machine for one command after another. What is granted and does not exist is made where it is asked for as a folder
- * ("out/"), else the command fails: there is nothing to open, and the folder above was not granted.
+ * Looks at the machine for one command after another. What is granted and does not exist is made: a folder where it is asked for as one
+ * ("out/"), an empty file in what may be written but for the folder that holds it. Elsewhere the command fails: there is nothing to open, and
+ * the folder above was not granted.
+ *
+ * Of repositories and worktrees inside the workspace those are held that were there before any command was: what commands have made they could
+ * have made as they liked, and they can take it away again.
  *
  * @throws ToolFailure
  */
@@ -69,29 +75,48 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
   const temporary = uniqueReal(TEMPORARY).map((at) => ({ at, from: at === realOf("/tmp") ? tmp : varTmp }));
   const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));
 
-  const rootsWith = (needs: Needs) => [
-    ...new Set([
-      workDir,
-      ...writable.map((path) => realOf(absolutePath(path, options))).filter((path) => existsSync(path)),
-      ...(needs.write ?? []).map(grantedPath),
-    ]),
-  ];
+  const atFirst = new Map<string, ReadonlySet<string>>();
+  /** The repositories below a root, and the worktrees of its own, that were there when it was first looked at. */
+  const oldOnes = (root: string, repositories: readonly string[]) => {
+    const first = atFirst.get(root) ?? new Set([...repositories, ...worktreesIn(join(root, ".git"))]);
+    atFirst.set(root, first);
+    return first;
+  };
 
   return (needs, extras) => {
-    const roots = rootsWith(needs);
+    const own = [
+      workDir,
+      ...writable.map((path) => realOf(absolutePath(path, options))).filter((path) => existsSync(path)),
+    ];
+    const wanted = (needs.write ?? []).map((path) => ({ path: realOf(path), isFolder: path.endsWith("/") }));
+    const isComing = ({ path, isFolder: asFolder }: (typeof wanted)[number]) =>
+      !asFolder && !existsSync(path) && own.some((root) => isInside(path, root));
+    const roots = [...new Set([...own, ...wanted.filter((each) => !isComing(each)).map(grantedPath)])];
     const found = roots.filter(isFolder).map((root) => {
       const { paths, repositories } = findProtected(root);
-      const repository = gitFolder(root, root === workDir ? worktree : undefined);
-      return { paths, repositories: [repository, ...repositories.map((folder) => gitFolder(folder))] };
+      const old = oldOnes(root, repositories);
+      const repository = gitFolder(root, {
+        ...(root === workDir && worktree !== undefined && { worktree }),
+        isHeld: (path) => old.has(path),
+      });
+      return {
+        paths,
+        repositories: [repository, ...repositories.filter((path) => old.has(path)).map((path) => gitFolder(path))],
+      };
     });
     const repositories = found.flatMap((each) => each.repositories);
     const held = [...found.flatMap(({ paths }) => paths), ...repositories.flatMap(({ readOnly }) => readOnly)];
+    const made = wanted
+      .filter(
+        (each) => isComing(each) && isFolder(dirname(each.path)) && held.some((path) => isInside(each.path, path)),
+      )
+      .map(({ path }) => emptyFile(path));
     const lifting = (needs.write ?? [])
       .map(realOf)
       .filter((path) => held.includes(path) || basename(path) === ".git" || isProtected(path));
     const isLifted = (path: string) => lifting.some((granted) => isInside(path, granted));
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing");
-    const allWritable = [...roots, ...repositories.flatMap((each) => each.writable), caches];
+    const allWritable = [...roots, ...made, ...repositories.flatMap((each) => each.writable), caches];
     return {
       facts: {
         writable: [...new Set(allWritable)],
@@ -109,26 +134,46 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
         settings,
       },
       mustNotAppear: repositories.flatMap((each) => each.mustNotAppear).filter((path) => !isLifted(path)),
+      made,
     };
   };
 }
 
-function grantedPath(path: string): string {
-  if (!existsSync(path)) {
-    if (!path.endsWith("/")) {
-      throw new ToolFailure(`the sandbox cannot let the command write ${path}: it does not exist`, {
-        hint: `Make it first, or ask for ${path}/ to have the folder made.`,
-      });
-    }
+function grantedPath({ path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean }): string {
+  if (existsSync(path)) return path;
+  if (!asFolder) {
+    throw new ToolFailure(`the sandbox cannot let the command write ${path}: it does not exist`, {
+      hint: `Make it first, or ask for ${path}/ to have the folder made.`,
+    });
+  }
+  try {
+    mkdirSync(path, { recursive: true });
+    return realOf(path);
+  } catch (error) {
+    throw new ToolFailure(`the folder ${path} could not be made for the command: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function emptyFile(path: string): string {
+  try {
+    writeFileSync(path, "", { flag: "wx" });
+    return path;
+  } catch (error) {
+    throw new ToolFailure(`the file ${path} could not be made for the command: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Takes away what was made for a command that did not write it. Never throws. */
+export function removeEmpty(made: readonly string[]): void {
+  for (const path of made) {
     try {
-      mkdirSync(path, { recursive: true });
-    } catch (error) {
-      throw new ToolFailure(`the folder ${path} could not be made for the command: ${messageOf(error)}`, {
-        cause: error,
-      });
+      if (statSync(path).size === 0) rmSync(path);
+    } catch {
+      // gone
     }
   }
-  return realOf(path.length > 1 ? path.replace(/\/+$/, "") : path);
 }
 
 /** As they really are, those that are there, each once. */

@@ -39,13 +39,20 @@ export function linkedWorktree(workDir: string): Worktree | undefined {
   return { common };
 }
 
+export interface GitFolderOptions {
+  /** Where the folder is a linked worktree. */
+  readonly worktree?: Worktree;
+  /** Which of the folders that linked worktrees have in it are held too. Default: all. */
+  readonly isHeld?: (path: string) => boolean;
+}
+
 /** What is to be held of the repository in a folder. Makes its folder of hooks where there is none, so that nobody else does. */
-export function gitFolder(workDir: string, worktree?: Worktree): GitFolder {
+export function gitFolder(workDir: string, { worktree, isHeld = () => true }: GitFolderOptions = {}): GitFolder {
   const pointer = join(workDir, ".git");
   const kind = kindOf(pointer);
-  if (kind === "folder") return held(pointer, []);
+  if (kind === "folder") return held(pointer, [], isHeld);
   if (kind === "file" && worktree !== undefined && kindOf(worktree.common) === "folder") {
-    const common = held(worktree.common, [worktree.common]);
+    const common = held(worktree.common, [worktree.common], () => true);
     return { ...common, readOnly: [pointer, ...common.readOnly] };
   }
   return { writable: [], readOnly: kind === "file" ? [pointer] : [], mustNotAppear: [] };
@@ -64,9 +71,9 @@ export function takeAway(paths: readonly string[]): readonly string[] {
   });
 }
 
-function held(folder: string, writable: readonly string[]): GitFolder {
+function held(folder: string, writable: readonly string[], isHeld: (path: string) => boolean): GitFolder {
   makeHooks(folder);
-  const leading = [folder, ...worktreesIn(folder)].flatMap((each) =>
+  const leading = [folder, ...worktreesIn(folder).filter(isHeld)].flatMap((each) =>
     (each === folder ? LEADING : ["commondir", "config.worktree"]).map((name) => join(each, name)),
   );
   const isThere = (path: string) => ["file", "folder"].includes(kindOf(path) ?? "");
@@ -77,7 +84,8 @@ function held(folder: string, writable: readonly string[]): GitFolder {
   };
 }
 
-function worktreesIn(folder: string): readonly string[] {
+/** The folders that a repository (its `.git`) keeps of its linked worktrees. */
+export function worktreesIn(folder: string): readonly string[] {
   const worktrees = join(folder, "worktrees");
   if (kindOf(worktrees) !== "folder") return [];
   try {

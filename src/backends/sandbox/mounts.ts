@@ -75,6 +75,23 @@ export function isWritable(mounts: readonly Mount[], path: string): boolean {
   return ["writable", "pin", "private", "empty", "devices", "processes"].includes(kind);
 }
 
+/**
+ * What is held below a path that itself may be written, so that it can be neither moved nor removed; of a repository's parts the repository
+ * (its `.git`).
+ */
+export function heldBelow(mounts: readonly Mount[], path: string): readonly string[] {
+  if (!isWritable(mounts, path)) return [];
+  const held = mounts.filter(({ kind, at }) => kind === "read-only" && at !== path && isInside(at, path));
+  return [
+    ...new Set(
+      held.map(({ at }) => {
+        const repository = /^.*\/\.git(?=\/)/.exec(at)?.[0];
+        return repository !== undefined && isInside(repository, path) ? repository : at;
+      }),
+    ),
+  ];
+}
+
 /** Whether a contained command does not see what is at a path outside. */
 export function isHidden(mounts: readonly Mount[], path: string): boolean {
   const kind = mountAbove(mounts, path)?.kind ?? "system";

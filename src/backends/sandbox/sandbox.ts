@@ -8,7 +8,7 @@ import { messageOf } from "../../util/errors.ts";
 import { isInside } from "../../util/paths.ts";
 import { ALL_FEATURES } from "./bubblewrap.ts";
 import { privateCaches } from "./caches.ts";
-import { type Workshop, spawnContained, trialWords } from "./contained.ts";
+import { spawnContained } from "./contained.ts";
 import { WATCHER } from "./ending.ts";
 import { explained, impossible, notInstalled, thisMachine } from "./explain.ts";
 import { factFinder } from "./facts.ts";
@@ -19,6 +19,7 @@ import { missingOf, probe } from "./probe.ts";
 import { systemProgram } from "./programs.ts";
 import { seccompFilter } from "./seccomp/filter.ts";
 import { openSession } from "./session.ts";
+import { type Workshop, trialWords } from "./wrap.ts";
 
 /** Bytes that stay free on a disk: 512 MiB. */
 const DISK_FREE = 536_870_912;

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { Backend } from "../../contract/backend.ts";
 import { type Decision, stricter } from "../../contract/decision.ts";
 import { isInside } from "../../util/paths.ts";
-import type { PathJudge } from "../paths.ts";
+import type { PathJudge, PathOperation } from "../paths.ts";
 import type { PathUse } from "./walk.ts";
 
 /** Of a pattern that fits more files than this, or in a folder with more entries, nobody looks at each. */
@@ -11,6 +11,15 @@ const MOST_ENTRIES = 2_000;
 /** So many paths of a script are looked up, and so many steps upwards (`..`) in one path. */
 const MOST_PATHS = 200;
 const MOST_STEPS = 40;
+
+const OPERATIONS: { readonly [use in PathUse["use"]]: PathOperation } = {
+  read: "read",
+  folder: "read",
+  program: "read",
+  write: "write",
+  remove: "write",
+  cwd: "cwd",
+};
 
 /** What the path rules say of what a command touches. `undefined`: nothing against it. For one script: it remembers what it has seen. */
 export type CommandPathJudge = (use: PathUse) => Promise<Decision | undefined>;
@@ -31,9 +40,10 @@ export function commandPathJudge(backend: Backend, judgePath: PathJudge): Comman
   };
 
   const lookAt = async (use: PathUse["use"], path: string): Promise<Decision | undefined> => {
-    const operation = use === "folder" ? "read" : use === "remove" ? "write" : use;
+    const operation = OPERATIONS[use];
     // Looked up once, for the path rules, people's rules and the workspace alike. Where it cannot be followed the path rules say why.
-    const followed = await backend.files.realPath(path).catch(() => undefined);
+    const real = await backend.files.realPath(path).catch(() => undefined);
+    const followed = use === "program" && real !== undefined ? await programAt(path, real, backend) : real;
     const decision = await judgePath(operation, path, followed);
     const closed = decision.except?.[0];
     if (decision.verdict === "allow" && closed !== undefined && use !== "cwd") return holdsForbidden(path, closed);
@@ -68,6 +78,16 @@ export function commandPathJudge(backend: Backend, judgePath: PathJudge): Comman
     uses.set(key, judging);
     return judging;
   };
+}
+
+/**
+ * Where a program counts as being. A link to one in a folder of programs (a virtual environment's `python`) is where it stands: running what
+ * has a name of its own on the PATH is not looking around there.
+ */
+async function programAt(path: string, real: string, { files }: Backend): Promise<string> {
+  if (!/\/s?bin\/[^/]+$/.test(real)) return real;
+  const folder = await files.realPath(posix.dirname(path)).catch(() => undefined);
+  return folder === undefined ? real : posix.join(folder, posix.basename(path));
 }
 
 /** The path as the system follows it: `..` is the folder above where a link leads, not above the link. */

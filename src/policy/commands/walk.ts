@@ -9,7 +9,7 @@ import { literalWord, unknownWord } from "./words.ts";
 
 /** A path that a part of a script touches. */
 export interface PathUse {
-  readonly use: "read" | "write" | "folder" | "remove" | "cwd";
+  readonly use: "read" | "write" | "folder" | "remove" | "cwd" | "program";
   /** Absolute; what the path is relative to. */
   readonly from: string;
   /** As the command gets it. Of a pattern: the folder in front of it. */
@@ -240,11 +240,12 @@ export function walkScript(script: string, options: WalkOptions): Seen {
       if (known === undefined) raise(part, "medium", `the command ${name} is not one that is known here`);
       return known;
     }
-    // One that goes by the name of a tool is not the project's own script.
-    raise(part, "medium", `it runs a program by its path, ${name}`, known === undefined);
+    // One that goes by the name of a tool is not the project's own script, unless it is where package managers put the project's tools.
+    const isInstalled = INSTALLED.test(name);
+    raise(part, "medium", `it runs a program by its path, ${name}`, known === undefined || isInstalled);
     if (/^(\/usr(\/local)?)?\/s?bin\/[^/]+$/.test(name)) return known;
-    addPath(part, "read", literalWord(name), shell.cwds);
-    return known?.risk === "high" ? known : undefined;
+    addPath(part, "program", literalWord(name), shell.cwds);
+    return known?.risk === "high" || isInstalled ? known : undefined;
   };
 
   const applyAll = (part: Part, findings: readonly Finding[], shell: Shell): Folders | "stays" => {
@@ -330,6 +331,9 @@ export function walkScript(script: string, options: WalkOptions): Seen {
   for (const part of parts) part.ordinary &&= part.unclear.length === 0 && part.forbidden.length === 0;
   return { parts, names, complete };
 }
+
+/** Programs of the project's packages (npm, Python's virtual environments, Composer). */
+const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/;
 
 /** They move the shell, and where to is not followed. */
 const MOVES: ReadonlySet<string> = new Set(["pushd", "popd", "source", "."]);

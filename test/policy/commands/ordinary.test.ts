@@ -58,6 +58,10 @@ describe("ordinary work on the project is", () => {
         "./scripts/test.sh --all",
         "./configure",
         "./main --help",
+        ".venv/bin/python -m pytest -q",
+        "./node_modules/.bin/vitest run",
+        "node_modules/.bin/tsc -p .",
+        "venv/bin/python script.py",
         "bash scripts/a.sh",
         "sh -e a.sh b",
       ],
@@ -307,7 +311,7 @@ test("of the everyday commands that act, nearly all that stay in the project are
   const asked = acts.filter((command) => !isOrdinary(command));
   console.log(`${acts.length - asked.length} of ${acts.length} everyday acts are ordinary; not: ${asked.join(" · ")}`);
   const elsewhere = /^(docker|git (push|pull|fetch|clone|submodule|config)|go generate|rustup|npm outdated)|(-e|-c) '/;
-  expect(asked.filter((command) => !elsewhere.test(command))).toEqual([".venv/bin/python -m pytest"]);
+  expect(asked.filter((command) => !elsewhere.test(command))).toEqual([]);
 });
 
 /** Asked about for medium risk alone, and ordinary. */

@@ -1,5 +1,5 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
-import { literalWord } from "../words.ts";
+import { isNoOption, literalWord } from "../words.ts";
 import type { Word } from "../tree.ts";
 import { isOneOf, isProgramText, mediumUnlessVersion, runsOrdinarily } from "./shared.ts";
 
@@ -194,10 +194,9 @@ function compiles(use: Use): readonly Finding[] {
 }
 
 /** Options of compilers that name other programs and libraries to run; a file of options (`@file`) may have any. */
-function loads({ value }: Word): boolean {
-  return (
-    value === undefined || /^(@|-wrapper|-B|-?-specs|-fplugin|-fuse-ld|-Xclang|-load|-run|-Wl,.*plugin|-e$)/.test(value)
-  );
+function loads(word: Word): boolean {
+  if (word.value === undefined) return !isNoOption(word) || word.prefix.startsWith("@");
+  return /^(@|-wrapper|-B|-?-specs|-fplugin|-fuse-ld|-Xclang|-load|-run|-Wl,.*plugin|-e$)/.test(word.value);
 }
 
 /** Words of builders, and of Java's, that run commands of their own or publish: `cmake -E env x`, `-XX:OnError=x`, `-javaagent:x`, `mvn deploy`. */

@@ -1,0 +1,270 @@
+// Ways out of the sandbox, tried: each as a script of the workspace that a model has a toolkit run, as a poisoned `npm test` would be, and each
+// a second time without the sandbox, where it has to get out. What came of it is looked at from outside, whatever the script says.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+import { noSandbox } from "./world.ts";
+
+export interface Escape {
+  readonly name: string;
+  /** What holds it, for docs/sandbox.md. */
+  readonly heldBy: string;
+  /** Bash; several are commands one after another. They begin in the workspace. */
+  readonly attempt: (site: Site) => string | readonly string[];
+  /** What has to be there before. Returns what takes it away again. */
+  readonly prepare?: (site: Site) => unknown;
+  /** Whether it got out. */
+  readonly escaped: (site: Site) => boolean | Promise<boolean>;
+  /** Given to the bash tool beside the command. */
+  readonly input?: (site: Site) => object;
+  /** Default: whoever can. */
+  readonly as?: "root" | "user";
+  /** Why it is not tried without the sandbox. */
+  readonly notOutside?: string;
+}
+
+/** A workspace, a home with secrets, what lies beside them, and a toolkit that works there. */
+export interface Site {
+  readonly contained: boolean;
+  readonly isRoot: boolean;
+  /** Nothing else of this machine has it in its name. */
+  readonly mark: string;
+  readonly root: string;
+  readonly workDir: string;
+  readonly home: string;
+  readonly outside: string;
+  /** In every secret. */
+  readonly secret: string;
+  readonly toolkit: ChildProcess;
+  /** Words in front of a command that make it the user's. */
+  readonly own: readonly string[];
+  /** Makes a file that belongs to the user. A relative path is below the root. */
+  file(path: string, content?: string, mode?: number): string;
+  /** Runs a script through the toolkit. */
+  run(script: string, input?: object): Promise<Ran>;
+  /** Runs a script as the person would, without any toolkit. */
+  person(script: string): string;
+  close(): Promise<void>;
+}
+
+export interface Ran {
+  readonly status: string;
+  readonly code: number | null;
+  readonly text: string;
+}
+
+export interface User {
+  readonly name: "root" | "user";
+  /** An ordinary user of this machine, by number. Left out: whoever runs the tests. */
+  readonly id?: number;
+}
+
+/** Who tries: root, where the tests run as root, and an ordinary user. */
+export const USERS: readonly User[] =
+  process.getuid?.() === 0 ? [{ name: "root" }, { name: "user", id: 65_534 }] : [{ name: "user" }];
+
+const LIBRARY = join(projectRoot, "dist");
+const DRIVER = join(projectRoot, "test/fixtures/sandbox/toolkit.mjs");
+
+/** A file of tests: every escape as each user. */
+export function tryEscapes(escapes: readonly Escape[], options: object = {}): void {
+  test("there is a sandbox to try", ({ skip }) => {
+    skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: no escape is tried`);
+    expect(noSandbox).toBeUndefined();
+  });
+  describe.skipIf(noSandbox !== undefined).each(USERS)("as $name", (user) => {
+    const sites = siteOf(user, options);
+    const mine = escapes.filter(({ as = user.name }) => as === user.name);
+    test.each(mine.map((escape) => [escape.name, escape] as const))("%s is held", async (_, escape) => {
+      const [held, free] = await Promise.all([
+        tried(escape, sites.walled()),
+        escape.notOutside === undefined ? tried(escape, sites.free()) : undefined,
+      ]);
+      expect(held.escaped, held.said).toBe(false);
+      if (free !== undefined) expect(free.escaped, `without the sandbox: ${free.said}`).toBe(true);
+    });
+  });
+}
+
+function siteOf(user: User, options: object): { walled(): Site; free(): Site } {
+  let sites: readonly Site[] = [];
+  beforeAll(async () => {
+    sites = [openSite(user, true, options), openSite(user, false, options)];
+    await Promise.all(sites.map((site) => site.run("true")));
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(sites.map((site) => site.close()));
+  });
+  const at = (index: number) => {
+    const site = sites[index];
+    if (site === undefined) throw new Error("it was not made");
+    return site;
+  };
+  return { walled: () => at(0), free: () => at(1) };
+}
+
+async function tried(escape: Escape, site: Site): Promise<{ readonly escaped: boolean; readonly said: string }> {
+  const undo = await escape.prepare?.(site);
+  const said: string[] = [];
+  try {
+    for (const script of [escape.attempt(site)].flat()) said.push((await site.run(script, escape.input?.(site))).text);
+    return { escaped: await escape.escaped(site), said: said.join("\n") };
+  } finally {
+    if (typeof undo === "function") await undo();
+    rmSync(lootOf(site), { force: true });
+  }
+}
+
+/** Where a script puts what it has found: in the workspace, for somebody to fetch. */
+export const lootOf = ({ workDir }: Site) => join(workDir, "loot");
+
+/** A script that copies what is at a path to the loot. */
+export const stealing = (path: string) => `cat ${path} >>loot`;
+
+export const hasLoot = (site: Site) =>
+  existsSync(lootOf(site)) && readFileSync(lootOf(site), "latin1").includes(site.secret);
+
+/** Opens one; `contained` false is the same without a sandbox. */
+export function openSite(user: User, contained: boolean, options: object = {}): Site {
+  const place = user.id === undefined ? homedir() : ["/home", "/srv"].find((path) => existsSync(path));
+  const root = realpathSync(mkdtempSync(join(place ?? homedir(), "handrail-test-")));
+  const mark = root.slice(root.lastIndexOf("-") + 1);
+  const [workDir, home, outside, library] = ["ws", "home", "outside", "library"].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const secret = `swordfish-${mark}`;
+  for (const folder of [workDir, home, outside]) mkdirSync(folder);
+  const own = user.id === undefined ? [] : ["setpriv", `--reuid=${user.id}`, `--regid=${user.id}`, "--clear-groups"];
+  // Another user may not be able to look into this checkout.
+  cpSync(LIBRARY, join(library, "dist"), { recursive: true, filter: (path) => !path.endsWith("/types") });
+  cpSync(DRIVER, join(library, "toolkit.mjs"));
+  const file = (path: string, content = "", mode = 0o644) => {
+    const at = path.startsWith("/") ? path : join(root, path);
+    for (let folder = dirname(at); !existsSync(folder); folder = dirname(folder)) made.push(folder);
+    mkdirSync(dirname(at), { recursive: true });
+    writeFileSync(at, content, { mode });
+    made.push(at);
+    for (const each of made.splice(0)) if (user.id !== undefined) lchownSync(each, user.id, user.id);
+    return at;
+  };
+  const made: string[] = [];
+  for (const path of SECRETS) file(join(home, path), `${secret}\n`, 0o600);
+  file("home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n");
+  file("outside/file", `${secret}\n`);
+  for (const path of ["", ...readdirSync(root, { recursive: true, encoding: "utf8" })])
+    if (user.id !== undefined && !path.startsWith("library")) lchownSync(join(root, path), user.id, user.id);
+
+  const environment = { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", HOME: home, LANG: "C.UTF-8" };
+  const [program = "", ...words] = [...own, process.execPath, join(library, "toolkit.mjs")];
+  const toolkit = spawn(program, words, { cwd: workDir, stdio: ["pipe", "pipe", "inherit"], env: environment });
+  const waiting = new Map<number, (ran: Ran) => void>();
+  createInterface({ input: toolkit.stdout }).on("line", (line) => {
+    const { id, ...ran } = JSON.parse(line) as Ran & { id: number };
+    waiting.get(id)?.(ran);
+    waiting.delete(id);
+  });
+  const gone = new Promise<void>((resolve) => toolkit.once("exit", () => resolve()));
+  const tell = (what: object) => toolkit.stdin.write(`${JSON.stringify(what)}\n`);
+  toolkit.stdin.on("error", () => undefined);
+  // What the policy would refuse or ask is let through: the sandbox alone has to hold.
+  const policy = {
+    autonomy: "full",
+    workspaceOnly: false,
+    forbiddenPaths: ["conf/secret"],
+    blockHighRiskCommands: false,
+  };
+  const { policy: more = {}, ...rest } = options as { policy?: object };
+  tell({
+    library: join(library, "dist/index.js"),
+    options: { workDir, sandbox: contained ? "on" : "off", policy: { ...policy, ...more }, ...rest },
+  });
+  let count = 0;
+  return {
+    contained,
+    isRoot: user.name === "root",
+    mark,
+    root,
+    workDir,
+    home,
+    outside,
+    secret,
+    toolkit,
+    own,
+    file,
+    async run(script, input = {}) {
+      const id = ++count;
+      const name = basenameOf(file(`ws/evil-${id}.sh`, script));
+      const answer = new Promise<Ran>((resolve) => waiting.set(id, resolve));
+      const dead = gone.then((): Ran => ({ status: "gone", code: null, text: "the toolkit has ended" }));
+      tell({ id, input: { command: `bash ${name}`, timeout: 20, ...(contained ? input : withoutNeeds(input)) } });
+      const ran = await Promise.race([answer, dead]);
+      if (!("background" in input)) rmSync(join(workDir, name), { force: true });
+      return ran;
+    },
+    person(script) {
+      const [first = "", ...words] = [...own, "bash", "--noprofile", "--norc", "-c", script];
+      const { stdout, stderr } = spawnSync(first, words, {
+        cwd: workDir,
+        env: environment,
+        encoding: "utf8",
+        timeout: 20_000,
+      });
+      return stdout + stderr;
+    },
+    async close() {
+      toolkit.stdin.end();
+      await gone;
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Where there is no sandbox, nothing can be asked of it. */
+function withoutNeeds({
+  network: _,
+  write: __,
+  read: ___,
+  ...input
+}: {
+  network?: unknown;
+  write?: unknown;
+  read?: unknown;
+}): object {
+  return input;
+}
+
+function basenameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** Below the home. */
+export const SECRETS = [
+  ".ssh/id_ed25519",
+  ".aws/credentials",
+  ".netrc",
+  ".docker/config.json",
+  ".config/gh/hosts.yml",
+  ".config/handrail/config.yaml.bak",
+  ".bash_history",
+  ".local/state/handrail/mine",
+  ".local/share/keyrings/login",
+  ".mozilla/firefox/cookies",
+] as const;

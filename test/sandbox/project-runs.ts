@@ -1,0 +1,172 @@
+// Projects worked on in the sandbox: a folder of their own, with a home beside the workspace, and what came of each command.
+import { spawn } from "node:child_process";
+import {
+  accessSync,
+  constants,
+  cpSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+import { isInside } from "../../src/util/paths.ts";
+import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
+
+/** A command as the bash tool takes it. */
+export interface Step {
+  readonly command: string;
+  readonly network?: readonly string[];
+  /** True: it has to fail. Default false. */
+  readonly fails?: boolean;
+}
+
+export interface Done {
+  readonly command: string;
+  /** `null`: it did not run to its end. */
+  readonly code: number | null;
+  readonly output: string;
+  readonly asked: readonly { readonly reason?: string; readonly about: readonly string[] }[];
+}
+
+export interface ProjectRun {
+  readonly root: string;
+  readonly done: readonly Done[];
+  /** Steps that did not end as they should, with what they wrote. */
+  readonly wrong: readonly string[];
+  /** What was asked, in words. */
+  readonly questions: readonly string[];
+  /** What is there beside the workspace and the toolkit's own folder that was not there before. */
+  readonly leftBehind: readonly string[];
+}
+
+export interface ProjectOptions {
+  /** The folder of test/fixtures/projects that the workspace begins with. Default: it is empty. */
+  readonly fixture?: string;
+  readonly files?: { readonly [path: string]: string };
+  readonly steps: readonly Step[];
+  /** Folders that come first on the PATH. */
+  readonly programs?: readonly string[];
+  /** A host of the network that may have an address which is not public. */
+  readonly allowPrivate?: readonly string[];
+  readonly ports?: readonly number[];
+  /** An ordinary user of this machine, by number. Default: whoever runs the tests. */
+  readonly user?: number;
+}
+
+const FIXTURES = fileURLToPath(new URL("../fixtures/projects", import.meta.url));
+
+const roots: string[] = [];
+afterAll(() => {
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+
+/** Works on a project from a clean state: `.gitconfig` alone is in the home. */
+export async function runProject({
+  fixture,
+  files = {},
+  steps,
+  programs = [],
+  allowPrivate = [],
+  ports = [],
+  user,
+}: ProjectOptions): Promise<ProjectRun> {
+  const root = projectFolder(user);
+  const [workDir, home, stateDir, program] = ["ws", "home", "state", "program"].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [workDir, home, stateDir, program]) mkdirSync(folder);
+  if (fixture !== undefined) cpSync(join(FIXTURES, fixture), workDir, { recursive: true });
+  for (const [path, content] of Object.entries(files)) writeFileSync(join(workDir, path), content);
+  writeFileSync(
+    join(home, ".gitconfig"),
+    "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n",
+  );
+  // Another user may not be able to look into this checkout.
+  cpSync(join(projectRoot, "dist"), join(program, "dist"), {
+    recursive: true,
+    filter: (path) => !path.endsWith("/types"),
+  });
+  cpSync(join(FIXTURES, "run.mjs"), join(program, "run.mjs"));
+  if (user !== undefined) giveTo(user, root);
+  const before = everythingIn(root);
+
+  const argv = [process.execPath, join(program, "run.mjs")];
+  const [first = "", ...rest] =
+    user === undefined ? argv : ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", ...argv];
+  const child = spawn(first, rest, {
+    cwd: workDir,
+    stdio: ["pipe", "pipe", "inherit"],
+    env: {
+      PATH: [...programs, process.env["PATH"] ?? ""].join(":"),
+      HOME: home,
+      XDG_STATE_HOME: stateDir,
+      LANG: "C.UTF-8",
+    },
+  });
+  const job = {
+    library: join(program, "dist", "index.js"),
+    options: {
+      workDir,
+      stateDir: join(stateDir, "handrail"),
+      policy: {
+        forbiddenPaths: DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("~") || !isInside(root, path)),
+        network: { allowPrivate, ports },
+      },
+    },
+    steps: steps.map(({ fails: _, ...step }) => step),
+  };
+  child.stdin.end(JSON.stringify(job));
+  const said = await text(child.stdout);
+  const done = JSON.parse(said) as readonly Done[];
+  return {
+    root,
+    done,
+    wrong: done.flatMap(({ command, code, output }, at) =>
+      code !== null && (code !== 0) === (steps[at]?.fails ?? false) ? [] : [`$ ${command}\n${output}`],
+    ),
+    questions: done.flatMap(({ command, asked }) =>
+      asked.map(({ about, reason = "" }) => `${command}: ${about.join(", ") || reason}`),
+    ),
+    leftBehind: everythingIn(root).filter((path) => !before.includes(path)),
+  };
+}
+
+/** Not below /tmp, which inside is another one, nor below a node_modules, where npm and test runners see no project. */
+function projectFolder(user: number | undefined): string {
+  const places = user === undefined ? [homedir(), "/home", "/srv"] : ["/home", "/srv"];
+  const place = places.find(isWritable) ?? homedir();
+  const root = realpathSync(mkdtempSync(join(place, "handrail-test-")));
+  roots.push(root);
+  return root;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function giveTo(user: number, root: string): void {
+  lchownSync(root, user, user);
+  for (const path of readdirSync(root, { recursive: true, encoding: "utf8" })) lchownSync(join(root, path), user, user);
+}
+
+/** All but what is in the workspace and the toolkit's own folder. */
+function everythingIn(root: string): readonly string[] {
+  return readdirSync(root, { recursive: true, encoding: "utf8" }).filter((path) => !/^(ws|state)\//.test(path));
+}
