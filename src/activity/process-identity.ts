@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { codeOf } from "../util/errors.ts";
+import { processStatus } from "../util/process-status.ts";
 
 /** Names one process for ever: process ids are used again, also by the same program. */
 export interface ProcessIdentity {
@@ -44,14 +45,7 @@ export function livenessOf(other: ProcessIdentity): Liveness {
  */
 function startOf(pid: number): { readonly start: string; readonly ended: boolean } | undefined {
   if (!existsSync("/proc/self/stat")) return startByPs(pid);
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before it may hold anything
-    const [state = "", start] = [fields[0], fields[19]];
-    return start === undefined ? undefined : { start, ended: /[ZX]/.test(state) };
-  } catch {
-    return undefined;
-  }
+  return processStatus(pid);
 }
 
 /** The same from ps, for systems without /proc: the date it started, to the second. */

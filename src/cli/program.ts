@@ -32,7 +32,9 @@ function program(): Command {
     .option("--work-dir <folder>", "where tools work (default: the current folder)")
     .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
     .addOption(
-      new Option("--sandbox <mode>", "contain commands: where that works (default: auto), always, or not").choices(SANDBOX_MODES),
+      new Option("--sandbox <mode>", "contain commands: where that works (default: auto), always, or not").choices(
+        SANDBOX_MODES,
+      ),
     )
     .option("--yes", "approve what would be asked; never what is denied")
     .addHelpText("after", EXAMPLES);

@@ -100,7 +100,10 @@ export const DEFAULT_SETTINGS: Settings = frozen({
 });
 
 /** The settings with what flags say in place of what files say. */
-export function withFlags({ tools, policy, ...settings }: Settings, { preset, workDir, autonomy, sandbox }: Flags): Settings {
+export function withFlags(
+  { tools, policy, ...settings }: Settings,
+  { preset, workDir, autonomy, sandbox }: Flags,
+): Settings {
   return frozen({
     ...settings,
     tools: {

@@ -67,7 +67,8 @@ export type SandboxState =
 export function narrower(one: Containment = {}, other: Containment = {}): Containment {
   if (one === "none") return other;
   if (other === "none") return one;
-  const both = (left: readonly string[] = [], right: readonly string[] = []) => left.filter((each) => right.includes(each));
+  const both = (left: readonly string[] = [], right: readonly string[] = []) =>
+    left.filter((each) => right.includes(each));
   return {
     network: both(one.network, other.network),
     write: both(one.write, other.write),

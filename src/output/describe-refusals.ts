@@ -23,7 +23,9 @@ export function describeRefusals(refusals: readonly Refusal[]): string {
     hosts.length === 0 &&
       refusals.some(({ kind }) => kind === "network") &&
       'The sandbox has no network. If it is needed, run it again with network: ["the host"]; a person is asked.',
-    ...refusals.map((each) => each.kind === "system-call" && `The sandbox refused a system call: ${clip(each.what, 200)}.`),
+    ...refusals.map(
+      (each) => each.kind === "system-call" && `The sandbox refused a system call: ${clip(each.what, 200)}.`,
+    ),
     ...new Set(refusals.map((each) => each.kind === "limit" && LIMITS[each.what])),
   ];
   return sentences.filter((sentence) => sentence !== false).join(" ");

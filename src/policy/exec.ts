@@ -81,7 +81,10 @@ function withConfiguration(needs: Needs, { parts = [] }: Decision, { workDir }: 
 /** Leave to run a command in the sandbox is none to run it where the sandbox does not work. */
 function inside(decision: Decision): Decision {
   if (decision.scopes === undefined) return decision;
-  const scopes = decision.scopes.map(({ key, ...rest }) => ({ ...rest, key: key.startsWith('["sandbox"') ? key : `inside ${key}` }));
+  const scopes = decision.scopes.map(({ key, ...rest }) => ({
+    ...rest,
+    key: key.startsWith('["sandbox"') ? key : `inside ${key}`,
+  }));
   return { ...decision, scopes };
 }
 
@@ -89,7 +92,9 @@ function inside(decision: Decision): Decision {
 function outside(decision: Decision): Decision {
   if (decision.scopes === undefined) return decision;
   const scopes = decision.scopes.map(({ label, key, ...rest }) =>
-    key.startsWith('["sandbox"') ? { label, key, ...rest } : { ...rest, label: `${label} (outside the sandbox)`, key: `outside ${key}` },
+    key.startsWith('["sandbox"')
+      ? { label, key, ...rest }
+      : { ...rest, label: `${label} (outside the sandbox)`, key: `outside ${key}` },
   );
   return { ...decision, scopes };
 }
@@ -105,7 +110,10 @@ function noSandbox({ reason, fix }: Extract<SandboxState, { works: false }>): De
 
 function withoutSandbox(decision: Decision): Decision {
   if (decision.verdict !== "ask" || !SPARED.has(decision.rule)) return decision;
-  return { ...decision, reason: `${decision.reason ?? ""}; no sandbox contains it here (\`handrail doctor\` says why)` };
+  return {
+    ...decision,
+    reason: `${decision.reason ?? ""}; no sandbox contains it here (\`handrail doctor\` says why)`,
+  };
 }
 
 /** What the sandbox would have spared people. */

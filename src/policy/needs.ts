@@ -52,20 +52,30 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
       return { verdict: "allow", risk: "low", rule: "allow_hosts" };
     }
     const doubt = judged.verdict === "reachable" && judged.doubt !== undefined ? ` (${judged.doubt})` : "";
-    return ask("needs", doubt === "" ? "medium" : "high", `Reaching ${text} from the sandbox requires approval${doubt}`, {
-      label: `${text}, from the sandbox`,
-      key: JSON.stringify(["sandbox", "network", text]),
-    });
+    return ask(
+      "needs",
+      doubt === "" ? "medium" : "high",
+      `Reaching ${text} from the sandbox requires approval${doubt}`,
+      {
+        label: `${text}, from the sandbox`,
+        key: JSON.stringify(["sandbox", "network", text]),
+      },
+    );
   };
 
   const judgeFolder = async (use: "read" | "write", path: string): Promise<Decision> => {
     const judged = await judgePath(use, path, undefined);
     if (judged.verdict !== "ask") return judged;
     const real = await backend.files.realPath(path).catch(() => path);
-    return ask(judged.rule ?? "needs", judged.risk, `${judged.reason ?? path} (a command in the sandbox would ${use} there)`, {
-      label: `${use} ${real}, from the sandbox`,
-      key: JSON.stringify(["sandbox", use, real]),
-    });
+    return ask(
+      judged.rule ?? "needs",
+      judged.risk,
+      `${judged.reason ?? path} (a command in the sandbox would ${use} there)`,
+      {
+        label: `${use} ${real}, from the sandbox`,
+        key: JSON.stringify(["sandbox", use, real]),
+      },
+    );
   };
 
   /** Full autonomy is not asked about hosts, nor about leaving the sandbox; about paths outside the workspace it is, as for any tool. */

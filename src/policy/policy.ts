@@ -28,12 +28,7 @@ export function createPolicy(
   const judgePath = pathJudge(settings, backend, own);
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy);
-  const judgeExec = execJudge(
-    settings,
-    backend,
-    own,
-    createCommandJudge({ settings, backend, rules: rules.command }),
-  );
+  const judgeExec = execJudge(settings, backend, own, createCommandJudge({ settings, backend, rules: rules.command }));
   return async (call) => {
     let strictest: Decision | undefined;
     for (const effect of call.effects) {

@@ -51,7 +51,9 @@ export const bash = ({
     description:
       "Run a bash command in the working directory and return its output (stdout and stderr together; of long output the end). " +
       "There is no terminal and no input. A command that is not done after the timeout is stopped." +
-      (sandboxed ? " It runs in a sandbox: the workspace and /tmp are writable, the network is not there unless asked for." : ""),
+      (sandboxed
+        ? " It runs in a sandbox: the workspace and /tmp are writable, the network is not there unless asked for."
+        : ""),
     aliases: ["execute_command", "run_command", "exec_command"],
     ...options,
     limit,

@@ -173,7 +173,9 @@ describe("what lasts", () => {
   test("is nothing else: no process, no temporary folder", async () => {
     const { folder, shell } = await commandLine();
     const temporary = temporaryFolder();
-    await shell(`TMPDIR=${temporary} handrail call bash '{"command":"sleep 600 & echo $! > child.pid"}' --yes --sandbox off`);
+    await shell(
+      `TMPDIR=${temporary} handrail call bash '{"command":"sleep 600 & echo $! > child.pid"}' --yes --sandbox off`,
+    );
     expect(await isAlive(Number(await readFile(join(folder, "child.pid"), "utf8")))).toBe(false);
     expect(await readdir(temporary)).toEqual([]);
   });

@@ -18,8 +18,19 @@ describe("handrail tools", () => {
   test.for(["json", "openai", "anthropic", "mcp"] as const)(
     "prints the definitions for %s, and nothing else",
     async (format) => {
-      for (const [sandbox, sandboxed] of [["off", false], ["on", true]] as const) {
-        const { code, stdout, stderr } = await run(["tools", "--preset", "all", "--format", format, "--sandbox", sandbox]);
+      for (const [sandbox, sandboxed] of [
+        ["off", false],
+        ["on", true],
+      ] as const) {
+        const { code, stdout, stderr } = await run([
+          "tools",
+          "--preset",
+          "all",
+          "--format",
+          format,
+          "--sandbox",
+          sandbox,
+        ]);
         expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
         expect(JSON.parse(stdout)).toEqual(definitions(toolset(chosenTools({ preset: "all" }, { sandboxed })), format));
         expect(stdout.includes('"network"')).toBe(sandboxed);

@@ -29,7 +29,11 @@ describe("what a model reads of refusals", () => {
       [{ kind: "network" }],
       'The sandbox has no network. If it is needed, run it again with network: ["the host"]; a person is asked.',
     ],
-    ["a system call", [{ kind: "system-call", what: "Bad system call" }], "The sandbox refused a system call: Bad system call."],
+    [
+      "a system call",
+      [{ kind: "system-call", what: "Bad system call" }],
+      "The sandbox refused a system call: Bad system call.",
+    ],
     [
       "limits, each once",
       [

@@ -4,6 +4,7 @@ import { type ConnectOpts, type OnReadOpts, Socket, type SocketConstructorOpts }
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { pause } from "../../util/abort.ts";
+import { parseProcessStatus } from "../../util/process-status.ts";
 import { pipeToRead, removeName } from "./pipe.ts";
 import type { Copying, Spawner } from "./spawner/connection.ts";
 
@@ -171,5 +172,5 @@ async function isAsleep(pid: number): Promise<boolean> {
       readFile(`/proc/${each}/stat`, "latin1").catch(() => ""),
     ),
   );
-  return statuses.every((status) => !/^[RD]/.test(status.slice(status.lastIndexOf(")") + 2)));
+  return statuses.every((line) => !/^[RD]/.test(parseProcessStatus(line)?.state ?? ""));
 }

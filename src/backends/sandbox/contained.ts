@@ -41,6 +41,11 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
   if (signal?.aborted) throw new ToolFailure(`${program} was stopped before it was started`);
   const hosts = needs.network ?? [];
   const networked = hosts.length > 0;
+  if (networked && detached !== undefined) {
+    throw new ToolFailure("a detached command has no network in the sandbox: its way out would end with this session", {
+      hint: "Start it as a job, or ask to run it outside the sandbox.",
+    });
+  }
   const proxy = networked ? await proxyFor(hosts, shop) : undefined;
   const limits = await shop.limits.forCommand();
   const release = async () => {

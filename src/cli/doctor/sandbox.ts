@@ -30,9 +30,13 @@ export const sandboxed: Check = {
       });
       await child.exit;
       const written = Buffer.from(await child.output.tail(100)).toString();
-      if (written !== "held\n") throw new Error(`a command in it could write ${outside} (it wrote ${JSON.stringify(written)})`);
+      if (written !== "held\n")
+        throw new Error(`a command in it could write ${outside} (it wrote ${JSON.stringify(written)})`);
       const missing = state.missing.length === 0 ? "" : `. What it does not do here: ${state.missing.join(" ")}`;
-      return { status: "ok", detail: `commands are contained: no network, and only the workspace is written${missing}` };
+      return {
+        status: "ok",
+        detail: `commands are contained: no network, and only the workspace is written${missing}`,
+      };
     } finally {
       await backend.close();
       await rm(folder, { recursive: true, force: true });

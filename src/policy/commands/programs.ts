@@ -8,7 +8,9 @@ import { isInside } from "../../util/paths.ts";
  */
 export function createProgramFinder(
   backend: Backend,
-  folders: readonly string[] = /^(sandbox\(local\)|local)$/.test(backend.name) ? (process.env["PATH"] ?? "").split(":") : [],
+  folders: readonly string[] = /^(sandbox\(local\)|local)$/.test(backend.name)
+    ? (process.env["PATH"] ?? "").split(":")
+    : [],
 ): (name: string) => Promise<boolean> {
   const elsewhere = new Set<string>();
   const absolute = folders.filter((folder) => folder.startsWith("/"));

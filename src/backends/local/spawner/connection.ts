@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Exit } from "../../../contract/backend.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { pause } from "../../../util/abort.ts";
+import { processStatus } from "../../../util/process-status.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 /** With fewer pipes than this at hand, more are made: a command takes up to three. */
@@ -255,12 +255,7 @@ async function orphanEnded(pid: number | undefined): Promise<void> {
 
 /** Where nobody reaps it, a process that has ended stays in the list as "Z" (proc(5)). */
 function isRunning(pid: number): boolean {
-  try {
-    const status = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !/^[ZX]/.test(status.slice(status.lastIndexOf(")") + 2));
-  } catch {
-    return false;
-  }
+  return processStatus(pid)?.ended === false;
 }
 
 function interrupt(group: number): void {

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { type ProcessStatus, processStatus } from "../../../util/process-status.ts";
 
 /** Between TERM and KILL: time to write what is unsaved and to stop children. */
 const TERM_GRACE_MS = 2_000;
@@ -66,7 +67,7 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
 }
 
 function isHolder(pid: number): boolean {
-  return `\0${read(pid, "environ")}`.includes(`\0${HOLDER_VARIABLE}=`);
+  return `\0${environmentOf(pid)}`.includes(`\0${HOLDER_VARIABLE}=`);
 }
 
 /** True when there was something to send it to. */
@@ -78,11 +79,8 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-interface Status {
+interface Status extends ProcessStatus {
   readonly pid: number;
-  readonly parent: number;
-  readonly group: number;
-  readonly start: string;
 }
 
 /** The family's processes that have not ended: one that was not reaped has, and in a container nobody may ever do that. */
@@ -91,7 +89,7 @@ function living({ group, mark }: Family, known: Map<number, string>): readonly n
   for (const { pid, start, group: member } of all) {
     if (known.get(pid) === start) continue;
     known.delete(pid); // the number of another process by now
-    if (member === group || (mark !== undefined && read(pid, "environ").includes(mark))) known.set(pid, start);
+    if (member === group || (mark !== undefined && environmentOf(pid).includes(mark))) known.set(pid, start);
   }
   // A parent may stand behind its child in the list.
   for (let before = -1; before !== known.size;) {
@@ -105,23 +103,15 @@ function statuses(): readonly Status[] {
   return readdirSync("/proc").flatMap((name) => {
     const pid = Number(name);
     if (!Number.isInteger(pid) || pid === process.pid) return [];
-    const status = statusOf(read(pid, "stat"), pid);
-    return status === undefined ? [] : [status];
+    const status = processStatus(pid);
+    return status === undefined || status.ended ? [] : [{ pid, ...status }];
   });
 }
 
-/** From a line "1234 (name, with anything in it) S 1 1234 …": state, parent, group and start (proc(5)). */
-function statusOf(line: string, pid: number): Status | undefined {
-  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  const [state = "Z", parent, group] = fields;
-  if (/[ZX]/.test(state) || fields[19] === undefined) return undefined;
-  return { pid, parent: Number(parent), group: Number(group), start: fields[19] };
-}
-
-/** Nothing where it has ended meanwhile, or is another user's. */
-function read(pid: number, file: "stat" | "environ"): string {
+/** Its environment; nothing where it has ended meanwhile, or is another user's. */
+function environmentOf(pid: number): string {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+    return readFileSync(`/proc/${pid}/environ`, "latin1");
   } catch {
     return "";
   }
