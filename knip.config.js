@@ -15,9 +15,11 @@ export default {
   ],
   project: ["src/**/*.ts", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
   ignoreExportsUsedInFile: { interface: true, type: true },
+  // Projects that tests build in the sandbox have packages of their own.
+  ignore: ["test/fixtures/projects/**"],
+  // A part of every POSIX system, and the sandbox's program.
+  ignoreBinaries: ["bwrap", "mkfifo", "mount", "umount"],
   // Started by scripts/check.mjs by their names, and the linter's helper program.
-  // A part of every POSIX system.
-  ignoreBinaries: ["mkfifo", "mount", "umount"],
   ignoreDependencies: ["@arethetypeswrong/cli", "publint", "oxlint", "oxlint-tsgolint"],
   // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.
   ignoreIssues: { "src/contract/**": ["types"] },
