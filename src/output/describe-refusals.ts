@@ -16,7 +16,8 @@ export function describeRefusals(refusals: readonly Refusal[]): string {
     read.length > 0 &&
       `The sandbox does not show ${named(read)}: it hides where secrets are kept, and has temporary folders of its own. If it is needed, run it again with ${argument("read", read)}, or with write; a person is asked.`,
     ...hosts.map(
-      ({ host, reason }) => reason !== undefined && `The sandbox refused to reach ${host}: ${clip(reason, 200)}.`,
+      ({ host, reason }) =>
+        reason !== undefined && `The sandbox refused to reach ${host}: ${clip(reason.replace(/\.$/, ""), 300)}.`,
     ),
     asked.length > 0 &&
       `The sandbox refused to reach ${named(asked)}: a command has no network but the hosts it names. If it is needed, run it again with ${argument("network", asked)}; a person is asked.`,

@@ -10,6 +10,7 @@ import { exitInside } from "./ending.ts";
 import { removeEmpty } from "./facts.ts";
 import { takeAway } from "./git-folders.ts";
 import type { CommandLimits } from "./limits.ts";
+import { NO_RETRIES } from "./offline.ts";
 import { type Mount, heldBelow, isHidden, isWritable, mountAbove } from "./mounts.ts";
 import type { EgressProxy } from "./proxy.ts";
 import { requireStartable } from "./startable.ts";
@@ -57,7 +58,13 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
     const { facts, mustNotAppear, made } = shop.factsFor(needs, { reopened: paths, given: givenBy(shop, proxy) });
     const mounts = mountsFor({ facts }, shop.features);
     requireVisible(program, cwd, mounts);
-    const env = { ...shop.caches.environment(networked), TMPDIR: "/tmp", ...command.env, ...bridge };
+    const env = {
+      ...shop.caches.environment(networked),
+      ...(networked ? {} : NO_RETRIES),
+      TMPDIR: "/tmp",
+      ...command.env,
+      ...bridge,
+    };
     files = writeFiles(shop.session, wordsOf(shop, mounts, { cwd, env, networked, detached: detached !== undefined }));
     const outside: Command = {
       ...command,
@@ -132,8 +139,8 @@ function watchedOver(child: Process, running: Running): Process {
   const refusals = ended.then(async ({ exit, said, appeared }): Promise<readonly Refusal[]> => {
     const hit = await running.limits.hit().catch(() => []);
     await Promise.all([running.release(), removeFiles(files)]).catch(() => undefined);
-    const { refusalsIn } = await import("./refusals.ts");
-    return distinct([
+    const { mostSpecific, refusalsIn } = await import("./refusals.ts");
+    return mostSpecific([
       ...appeared.map((path): Refusal => ({ kind: "write", path })),
       ...(running.proxy?.refused() ?? []).map((each): Refusal => ({ kind: "host", ...each })),
       ...hit.map((what): Refusal => ({ kind: "limit", what })),
@@ -169,10 +176,6 @@ function watchedOver(child: Process, running: Running): Process {
 function inTheWay(refusal: Refusal, mounts: readonly Mount[]): readonly Refusal[] {
   const held = refusal.kind === "write" ? heldBelow(mounts, refusal.path) : [];
   return held.length === 0 ? [refusal] : held.map((path): Refusal => ({ kind: "write", path }));
-}
-
-function distinct(refusals: readonly Refusal[]): readonly Refusal[] {
-  return [...new Map(refusals.map((refusal) => [JSON.stringify(refusal), refusal])).values()];
 }
 
 /** The end of what it wrote; nothing where that was let go of. Never rejects. */
