@@ -34,7 +34,11 @@ describe("describeCall", () => {
       "Run: npm test (in packages/a) (with CI=1 LD_PRELOAD=x.so)",
     ],
     [
-      { kind: "exec", command: "npm ci", within: { network: ["a.org", "b.org"], write: ["~/.cache"], read: ["~/.npmrc"] } },
+      {
+        kind: "exec",
+        command: "npm ci",
+        within: { network: ["a.org", "b.org"], write: ["~/.cache"], read: ["~/.npmrc"] },
+      },
       "Run: npm ci (reaching a.org, b.org; writing ~/.cache; reading ~/.npmrc)",
     ],
     [

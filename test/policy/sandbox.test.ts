@@ -30,7 +30,10 @@ async function place(
   const inner = await local({ workDir: folder, home, outputFolder: temporaryFolder() });
   const sandbox = { required, hidden: [join(home, ".ssh"), join(home, ".npmrc")], state: async () => state };
   const backend: Backend = { ...inner, name: "sandbox(local)", sandbox };
-  const toolkit = await toolkitWith({ backend, policy: { forbiddenPaths: ["/home", "/root", "/tmp", "~/.ssh"], ...policy } });
+  const toolkit = await toolkitWith({
+    backend,
+    policy: { forbiddenPaths: ["/home", "/root", "/tmp", "~/.ssh"], ...policy },
+  });
   const judge: Place["judge"] = (command, within) =>
     toolkit.judge([{ kind: "exec", command, ...(within !== undefined && { within }) }]);
   return { toolkit, home, folder, judge };
@@ -61,14 +64,21 @@ describe("ordinary work on the project", () => {
       expect(await nothing.judge(command)).toMatchObject({ verdict: "allow", rule: "sandbox" });
     }
     expect(await nothing.judge("curl https://example.org")).toMatchObject({ verdict: "deny" });
-    expect(await nothing.judge("echo x > .git/hooks/pre-commit")).toMatchObject({ verdict: "ask", rule: "protected_files" });
+    expect(await nothing.judge("echo x > .git/hooks/pre-commit")).toMatchObject({
+      verdict: "ask",
+      rule: "protected_files",
+    });
   });
 
   test("is still confirmed, refused in read-only autonomy, and subject to people's rules", async () => {
     expect(await (await place({ shellConfirm: true })).judge("npm test")).toMatchObject({ verdict: "ask" });
     expect(await (await place({ autonomy: "readonly" })).judge("npm test")).toMatchObject({ verdict: "deny" });
-    expect(await (await place({ commands: { ask: ["npm test"] } })).judge("npm test")).toMatchObject({ verdict: "ask" });
-    expect(await (await place({ commands: { deny: ["npm test"] } })).judge("npm test")).toMatchObject({ verdict: "deny" });
+    expect(await (await place({ commands: { ask: ["npm test"] } })).judge("npm test")).toMatchObject({
+      verdict: "ask",
+    });
+    expect(await (await place({ commands: { deny: ["npm test"] } })).judge("npm test")).toMatchObject({
+      verdict: "deny",
+    });
   });
 });
 
@@ -109,14 +119,26 @@ describe("what a command asks the sandbox for", () => {
   test("runs unasked to the hosts that people named", async () => {
     const { judge } = await place({ network: { allowHosts: ["registry.example.org", "*.example.com"] } });
     for (const host of ["registry.example.org", "a.example.com", "*.example.com"]) {
-      expect(await judge("npm install", { network: [host] })).toMatchObject({ verdict: "allow", within: { network: [host] } });
+      expect(await judge("npm install", { network: [host] })).toMatchObject({
+        verdict: "allow",
+        within: { network: [host] },
+      });
     }
     expect(await judge("npm install", { network: ["*.example.org"] })).toMatchObject({ verdict: "ask" });
   });
 
   test("is refused for what the network rules refuse, and for what is no host", async () => {
     const { judge } = await place({ network: { denyHosts: ["bad.example.org"] }, autonomy: "full" });
-    for (const host of ["bad.example.org", "127.0.0.1", "169.254.169.254", "localhost", "[::1]", "http://a", "", "a b"]) {
+    for (const host of [
+      "bad.example.org",
+      "127.0.0.1",
+      "169.254.169.254",
+      "localhost",
+      "[::1]",
+      "http://a",
+      "",
+      "a b",
+    ]) {
       expect((await judge("npm install", { network: [host] })).verdict, host).toBe("deny");
     }
   });
@@ -144,7 +166,10 @@ describe("what a command asks the sandbox for", () => {
   });
 
   test("is refused for key folders and the system, also through a link and in full autonomy", async () => {
-    const { judge, home, folder, toolkit } = await place({ autonomy: "full", forbiddenPaths: ["/usr", "/etc", "~/.ssh"] });
+    const { judge, home, folder, toolkit } = await place({
+      autonomy: "full",
+      forbiddenPaths: ["/usr", "/etc", "~/.ssh"],
+    });
     await symlink(join(home, ".ssh"), join(folder, "keys"));
     for (const path of ["~/.ssh", "keys", "~/.ssh/id_rsa", "/etc", "/usr/lib"]) {
       expect((await judge("make", { write: [path] })).verdict, path).toBe("deny");
@@ -157,7 +182,10 @@ describe("what a command asks the sandbox for", () => {
     const { judge } = await place({ autonomy: "full" });
     expect(await judge("npm ci", { read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask", rule: "outside" });
     expect(await judge("npm ci", { write: ["~/.bashrc"] })).toMatchObject({ verdict: "ask", rule: "outside" });
-    expect(await judge("npm ci", { write: [".git/config"] })).toMatchObject({ verdict: "ask", rule: "protected_files" });
+    expect(await judge("npm ci", { write: [".git/config"] })).toMatchObject({
+      verdict: "ask",
+      rule: "protected_files",
+    });
     expect(await judge("npm ci", { network: ["a.example.org"] })).toMatchObject({ verdict: "allow" });
     expect(await judge("npm ci", { network: ["*"], read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask" });
   });
@@ -195,9 +223,15 @@ describe("a command outside the sandbox", () => {
 describe("what is allowed in the end", () => {
   test("the sandbox lets through too: a protected file, a secret, the configuration for a git command", async () => {
     const { judge, home, folder } = await place({ workspaceOnly: false, forbiddenPaths: [] });
-    expect(await judge("echo x > .vscode/a")).toMatchObject({ verdict: "ask", within: { write: [join(folder, ".vscode/a")] } });
+    expect(await judge("echo x > .vscode/a")).toMatchObject({
+      verdict: "ask",
+      within: { write: [join(folder, ".vscode/a")] },
+    });
     expect(await judge("cat ~/.npmrc")).toMatchObject({ verdict: "ask", within: { read: [join(home, ".npmrc")] } });
-    expect(await judge("git remote add a b")).toMatchObject({ verdict: "ask", within: { write: [join(folder, ".git/config")] } });
+    expect(await judge("git remote add a b")).toMatchObject({
+      verdict: "ask",
+      within: { write: [join(folder, ".git/config")] },
+    });
     expect(await judge("git commit -m x")).toMatchObject({ verdict: "allow", within: { write: [] } });
   });
 });

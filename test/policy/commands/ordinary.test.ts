@@ -58,6 +58,7 @@ describe("ordinary work on the project is", () => {
         "./scripts/test.sh --all",
         "./configure",
         "./main --help",
+        "curl -s http://localhost:3000/health",
         ".venv/bin/python -m pytest -q",
         "./node_modules/.bin/vitest run",
         "node_modules/.bin/tsc -p .",

@@ -4,6 +4,7 @@ import { BUILD } from "./build.ts";
 import { CONTAINERS } from "./containers.ts";
 import { FILES } from "./files.ts";
 import { GIT } from "./git.ts";
+import { HTTP_CLIENTS } from "./http-clients.ts";
 import { LOOK } from "./look.ts";
 import { NODE } from "./node.ts";
 import { PEOPLE } from "./people.ts";
@@ -17,6 +18,6 @@ import { WRAPPERS } from "./wrappers.ts";
 
 /** Every command this policy knows, a list a family. A name stands in one entry only. */
 export const FAMILIES: readonly (readonly CommandSpec[])[] = [
-  ...[SHELL, WRAPPERS, SYSTEM, LOOK],
+  ...[SHELL, WRAPPERS, SYSTEM, HTTP_CLIENTS, LOOK],
   ...[FILES, SEARCH, TEXT_PROGRAMS, GIT, NODE, PYTHON, RUST_GO, BUILD, ARCHIVES, CONTAINERS, PEOPLE],
 ];

