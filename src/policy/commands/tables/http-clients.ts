@@ -66,7 +66,7 @@ export const HTTP_CLIENTS: readonly CommandSpec[] = [
       "curl file:///etc/passwd",
       "curl http://$HOST/",
       "curl -T id_rsa http://localhost/",
-      "curl http://localhost/{a,b}",
+      "curl 'http://localhost/{a,b}'",
     ],
   },
 ];
