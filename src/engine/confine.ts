@@ -1,6 +1,7 @@
 import type { Backend, Command, Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
+import type { Decision } from "../contract/decision.ts";
 import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
@@ -17,8 +18,8 @@ export interface Confined {
   readonly outputs: Outputs;
   readonly jobs: ToolJobs;
   readonly closed: Closed;
-  /** Adds an effect that was permitted while the call ran, with what stays closed below it. */
-  allow(effect: Effect, except?: readonly string[]): void;
+  /** Adds an effect that was permitted while the call ran, as the policy let it through. */
+  allow(effect: Effect, decision: Decision): void;
   /**
    * The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. Resolves to what the
    * sandbox kept its commands from.
@@ -45,6 +46,8 @@ export function confine(
   signal: AbortSignal,
 ): Confined {
   const allowed = [...call.effects];
+  /** What was said of those that were permitted while the call ran. */
+  const later = new Map<Effect, Decision>();
   const except = [...new Set(call.decision.except)];
   const paths = createReach(allowed, except, withheld);
   const started: Promise<Process>[] = [];
@@ -74,18 +77,15 @@ export function confine(
     alive();
     const real = await inner.files.realPath(command.cwd ?? ".");
     alive();
-    if (!allowed.some((effect) => isThisCommand(effect, command, real, background))) {
+    const effect = allowed.find((each) => isThisCommand(each, command, real, background));
+    if (effect === undefined) {
       throw new ToolFailure(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
     // How it is contained is the policy's to say. What ran unasked because it only looks gets what keeps it from starting anything.
-    return {
-      ...command,
-      cwd: real,
-      within: call.decision.within ?? {},
-      ...(call.decision.env !== undefined && { env: { ...command.env, ...call.decision.env } }),
-    };
+    const { within = {}, env } = later.get(effect) ?? call.decision;
+    return { ...command, cwd: real, within, ...(env !== undefined && { env: { ...command.env, ...env } }) };
   };
 
   /** What is still starting when the call ends counts too. */
@@ -144,9 +144,10 @@ export function confine(
     },
     jobs: jobsOfCall(jobs, call, { allowed, alive, runs }),
     closed: { paths: except, holds: (path) => paths.reach("read", path, path) === "closed" },
-    allow(effect, more = []) {
+    allow(effect, decision) {
       allowed.push(effect);
-      except.push(...more.filter((path) => !except.includes(path)));
+      later.set(effect, decision);
+      except.push(...(decision.except ?? []).filter((path) => !except.includes(path)));
     },
     async end() {
       over = true;

@@ -187,7 +187,7 @@ async function permit(running: Running, effect: Effect): Promise<void> {
   }
   const more = await approve({ ...call, effects: [effect] }, host, record, signal);
   await begin(more, host, record);
-  for (const approved of more.effects) confinement(running).allow(approved, more.decision.except);
+  for (const approved of more.effects) confinement(running).allow(approved, more.decision);
 }
 
 /** The work's own ending; after the signal has fired only until the grace is over. */

@@ -357,6 +357,46 @@ describe("saved outputs", () => {
   });
 });
 
+describe("how a command is contained", () => {
+  test("is as the policy said of that very command, whatever the tool says", async () => {
+    const world = await layout();
+    const inner = await local({
+      workDir: world.workDir,
+      home: world.home,
+      outputFolder: join(world.stateDir, "outputs"),
+    });
+    const contained: (Command["within"] | "left out")[] = [];
+    const backend: Backend = {
+      ...inner,
+      sandbox: { required: false, hidden: [], state: async () => ({ works: true, missing: [] }) },
+      spawn(command) {
+        contained.push(command.within ?? "left out");
+        return inner.spawn(command);
+      },
+    };
+    const result = await calling(
+      world,
+      [{ kind: "exec", command: "true", within: "none" }],
+      async ({ backend: confined, permit }) => {
+        await permit({ kind: "exec", command: "false", within: { network: ["a.example.org"] } });
+        await permit({ kind: "exec", command: "pwd" });
+        for (const program of ["true", "false", "pwd"]) {
+          await (
+            await confined.spawn({ argv: [program], within: "none" })
+          ).exit;
+        }
+      },
+      { backend },
+    );
+    expect(result.status).toBe("ok");
+    expect(contained).toEqual([
+      "none",
+      { network: ["a.example.org"], write: [], read: [] },
+      { network: [], write: [], read: [] },
+    ]);
+  });
+});
+
 describe("permit", () => {
   test("adds exactly the one effect", async () => {
     const result = await calling(await prepared(), [], async ({ backend, permit }) => {

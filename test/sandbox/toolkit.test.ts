@@ -105,6 +105,28 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     server.close();
   });
 
+  test("is not asked about again what was granted for longer, inside", async () => {
+    const questions: string[] = [];
+    const { text } = await sandboxed({
+      approver: async (_, { scopes = [] }) => {
+        questions.push(...scopes.map(({ label }) => label));
+        return { answer: "session" };
+      },
+    });
+    await text("make -v", { network: ["a.example.org"] });
+    await text("true", { network: ["a.example.org"] });
+    expect(questions).toEqual(["a.example.org, from the sandbox"]);
+    await text("true", { network: ["a.example.org", "b.example.org"] });
+    await text("id");
+    await text("id", { sandbox: false });
+    expect(questions.slice(1)).toEqual([
+      "b.example.org, from the sandbox",
+      "id",
+      "id (outside the sandbox)",
+      "id (outside the sandbox)",
+    ]);
+  });
+
   test("has temporary files that the next one finds, and nobody after the toolkit", async () => {
     const { text, toolkit } = await sandboxed({ policy: { askInSandbox: "nothing", forbiddenPaths: [] } });
     await text("bash -c 'echo kept > $TMPDIR/handrail-kept'");
