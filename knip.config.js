@@ -11,6 +11,7 @@ export default {
     "scripts/*.mjs",
     "examples/*",
     "bench/spawning-parent.mjs",
+    "bench/sandboxing-parent.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",
   ],
   project: ["src/**/*.ts", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],

@@ -50,7 +50,11 @@ const STARTED_TOGETHER = [
   { name: "base", test: /src\/(contract\/failure|util\/errors)\.ts$/, priority: 5 },
   { name: "words", test: /src\/cli\/(exit|options)\.ts$/, priority: 4 },
   { name: "tools", test: /src\/(tools|engine\/toolset|config\/(state|settings|load|find))/, priority: 3 },
-  { name: "toolkit", test: /src\/(toolkit|policy\/describe|output\/terminal-text)\.ts$/, priority: 2 },
+  {
+    name: "toolkit",
+    test: /src\/(toolkit|policy\/describe|output\/terminal-text|backends\/sandbox\/(sandbox|hidden))\.ts$/,
+    priority: 2,
+  },
   { name: "call", test: /src\/cli\/(commands\/call|approver|signals)\.ts$/, priority: 1 },
 ];
 

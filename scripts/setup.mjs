@@ -20,6 +20,15 @@ const SYSTEM_PROGRAMS = [
   { program: "bash", debianPackage: "bash" },
   // Only Linux has it; elsewhere the tests that need it say that they are skipped.
   ...(process.platform === "linux" ? [{ program: "bwrap", debianPackage: "bubblewrap" }] : []),
+  // The projects that are built in the sandbox. Rust alone fetches some 60 MB, so elsewhere their tests say that they are skipped.
+  ...(process.env["CI"] === "true"
+    ? [
+        { program: "cc", debianPackage: "gcc" },
+        { program: "make", debianPackage: "make" },
+        { program: "python3", debianPackage: "python3-venv" },
+        { program: "cargo", debianPackage: "cargo" },
+      ]
+    : []),
 ];
 
 const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -18,7 +18,8 @@ export {
 export type { MaskOptions } from "./output/mask.ts";
 export { formatSize } from "./output/size.ts";
 export { type LocalOptions, local } from "./backends/local/backend.ts";
-export { type SandboxOptions, sandbox } from "./backends/sandbox/sandbox.ts";
+export type { SandboxOptions } from "./backends/sandbox/options.ts";
+export { sandbox } from "./backends/sandbox/sandbox.ts";
 export type { AlarmOptions } from "./activity/alarms.ts";
 export { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";
 export { describeCall } from "./policy/describe.ts";

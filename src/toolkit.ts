@@ -4,7 +4,8 @@ import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
 import { type LocalOptions, local } from "./backends/local/backend.ts";
-import type { SandboxOptions } from "./backends/sandbox/sandbox.ts";
+import type { SandboxOptions } from "./backends/sandbox/options.ts";
+import { sandbox } from "./backends/sandbox/sandbox.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { Backend } from "./contract/backend.ts";
@@ -207,7 +208,7 @@ export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
 }
 
-/** The backend in its sandbox, which is loaded where it is wanted. What the policy says of paths holds for commands in it too. */
+/** The backend in its sandbox. What the policy says of paths holds for commands in it too. */
 async function contained(
   inner: Backend,
   mode: SandboxMode,
@@ -215,7 +216,6 @@ async function contained(
   { stateDir, own }: { readonly stateDir: string; readonly own: readonly string[] },
 ): Promise<Backend> {
   if (mode === "off") return inner;
-  const { sandbox } = await import("./backends/sandbox/sandbox.ts");
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
   return sandbox(inner, {
     required: mode === "on",

@@ -4,8 +4,9 @@ import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
 import { POLICY } from "./policy.mjs";
 import { PROCESSES } from "./processes.mjs";
+import { SANDBOX } from "./sandbox.mjs";
 import { SEARCH } from "./search.mjs";
 import { START } from "./start.mjs";
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
-export const WORKLOADS = [...DISPATCH, ...EVENTS, ...POLICY, ...PROCESSES, ...SEARCH, ...FILES, ...START];
+export const WORKLOADS = [...DISPATCH, ...EVENTS, ...POLICY, ...PROCESSES, ...SANDBOX, ...SEARCH, ...FILES, ...START];

@@ -43,7 +43,7 @@ export function execJudge(
     const all = stricter(decision, await judgeNeeds(effect)) ?? decision;
     if (!contained) return { ...outside(all), within: "none" };
     const asked = await realNeeds(effect.within ?? {}, backend);
-    return { ...inside(all), within: withMore(asked, withConfiguration(touched.needs(), all, backend)) };
+    return { ...inside(all), within: withMore(asked, await withConfiguration(touched.needs(), all, backend)) };
   };
 }
 
@@ -72,10 +72,15 @@ function watching(judgePath: PathJudge, backend: Backend, hidden: readonly strin
   };
 }
 
-/** A git command that somebody is asked about may change the repository's configuration: that is what it is asked about for. */
-function withConfiguration(needs: Needs, { parts = [] }: Decision, { workDir }: Backend): Needs {
-  const isGit = parts.some(({ verdict, text }) => verdict === "ask" && /^git\s/.test(text));
-  return isGit ? { ...needs, write: [...(needs.write ?? []), `${workDir}/.git/config`] } : needs;
+/**
+ * A git command that somebody is asked about may change the repository's configuration: that is what it is asked about for. One that a link leads
+ * to has to be named itself.
+ */
+async function withConfiguration(needs: Needs, { parts = [] }: Decision, { workDir, files }: Backend): Promise<Needs> {
+  if (!parts.some(({ verdict, text }) => verdict === "ask" && /^git\s/.test(text))) return needs;
+  const path = `${workDir}/.git/config`;
+  const real = await files.realPath(path).catch(() => undefined);
+  return real === path ? { ...needs, write: [...(needs.write ?? []), path] } : needs;
 }
 
 /** Leave to run a command in the sandbox is none to run it where the sandbox does not work. */

@@ -11,7 +11,7 @@ test("the set-up of a checkout that is ready does nothing and says nothing", () 
 });
 
 test("a program that is missing and cannot be installed is named, with the command that installs it", () => {
-  const { status, stderr } = runSetup({ ...process.env, PATH: "" });
+  const { status, stderr } = runSetup({ ...process.env, CI: "", PATH: "" });
   expect(status).toBe(1);
   const [alsoProgram, alsoPackage] = process.platform === "linux" ? [", bwrap", " bubblewrap"] : ["", ""];
   expect(stderr).toBe(

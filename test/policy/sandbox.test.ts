@@ -48,13 +48,21 @@ describe("ordinary work on the project", () => {
     },
   );
 
-  test.each(["node -e 1", "id", "eval $x", "git push", "frobnicate", "for f in *; do $f; done"])(
+  test.each(["node -e 1", "id", "eval $x", "docker ps", "frobnicate", "for f in *; do $f; done"])(
     "is not what is unusual, which is asked about all the same: %s",
     async (command) => {
       const { judge } = await place();
       expect(await judge(command)).toMatchObject({ verdict: "ask", risk: "medium" });
     },
   );
+
+  test("is what talks to a remote as long as there is no network, for then it can only be a folder", async () => {
+    const { judge } = await place();
+    expect(await judge("git push")).toMatchObject({ verdict: "allow", rule: "sandbox" });
+    const asked = await judge("git push", { network: ["example.org"] });
+    expect(asked.verdict).toBe("ask");
+    expect(asked.scopes).toHaveLength(2);
+  });
 
   test("is asked about where people say so, and what is unusual is not where they say that", async () => {
     const all = await place({ askInSandbox: "all" });

@@ -1,5 +1,6 @@
 // Out of the sandbox by processes: touching those of the machine, outliving the call, getting more rights, taking all there is.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   copyFileSync,
@@ -26,7 +27,7 @@ async function victim(site: Site): Promise<() => void> {
   const { mark, secret, root, outside, own } = site;
   const [ready, signaled] = [join(root, `ready-${mark}`), join(outside, "signaled")];
   const script = `open F, "<", "${outside}/file"; $SIG{USR1} = sub { open O, ">", "${signaled}" }; $s = $ENV{SECRET}; open R, ">", "${ready}"; sleep 1 while 1`;
-  const [program = "", ...words] = [...own, "perl", "-e", script];
+  const [program, ...words] = [...own, "perl", "-e", script];
   const child = spawn(program, words, { cwd: outside, stdio: "ignore", env: { ...process.env, SECRET: secret } });
   await until("it runs", () => existsSync(ready));
   victims.set(site, child.pid ?? 0);
@@ -150,12 +151,13 @@ tryEscapes([
     "a namespace of its own",
     ({ home }) => `unshare -Urm sh -c 'umount ${home}/.netrc; ${stealing(`${home}/.netrc`)}'`,
   ),
-  gaining(
-    "entering another's namespaces",
-    ({ home }) =>
-      `nsenter -t 1 -m -U sh -c '${stealing(`${home}/.netrc`)}'; nsenter --mount=/proc/1/ns/mnt sh -c '${stealing(`${home}/.netrc`)}'`,
-    { as: "root" },
-  ),
+  {
+    ...spying(
+      "entering another process's namespaces",
+      (pid, { home }) => `nsenter -t ${pid} -m cat ${home}/.netrc >>loot`,
+    ),
+    as: "root",
+  },
   gaining(
     "another bubblewrap inside",
     ({ home }) => `bwrap --bind / / --dev /dev sh -c '${stealing(`${home}/.netrc`)}'`,
@@ -204,6 +206,15 @@ tryEscapes([
     },
   ),
   gaining(
+    "opening the program that holds the sandbox for writing",
+    ({ secret }) => `(exec 5<>/proc/1/exe) && echo ${secret} >loot; (exec 5<>/proc/2/exe) && echo ${secret} >loot`,
+    {
+      as: "root",
+      heldBy: "the kernel: a program that runs is not written",
+      notOutside: "it would be the machine's own",
+    },
+  ),
+  gaining(
     "moving itself out of its control group",
     ({ secret }) =>
       `for each in /sys/fs/cgroup/memory /sys/fs/cgroup/pids /sys/fs/cgroup; do echo $$ >$each/cgroup.procs && echo ${secret} >loot; done`,
@@ -228,21 +239,24 @@ describe.skipIf(noSandbox !== undefined).each(USERS)("as $name, with limits", (u
     const site = openSite(user, true);
     await site.run(`(setsid sh -c 'trap "" TERM HUP; ${BEATING}' &); ${BEATING}`, { background: true });
     await until("it runs", () => beats(site) > 0);
+    expect(await goesOn(site)).toBe(true);
     site.toolkit.kill("SIGKILL");
+    await once(site.toolkit, "exit");
+    await until("it has ended", async () => !(await goesOn(site)), 5_000);
     await site.close();
-    expect(await goesOn(site)).toBe(false);
   });
 
   test("a fork bomb stops at the limit, and the machine goes on", async () => {
     const site = openSite(user, true, { sandboxLimits: { processes: 100 } });
-    const bomb = site.run("f() { f | f & }; f; sleep 3", { timeout: 4 });
+    await site.run("true");
+    const before = processesIn(site.workDir);
     let most = 0;
-    const counting = setInterval(() => (most = Math.max(most, processesIn(site.workDir))), 20);
-    const ran = await bomb;
+    const counting = setInterval(() => (most = Math.max(most, processesIn(site.workDir) - before)), 20);
+    const ran = await site.run("f() { f | f & }; f; sleep 3", { timeout: 4 });
     clearInterval(counting);
     expect(most).toBeGreaterThan(20);
-    expect(most).toBeLessThan(130);
-    await until("all of it is gone", () => processesIn(site.workDir) === 0);
+    expect(most).toBeLessThan(200);
+    await until("all of it is gone", () => processesIn(site.workDir) <= before);
     expect((await site.run("echo fine")).text, ran.text).toMatch("fine");
     await site.close();
   }, 30_000);
@@ -258,9 +272,9 @@ describe.skipIf(noSandbox !== undefined).each(USERS)("as $name, with limits", (u
   test("what fills memory is stopped, by its own and by files that are kept in it", async ({ skip }) => {
     const site = openSite(user, true, { sandboxLimits: { memory: 200_000_000 } });
     const scripts = [
-      `perl -e '$x .= "x" x 1_000_000 while length $x < 600_000_000; print "got it"'`,
-      "head -c 600000000 /dev/zero >/dev/shm/fill && echo got it",
-      "head -c 600000000 /dev/zero >/run/fill && echo got it",
+      `perl -e '$x .= "x" x 1_000_000 while length $x < 600_000_000; print "got", " it"'`,
+      "head -c 600000000 /dev/zero >/dev/shm/fill && printf 'got %s' it",
+      "head -c 600000000 /dev/zero >/run/fill && printf 'got %s' it",
     ];
     const rans = [];
     for (const script of scripts) rans.push((await site.run(script)).text);

@@ -139,7 +139,10 @@ export const stealing = (path: string) => `cat ${path} >>loot`;
 export const hasLoot = (site: Site) =>
   existsSync(lootOf(site)) && readFileSync(lootOf(site), "latin1").includes(site.secret);
 
-/** Opens one; `contained` false is the same without a sandbox. */
+const open = new Set<Site>();
+afterAll(() => Promise.all([...open].map((site) => site.close())));
+
+/** Opens one; `contained` false is the same without a sandbox. Closed at the latest when the test file is done. */
 export function openSite(user: User, contained: boolean, options: object = {}): Site {
   const place = user.id === undefined ? homedir() : ["/home", "/srv"].find((path) => existsSync(path));
   const root = realpathSync(mkdtempSync(join(place ?? homedir(), "handrail-test-")));
@@ -173,7 +176,7 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
     if (user.id !== undefined && !path.startsWith("library")) lchownSync(join(root, path), user.id, user.id);
 
   const environment = { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", HOME: home, LANG: "C.UTF-8" };
-  const [program = "", ...words] = [...own, process.execPath, join(library, "toolkit.mjs")];
+  const [program, ...words] = [...own, process.execPath, join(library, "toolkit.mjs")];
   const toolkit = spawn(program, words, { cwd: workDir, stdio: ["pipe", "pipe", "inherit"], env: environment });
   const waiting = new Map<number, (ran: Ran) => void>();
   createInterface({ input: toolkit.stdout }).on("line", (line) => {
@@ -197,7 +200,7 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
     options: { workDir, sandbox: contained ? "on" : "off", policy: { ...policy, ...more }, ...rest },
   });
   let count = 0;
-  return {
+  const site: Site = {
     contained,
     isRoot: user.name === "root",
     mark,
@@ -220,8 +223,8 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
       return ran;
     },
     person(script) {
-      const [first = "", ...words] = [...own, "bash", "--noprofile", "--norc", "-c", script];
-      const { stdout, stderr } = spawnSync(first, words, {
+      const [starter, ...others] = [...own, "bash", "--noprofile", "--norc", "-c", script];
+      const { stdout, stderr } = spawnSync(starter, others, {
         cwd: workDir,
         env: environment,
         encoding: "utf8",
@@ -230,11 +233,14 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
       return stdout + stderr;
     },
     async close() {
+      open.delete(site);
       toolkit.stdin.end();
       await gone;
       rmSync(root, { recursive: true, force: true });
     },
   };
+  open.add(site);
+  return site;
 }
 
 /** Where there is no sandbox, nothing can be asked of it. */

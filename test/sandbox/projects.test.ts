@@ -66,11 +66,11 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
             "python3 -m venv .venv",
             "python3 tools/make_wheel.py",
             ".venv/bin/pip install --no-index dist/greet-1.0-py3-none-any.whl",
-            "source .venv/bin/activate && cd dist && greet Ada | grep 'Hello, Ada!'",
+            "source .venv/bin/activate && python -m compileall -q greet && pip list && python -m unittest",
             ".venv/bin/greet | grep 'Hello, world!'",
             ".venv/bin/python -m unittest",
             ".venv/bin/pip list",
-            "find . -name __pycache__ -prune -exec rm -r {} +",
+            "rm -rf greet/__pycache__ tests/__pycache__",
             "rm -rf .venv dist",
           ),
           { command: ".venv/bin/pip --version", fails: true },
@@ -181,7 +181,7 @@ function javascriptSteps(host: string): readonly Step[] {
     { command: "npm install ms@2.1.3", network },
     ...steps("npm test", "npm pack --dry-run"),
     // Nothing that was not asked for is reached.
-    { command: "npm install left-pad@1.3.0 --fetch-retries=0", fails: true },
+    { command: "npm install left-pad@1.3.0", fails: true },
   ];
 }
 
@@ -232,7 +232,7 @@ const GIT_DAY: readonly Step[] = [
     "git fetch && git branch -a && git merge origin/feature && cat f.txt",
     "git revert --no-edit HEAD && git reset --hard HEAD~1",
     "git mv f.txt g.txt && git commit -qm 'another name' && git rm -q c.txt && git commit -qm 'one less'",
-    "git bisect start HEAD HEAD~4 && git bisect run sh -c 'test ! -f g.txt'; git bisect reset",
+    "printf 'test ! -f g.txt' > check.sh && git bisect start HEAD HEAD~4 && git bisect run sh check.sh && git bisect reset && rm check.sh",
     "git commit -q --amend -m 'one less, said better' && git reflog | head -3",
     "git format-patch -1 --stdout > last.patch && git apply --check -R last.patch && rm last.patch",
     "git gc && git fsck && git count-objects -v",

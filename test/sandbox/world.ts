@@ -3,7 +3,8 @@ import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, wr
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { local } from "../../src/backends/local/backend.ts";
-import { type SandboxOptions, sandbox } from "../../src/backends/sandbox/sandbox.ts";
+import type { SandboxOptions } from "../../src/backends/sandbox/options.ts";
+import { sandbox } from "../../src/backends/sandbox/sandbox.ts";
 import type { Backend, Command, Exit } from "../../src/contract/backend.ts";
 import type { Refusal } from "../../src/contract/containment.ts";
 import { systemProgram } from "../../src/backends/sandbox/programs.ts";

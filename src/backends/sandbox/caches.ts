@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../contract/effect.ts";
 import { systemProgram } from "./programs.ts";
@@ -78,13 +78,20 @@ export function privateCaches({
     folder: own,
     environment(networked) {
       const used = known.filter((cache) => (networked || !isUsers(cache)) && !isForOthers(cache));
-      for (const { folder: name } of used)
-        if (!existsSync(join(own, name))) mkdirSync(join(own, name), { recursive: true, mode: 0o700 });
+      for (const { folder: name } of used) makeFolder(join(own, name));
       const env = Object.assign({}, ...used.map((cache) => variablesOf(cache, join(own, cache.folder)))) as Env;
       const shared = join(home, GRADLE_SHARED);
       return existsSync(join(shared, "modules-2")) ? { ...env, GRADLE_RO_DEP_CACHE: shared } : env;
     },
   };
+}
+
+/** Commands may have put anything in its place. */
+function makeFolder(path: string): void {
+  const info = lstatSync(path, { throwIfNoEntry: false });
+  if (info?.isDirectory()) return;
+  if (info !== undefined) unlinkSync(path);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
 function variablesOf({ env }: Cache, folder: string): Env {

@@ -9,9 +9,10 @@ import { guardDisk } from "./disk-guard.ts";
 import { exitInside } from "./ending.ts";
 import { removeEmpty } from "./facts.ts";
 import { takeAway } from "./git-folders.ts";
+import { holdBack } from "./new-repositories.ts";
 import type { CommandLimits } from "./limits.ts";
 import { NO_RETRIES } from "./offline.ts";
-import { type Mount, heldBelow, isHidden, isWritable, mountAbove } from "./mounts.ts";
+import { type Mount, heldBelow, isHidden, isWritable, mountAbove, repositoryOf } from "./mounts.ts";
 import type { EgressProxy } from "./proxy.ts";
 import { requireStartable } from "./startable.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type Workshop,
   givenBy,
   mountsFor,
+  opening,
   removeFiles,
   wordsOf,
   wrapped,
@@ -38,7 +40,7 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
   const { argv, detached, signal } = command;
   const [program] = argv;
   const cwd = await shop.inner.files.realPath(command.cwd ?? ".");
-  await requireStartable(argv, cwd, commandEnvironment(process.env, [], { ...command.env }));
+  requireStartable(argv, cwd, commandEnvironment(process.env, [], { ...command.env }));
   if (signal?.aborted) throw new ToolFailure(`${program} was stopped before it was started`);
   const hosts = needs.network ?? [];
   const networked = hosts.length > 0;
@@ -48,14 +50,17 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
     });
   }
   const proxy = networked ? await proxyFor(hosts, shop) : undefined;
-  const limits = await shop.limits.forCommand();
+  const limits = await shop.limits.forCommand(opening());
   const release = async () => {
     await Promise.all([proxy?.close(), limits.dispose()]);
   };
   let files: Files | undefined;
   try {
     const { argv: inside, env: bridge, paths } = proxy === undefined ? NO_BRIDGE(argv) : bridged(argv, PROXY_INSIDE);
-    const { facts, mustNotAppear, made } = shop.factsFor(needs, { reopened: paths, given: givenBy(shop, proxy) });
+    const { facts, mustNotAppear, made, repositories, isMade } = shop.factsFor(needs, {
+      reopened: paths,
+      given: givenBy(shop, proxy),
+    });
     const mounts = mountsFor({ facts }, shop.features);
     requireVisible(program, cwd, mounts);
     const env = {
@@ -69,7 +74,7 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
     const outside: Command = {
       ...command,
       cwd,
-      argv: wrapped(shop, files, { limits: limits.prefix, networked, argv: inside }),
+      argv: wrapped(shop, files, { prefix: limits.prefix, networked, argv: inside }),
       env: { [HOLDER_VARIABLE]: shop.session.id },
     };
     const child = await shop.inner.spawn(outside).catch((error: unknown) => {
@@ -85,6 +90,7 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
       mounts,
       mustNotAppear,
       made,
+      holdBack: () => holdBack(repositories(), { files: shop.inner.files, isMade }),
       networked,
       shop,
       limits,
@@ -105,6 +111,8 @@ interface Running {
   readonly mounts: readonly Mount[];
   readonly mustNotAppear: readonly string[];
   readonly made: readonly string[];
+  /** What of new repositories led to programs and does no more. */
+  holdBack(): Promise<readonly string[]>;
   readonly networked: boolean;
   readonly shop: Workshop;
   readonly limits: CommandLimits;
@@ -132,7 +140,7 @@ function watchedOver(child: Process, running: Running): Process {
     disk.stop();
     const said = await endOf(child);
     const exit = exitInside(outer, command.argv[0], files.status, said);
-    const appeared = takeAway(running.mustNotAppear);
+    const appeared = [...takeAway(running.mustNotAppear), ...(await running.holdBack())];
     removeEmpty(running.made);
     return { exit, said, appeared };
   })();
@@ -145,14 +153,17 @@ function watchedOver(child: Process, running: Running): Process {
       ...(running.proxy?.refused() ?? []).map((each): Refusal => ({ kind: "host", ...each })),
       ...hit.map((what): Refusal => ({ kind: "limit", what })),
       ...(isDiskFull ? [{ kind: "limit", what: "disk" } as const] : []),
-      ...refusalsIn(said, {
-        exit,
-        networked: running.networked,
-        isWritable: (path) => isWritable(mounts, path) && heldBelow(mounts, path).length === 0,
-        isHidden: (path) => isHidden(mounts, path),
-        workDir: running.cwd,
-        home: shop.inner.home,
-      }).flatMap((refusal) => inTheWay(refusal, mounts)),
+      ...inTheWay(
+        refusalsIn(said, {
+          exit,
+          networked: running.networked,
+          isWritable: (path) => isWritable(mounts, path) && heldBelow(mounts, path).length === 0,
+          isHidden: (path) => isHidden(mounts, path),
+          workDir: running.cwd,
+          home: shop.inner.home,
+        }),
+        mounts,
+      ),
     ]);
   });
   const refused = refusals.catch(() => []);
@@ -172,10 +183,22 @@ function watchedOver(child: Process, running: Running): Process {
   };
 }
 
+/** More refused paths of one repository than this are somebody who would remove it. */
+const MOST_OF_ONE = 2;
+
 /** A folder that could not be moved or removed: not it was refused, but what is held in it. */
-function inTheWay(refusal: Refusal, mounts: readonly Mount[]): readonly Refusal[] {
-  const held = refusal.kind === "write" ? heldBelow(mounts, refusal.path) : [];
-  return held.length === 0 ? [refusal] : held.map((path): Refusal => ({ kind: "write", path }));
+function inTheWay(refusals: readonly Refusal[], mounts: readonly Mount[]): readonly Refusal[] {
+  const all = refusals.flatMap((refusal) => {
+    const held = refusal.kind === "write" ? heldBelow(mounts, refusal.path) : [];
+    return held.length === 0 ? [refusal] : held.map((path): Refusal => ({ kind: "write", path }));
+  });
+  const repositories = all.flatMap((each) => (each.kind === "write" ? [repositoryOf(each.path)] : []));
+  return all.map((each) => {
+    if (each.kind !== "write") return each;
+    const repository = repositoryOf(each.path);
+    const isOneOfMany = repositories.filter((other) => other === repository).length > MOST_OF_ONE;
+    return repository !== undefined && isOneOfMany ? { kind: "write", path: repository } : each;
+  });
 }
 
 /** The end of what it wrote; nothing where that was let go of. Never rejects. */

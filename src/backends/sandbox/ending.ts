@@ -23,6 +23,11 @@ syswrite $s, defined $p ? "ended $?\\n" : "failed $!\\n";
 exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
 `;
 
+/** Whether there is a program to watch with. */
+export function canWatch(): boolean {
+  return systemProgram("perl") !== undefined;
+}
+
 /** The command with a watcher in front of it, where there is one. `watcher`: where `WATCHER` is inside. */
 export function watched(argv: Command["argv"], watcher: string): Command["argv"] {
   const perl = systemProgram("perl");

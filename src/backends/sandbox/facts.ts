@@ -7,6 +7,7 @@ import { absolutePath, type Base, isInside } from "../../util/paths.ts";
 import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
 import { hiddenPaths, realOf } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
+import { gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
 import { protectedFinder } from "./protected.ts";
 import { listeningSockets } from "./sockets.ts";
 
@@ -53,6 +54,10 @@ export interface CommandFacts {
   readonly facts: Omit<Facts, "ownProcesses">;
   /** What is not there now and must not be there after the command. */
   readonly mustNotAppear: readonly string[];
+  /** Folders of the repositories that are there now, for when the command has ended. */
+  repositories(): readonly string[];
+  /** Whether a command could have made what is in a repository's folder. */
+  isMade(gitFolder: string): boolean;
   /** Empty files that were made so that the command may write them. */
   readonly made: readonly string[];
 }
@@ -70,38 +75,45 @@ export interface CommandFacts {
 export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras) => CommandFacts {
   const { workDir, writable, isProtected, caches, tmp, varTmp } = options;
   const findProtected = protectedFinder(isProtected);
+  // Now: a command that can write the folder above one of them can put a link in its place.
+  const allowed = writable.map((path) => realOf(absolutePath(path, options)));
   const worktree = linkedWorktree(workDir); // now, before any command has run
   const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
   const temporary = uniqueReal(TEMPORARY).map((at) => ({ at, from: at === realOf("/tmp") ? tmp : varTmp }));
   const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));
 
+  const withSubmodules = submoduleFinder();
+  const repositoriesOf = (root: string) => {
+    const { paths, repositories } = findProtected(root);
+    const all = withSubmodules([root, ...repositories]);
+    return { paths, all, below: all.filter((path) => path !== root) };
+  };
   const atFirst = new Map<string, ReadonlySet<string>>();
-  /** The repositories below a root, and the worktrees of its own, that were there when it was first looked at. */
+  /** The repositories of a root, their folders, and the worktrees of its own, that were there when it was first looked at. */
   const oldOnes = (root: string, repositories: readonly string[]) => {
-    const first = atFirst.get(root) ?? new Set([...repositories, ...worktreesIn(join(root, ".git"))]);
+    const first =
+      atFirst.get(root) ??
+      new Set([...repositories.flatMap((path) => [path, ...gitFoldersOf(path)]), ...worktreesIn(join(root, ".git"))]);
     atFirst.set(root, first);
     return first;
   };
 
   return (needs, extras) => {
-    const own = [
-      workDir,
-      ...writable.map((path) => realOf(absolutePath(path, options))).filter((path) => existsSync(path)),
-    ];
-    const wanted = (needs.write ?? []).map((path) => ({ path: realOf(path), isFolder: path.endsWith("/") }));
+    const own = [workDir, ...allowed].filter((path) => existsSync(path) && realOf(path) === path);
+    const wanted = (needs.write ?? []).map((path) => ({ path: stillReal(path), isFolder: path.endsWith("/") }));
     const isComing = ({ path, isFolder: asFolder }: (typeof wanted)[number]) =>
       !asFolder && !existsSync(path) && own.some((root) => isInside(path, root));
     const roots = [...new Set([...own, ...wanted.filter((each) => !isComing(each)).map(grantedPath)])];
     const found = roots.filter(isFolder).map((root) => {
-      const { paths, repositories } = findProtected(root);
-      const old = oldOnes(root, repositories);
+      const { paths, all, below } = repositoriesOf(root);
+      const old = oldOnes(root, all);
       const repository = gitFolder(root, {
         ...(root === workDir && worktree !== undefined && { worktree }),
         isHeld: (path) => old.has(path),
       });
       return {
         paths,
-        repositories: [repository, ...repositories.filter((path) => old.has(path)).map((path) => gitFolder(path))],
+        repositories: [repository, ...below.filter((path) => old.has(path)).map((path) => gitFolder(path))],
       };
     });
     const repositories = found.flatMap((each) => each.repositories);
@@ -124,8 +136,8 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
         hidden: hidden
           .filter(({ path }) => existsSync(path))
           .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
-        reopened: [...reopened, ...KEPT_OF_RUN, ...(needs.read ?? []).map(realOf), ...extras.reopened].filter((path) =>
-          existsSync(path),
+        reopened: [...reopened, ...KEPT_OF_RUN, ...(needs.read ?? []).map(stillReal), ...extras.reopened].filter(
+          (path) => existsSync(path),
         ),
         sockets: listeningSockets(allWritable),
         temporary,
@@ -134,9 +146,23 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
         settings,
       },
       mustNotAppear: repositories.flatMap((each) => each.mustNotAppear).filter((path) => !isLifted(path)),
+      repositories: () => roots.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersOf)),
+      isMade: (path) =>
+        allWritable.some((root) => isInside(path, root)) &&
+        ![...atFirst.values()].some((old) => old.has(path)) &&
+        !isLifted(join(path, "config")),
       made,
     };
   };
+}
+
+/** What was judged was real: where a link leads elsewhere by now, somebody has put it there since. */
+function stillReal(path: string): string {
+  const plain = path.length > 1 ? path.replace(/\/+$/, "") : path;
+  if (realOf(plain) === plain) return plain;
+  throw new ToolFailure(`the sandbox does not open ${path} for the command: a link there leads to ${realOf(plain)}`, {
+    hint: "Ask for the path that is meant.",
+  });
 }
 
 function grantedPath({ path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean }): string {

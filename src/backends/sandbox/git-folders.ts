@@ -1,6 +1,8 @@
-import { lstatSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { ledTo } from "./git-config.ts";
 import { realOf } from "./hidden.ts";
+import { readRegular } from "./regular-file.ts";
 
 /** What of a repository's own folder makes git run programs, or leads it to another configuration. */
 const LEADING = ["config", "config.worktree", "hooks", "modules"] as const;
@@ -58,10 +60,10 @@ export function gitFolder(workDir: string, { worktree, isHeld = () => true }: Gi
   return { writable: [], readOnly: kind === "file" ? [pointer] : [], mustNotAppear: [] };
 }
 
-/** Takes away what must not have appeared; returns what had. Never throws. */
+/** Takes away what must not have appeared; returns what had. Where a link leads elsewhere by now nothing is touched. Never throws. */
 export function takeAway(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => {
-    if (kindOf(path) === undefined) return false;
+    if (kindOf(path) === undefined || realOf(dirname(path)) !== dirname(path)) return false;
     try {
       rmSync(path, { recursive: true, force: true });
     } catch {
@@ -76,10 +78,16 @@ function held(folder: string, writable: readonly string[], isHeld: (path: string
   const leading = [folder, ...worktreesIn(folder).filter(isHeld)].flatMap((each) =>
     (each === folder ? LEADING : ["commondir", "config.worktree"]).map((name) => join(each, name)),
   );
+  const { hooks, included } = ledTo(readRegular(join(folder, "config"), 65_536)?.toString() ?? "");
+  // As git reads them: from the work tree, and from where the configuration lies. Those of the home are not written anyway.
+  const led = [
+    ...hooks.map((path) => resolve(dirname(folder), path)),
+    ...included.map((path) => resolve(folder, path)),
+  ];
   const isThere = (path: string) => ["file", "folder"].includes(kindOf(path) ?? "");
   return {
     writable,
-    readOnly: [...leading, join(folder, "commondir")].filter(isThere),
+    readOnly: [...leading, join(folder, "commondir"), ...led.map(realOf)].filter(isThere),
     mustNotAppear: MUST_NOT_APPEAR.map((name) => join(folder, name)).filter((path) => kindOf(path) === undefined),
   };
 }
@@ -119,12 +127,7 @@ function kindOf(path: string): "file" | "folder" | "other" | undefined {
 
 /** The real path that a small file names; `undefined` where there is none, or it says something else. */
 function leadsTo(file: string, pattern: RegExp, base: string): string | undefined {
-  try {
-    const info = lstatSync(file);
-    if (!info.isFile() || info.size > 8_192) return undefined;
-    const named = pattern.exec(readFileSync(file, "utf8"))?.[1];
-    return named === undefined ? undefined : realOf(resolve(base, named));
-  } catch {
-    return undefined;
-  }
+  if (kindOf(file) !== "file") return undefined;
+  const named = pattern.exec(readRegular(file, 8_192)?.toString() ?? "")?.[1];
+  return named === undefined ? undefined : realOf(resolve(base, named));
 }

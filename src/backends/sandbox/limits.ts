@@ -20,8 +20,11 @@ export interface LimitSettings {
 export interface Limits {
   /** What is not limited here, each a sentence with its reason. */
   readonly missing: readonly string[];
-  /** Limits for one command that is about to start. Never rejects: where its group cannot be made any more, the command says so and does not run. */
-  forCommand(): Promise<CommandLimits>;
+  /**
+   * Limits for one command that is about to start. Never rejects: where its group cannot be made any more, the command says so and does not run.
+   * `then` is the text of sh that runs under them, with all words behind the prefix as its arguments. Default: it becomes them.
+   */
+  forCommand(then?: string): Promise<CommandLimits>;
   /** Lets go of what is unused. What still runs keeps its limits. */
   close(): Promise<void>;
 }
@@ -50,7 +53,11 @@ const SENTENCES: { readonly [controller in Controller]: string } = {
 };
 
 // "0" is who writes. Exit code 125 as env, timeout and nohup have it for what failed before the command.
-const JOIN = `{ echo 0 >"$1/cgroup.procs"; } 2>/dev/null || { echo "handrail: this command cannot be put under its limits: $1" >&2; exit 125; }; shift;`;
+const joinBy = (file: string) =>
+  `{ echo 0 >"$1/${file}"; } 2>/dev/null || { echo "handrail: this command cannot be put under its limits: $1" >&2; exit 125; }; shift;`;
+
+/** sh has one thread; moving a thread, which v1 can, does not wait for every processor as moving a process does. */
+const JOIN = { 1: joinBy("tasks"), 2: joinBy("cgroup.procs") } as const;
 
 /**
  * Limits by control groups (cgroup v1 or v2) where this process may make some; else the number of processes by RLIMIT_NPROC, which the kernel
@@ -77,12 +84,12 @@ export async function createLimits({
   let started = 0;
   return {
     missing: [...missing].map(([controller, reason]) => `${SENTENCES[controller]}: ${reason}.`),
-    forCommand() {
+    forCommand(then = 'exec "$@"') {
       const name = String(++started);
       const groups = folders.map((folder) => ({ ...folder, path: join(folder.path, name) }));
       for (const group of groups) makeGroup(group, processes, memory);
       return Promise.resolve({
-        prefix: [...(limit?.words() ?? []), ...wordsFor(groups)],
+        prefix: [...(limit?.words() ?? []), ...wordsFor(groups, then)],
         hit: () => Promise.resolve(groups.flatMap(hitIn)),
         dispose: async () => void (await Promise.all(groups.map(endGroup))),
       });
@@ -112,15 +119,15 @@ async function canUse(folder: GroupFolder, memory: number): Promise<boolean> {
 function canJoin({ path }: GroupFolder): Promise<boolean> {
   const group = join(path, "probe");
   mkdirSync(group);
-  const attempt = spawn("/bin/sh", ["-c", `${JOIN} exit 0`, "sh", group], { stdio: "ignore" });
+  const attempt = spawn("/bin/sh", ["-c", `${JOIN[2]} exit 0`, "sh", group], { stdio: "ignore" });
   return new Promise<boolean>((resolve) => {
     attempt.once("error", () => resolve(false));
     attempt.once("close", (code) => resolve(code === 0));
   }).finally(() => removeGroup(group));
 }
 
-function wordsFor(groups: readonly GroupFolder[]): readonly string[] {
-  const script = `ulimit -c 0; ${groups.map(() => JOIN).join(" ")} exec "$@"`;
+function wordsFor(groups: readonly GroupFolder[], then: string): readonly string[] {
+  const script = ["ulimit -c 0;", ...groups.map(({ version }) => JOIN[version]), then].join(" ");
   return ["/bin/sh", "-c", script, "sh", ...groups.map(({ path }) => path)];
 }
 

@@ -3,7 +3,7 @@ import type { Hidden } from "./hidden.ts";
 
 /** What a contained command finds at a path, and with all under it until another says otherwise. */
 export type Mount = { readonly at: string } &
-  /** What is there outside too. A "pin" is one that is there only so that its folder cannot be moved away with what is read-only below it. */
+  /** What is there outside too. A "pin" is one that is there only so that its folder cannot be moved away with what is read-only or hidden below it. */
   (
     | { readonly kind: "writable" | "pin" | "read-only" | "reopened" }
     /** Something else of this machine. */
@@ -58,10 +58,11 @@ export function mountsOf(facts: Facts): readonly Mount[] {
   const hidden = new Set(facts.hidden.map(({ path }) => path));
   put(facts.reopened.map((path) => ({ kind: "reopened", at: path })));
   put(facts.writable.map((path) => ({ kind: "writable", at: path })));
-  put(facts.readOnly.flatMap((path) => pinsAbove(path, facts.writable)).filter((pin) => !at.has(pin.at)));
+  const kept = [...facts.readOnly, ...hidden, ...facts.sockets];
+  put(kept.flatMap((path) => pinsAbove(path, facts.writable)).filter((pin) => !at.has(pin.at)));
   put(facts.readOnly.map((path) => ({ kind: "read-only", at: path })));
   put(facts.given.map((each) => ({ kind: "given", ...each })));
-  return withHolds(kept([...at.values()].toSorted(byPath), hidden));
+  return withHolds(meaningful([...at.values()].toSorted(byPath), hidden));
 }
 
 /** What decides about a path: the nearest mount at or above it. `undefined`: the system, read-only. */
@@ -82,14 +83,16 @@ export function isWritable(mounts: readonly Mount[], path: string): boolean {
 export function heldBelow(mounts: readonly Mount[], path: string): readonly string[] {
   if (!isWritable(mounts, path)) return [];
   const held = mounts.filter(({ kind, at }) => kind === "read-only" && at !== path && isInside(at, path));
-  return [
-    ...new Set(
-      held.map(({ at }) => {
-        const repository = /^.*\/\.git(?=\/)/.exec(at)?.[0];
-        return repository !== undefined && isInside(repository, path) ? repository : at;
-      }),
-    ),
-  ];
+  const named = held.map(({ at }) => {
+    const repository = repositoryOf(at);
+    return repository !== undefined && isInside(repository, path) ? repository : at;
+  });
+  return [...new Set(named)];
+}
+
+/** The `.git` that a path lies in. */
+export function repositoryOf(path: string): string | undefined {
+  return /^.*\/\.git(?=\/)/.exec(path)?.[0];
 }
 
 /** Whether a contained command does not see what is at a path outside. */
@@ -108,7 +111,7 @@ function byPath({ at: one }: Mount, { at: other }: Mount): number {
 }
 
 /** Leaves out what changes nothing: what is to be hidden where nothing is seen, or shown where it is seen anyway. */
-function kept(sorted: readonly Mount[], hidden: ReadonlySet<string>): readonly Mount[] {
+function meaningful(sorted: readonly Mount[], hidden: ReadonlySet<string>): readonly Mount[] {
   const all: Mount[] = [];
   for (const mount of sorted) {
     const above = mountAbove(all, mount.at)?.kind;

@@ -26,6 +26,10 @@ const SENTENCES: { readonly [feature in keyof Features]?: string } = {
   filter: "System calls are not filtered: there is no filter for this processor, or the kernel takes none.",
 };
 
+/** What bwrap says where something was to be mounted that had gone meanwhile (a socket that somebody listened on), and how often that may be. */
+const HAS_GONE = /Can't (create file|mkdir|find source path)/;
+const MOST_GONE = 3;
+
 /** Longest that trying may take, in milliseconds; it takes some ten. */
 const PATIENCE_MS = 10_000;
 
@@ -36,9 +40,10 @@ export async function probe(
   first: Features = ALL_FEATURES,
 ): Promise<Probed> {
   let features = first;
-  for (;;) {
+  for (let gone = 0; ;) {
     const output = await attempt(inner, words(features));
     if (output === undefined) return { works: true, features };
+    if (HAS_GONE.test(output) && ++gone <= MOST_GONE) continue;
     const less = withLess(features, output);
     if (less === undefined) return { works: false, output };
     features = less;

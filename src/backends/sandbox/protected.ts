@@ -14,7 +14,7 @@ const SKIPPED = new Set(["node_modules", ".git"]);
 const SETTLED_MS = 100;
 
 export interface ProtectedFiles {
-  /** Real paths of the protected files and folders that exist, and of the nested repositories (their `.git` folders). */
+  /** Real paths of the protected files and folders that exist, and of the nested repositories (the folder that has a `.git`, or is one). */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
 }
@@ -50,7 +50,7 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
         )
         .map(({ name }) => name),
       folders: entries.filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name)).map(({ name }) => name),
-      hasRepository: entries.some((entry) => entry.name === ".git" && (entry.isDirectory() || entry.isFile())),
+      hasRepository: entries.some((entry) => entry.name === ".git") || isBare(entries),
     };
     known.set(folder, Date.now() - changedMs > SETTLED_MS ? listing : { ...listing, changedMs: -1 });
     return listing;
@@ -79,12 +79,18 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
   };
 }
 
+/** The time of its last change: that of the last modification can be set back. */
 function changeOf(folder: string): number | undefined {
   try {
-    return statSync(folder).mtimeMs;
+    return statSync(folder).ctimeMs;
   } catch {
     return undefined;
   }
+}
+
+/** It needs no `.git`: git takes a folder with these names for one. */
+function isBare(entries: readonly Dirent[]): boolean {
+  return ["HEAD", "objects", "refs"].every((name) => entries.some((entry) => entry.name === name));
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { lstatSync } from "node:fs";
+import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { isInside } from "../../util/paths.ts";
 import { realOf } from "./hidden.ts";
 
@@ -27,19 +27,59 @@ const DATAGRAM = "0002";
  * them: only their file does. Those of other networks (a container's) are not told by the system.
  */
 export function listeningSockets(except: readonly string[]): readonly string[] {
-  return [...new Set(socketPaths(listed()).map(realOf))].filter(
-    (path) => !except.some((folder) => isInside(path, folder)) && isSocket(path),
+  const named = socketNames(listed());
+  const paths = [...named.map(({ name }) => name).filter((name) => name.startsWith("/")), ...absoluteOf(named)];
+  return [...new Set(paths.map(realOf))].filter(
+    (path) => !except.some((folder) => isInside(path, folder)) && isSocket(path) && isReached(dirname(path)),
   );
 }
 
-/** The paths of a listing, once each: "Num RefCount Protocol Flags Type St Inode Path". Pure. */
-export function socketPaths(listing: string): readonly string[] {
-  const paths = listing.split("\n").flatMap((line) => {
-    const [, flags = "", type = "", path] = /^\S+ \S+ \S+ ([0-9A-F]+) ([0-9A-F]+) \S+ +\d+ (\/.*)$/i.exec(line) ?? [];
-    if (path === undefined) return [];
-    return type === DATAGRAM || (Number.parseInt(flags, 16) & LISTENS) !== 0 ? [path] : [];
+/** A socket that was bound by a relative path is where a process that holds it stands. Reads what every process has open, where there is such a one. */
+function absoluteOf(named: readonly SocketName[]): readonly string[] {
+  const relative = new Map(
+    named.filter(({ name }) => !name.startsWith("/")).map(({ inode, name }) => [`socket:[${inode}]`, name]),
+  );
+  if (relative.size === 0) return [];
+  return namesIn("/proc")
+    .filter((pid) => /^\d+$/.test(pid))
+    .flatMap((pid) => {
+      const held = namesIn(`/proc/${pid}/fd`).flatMap(
+        (descriptor) => relative.get(targetOf(`/proc/${pid}/fd/${descriptor}`) ?? "") ?? [],
+      );
+      const folder = held.length > 0 ? targetOf(`/proc/${pid}/cwd`) : undefined;
+      return folder === undefined ? [] : held.map((name) => join(folder, name));
+    });
+}
+
+/**
+ * Whether a folder can be entered by who we are, for inside root is nobody who may enter what is not his. There is nothing to hide where one
+ * cannot get to, and nothing can be mounted there.
+ */
+function isReached(folder: string): boolean {
+  const [uid, groups] = [process.geteuid?.() ?? 0, [process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])]];
+  for (let at = folder; at !== "/"; at = dirname(at)) {
+    const info = statSync(at, { throwIfNoEntry: false });
+    if (info === undefined) return false;
+    const shift = info.uid === uid ? 6 : groups.includes(info.gid) ? 3 : 0;
+    if (((info.mode >> shift) & 1) === 0) return false;
+  }
+  return true;
+}
+
+interface SocketName {
+  readonly inode: string;
+  /** As it was bound: relative to where that process stood, then. */
+  readonly name: string;
+}
+
+/** The files of a listing, those of abstract sockets ("@…") left out: "Num RefCount Protocol Flags Type St Inode Path". Pure. */
+export function socketNames(listing: string): readonly SocketName[] {
+  return listing.split("\n").flatMap((line) => {
+    const [, flags = "", type = "", inode = "", name] =
+      /^\S+ \S+ \S+ ([0-9A-F]+) ([0-9A-F]+) \S+ +(\d+) ([^@].*)$/i.exec(line) ?? [];
+    if (name === undefined) return [];
+    return type === DATAGRAM || (Number.parseInt(flags, 16) & LISTENS) !== 0 ? [{ inode, name }] : [];
   });
-  return [...new Set(paths)];
 }
 
 function listed(): string {
@@ -55,5 +95,21 @@ function isSocket(path: string): boolean {
     return lstatSync(path).isSocket();
   } catch {
     return false;
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // of another user, or it has ended
+  }
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Backend, Command } from "../../contract/backend.ts";
 import type { Needs } from "../../contract/containment.ts";
@@ -8,7 +8,7 @@ import type { NetworkSettings } from "../../network/settings.ts";
 import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
 import { DESCRIPTORS, type Features, bubblewrapWords } from "./bubblewrap.ts";
 import type { Caches } from "./caches.ts";
-import { WATCHER_DESCRIPTOR, watched } from "./ending.ts";
+import { WATCHER_DESCRIPTOR, canWatch, watched } from "./ending.ts";
 import type { CommandFacts, Extras } from "./facts.ts";
 import type { Limits } from "./limits.ts";
 import { type Mount, mountsOf } from "./mounts.ts";
@@ -45,13 +45,14 @@ const WATCHER_INSIDE = "/run/handrail-watch";
 export const PROXY_INSIDE = "/run/handrail-proxy";
 
 /**
- * Opens what bwrap is handed as descriptors (arguments, which nobody but it may read or change, what it reports to, the filter), and becomes
- * what follows.
+ * Text of sh that opens what bwrap is handed as descriptors (arguments, which nobody but it may read or change, what it reports to, the filter),
+ * and becomes what follows. Where nobody watches, the watcher's is not opened: it would reach the command.
  */
-const OPEN = `exec ${DESCRIPTORS.args}<"$1" ${DESCRIPTORS.filter}<"$2" ${DESCRIPTORS.status}>>"$3" ${WATCHER_DESCRIPTOR}>>"$3" && shift 3 && exec "$@"`;
-
-/** The same where nobody watches: what is open would reach the command. */
-const OPEN_UNWATCHED = OPEN.replace(` ${WATCHER_DESCRIPTOR}>>"$3"`, "");
+export function opening(): string {
+  const watching = canWatch() ? ` ${WATCHER_DESCRIPTOR}>>"$3"` : "";
+  const handed = `${DESCRIPTORS.args}<"$1" ${DESCRIPTORS.filter}<"$2" ${DESCRIPTORS.status}>>"$3"${watching}`;
+  return `exec ${handed} && shift 3 && exec "$@"`;
+}
 
 let started = 0;
 
@@ -64,7 +65,7 @@ export function trialWords(
   const mounts = mountsFor(shop.factsFor({}, { reopened: [], given: givenBy(shop) }), features);
   const place = { cwd: shop.inner.workDir, env: {}, networked: false, detached: false };
   const files = writeFiles(shop.session, wordsOf({ room: shop.room, features }, mounts, place));
-  return wrapped(shop, files, { limits: [], networked: false, argv });
+  return wrapped(shop, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
 }
 
 /** What is mounted for a command of which this is known. */
@@ -96,23 +97,22 @@ export function wordsOf(
   });
 }
 
-/** The words that start a command contained: limits, what opens bwrap's files, the room, bwrap, the watcher, the command. */
+/** The words that start a command contained: what sets its limits and opens bwrap's files (`prefix`), the room, bwrap, the watcher, the command. */
 export function wrapped(
   { program, filterFile, room }: Omit<Workshop, "features">,
   files: Files,
   {
-    limits,
+    prefix,
     networked,
     argv,
-  }: { readonly limits: readonly string[]; readonly networked: boolean; readonly argv: Command["argv"] },
+  }: { readonly prefix: readonly string[]; readonly networked: boolean; readonly argv: Command["argv"] },
 ): Command["argv"] {
-  const inside = watched(argv, WATCHER_INSIDE);
   const [first, ...rest] = [
-    ...limits,
-    ...["/bin/sh", "-c", inside === argv ? OPEN_UNWATCHED : OPEN, "sh", files.args, filterFile, files.status],
+    ...prefix,
+    ...[files.args, filterFile, files.status],
     ...(networked ? [] : (room?.prefix ?? [])),
     ...[program, "--args", String(DESCRIPTORS.args), "--"],
-    ...inside,
+    ...watched(argv, WATCHER_INSIDE),
   ];
   return [first ?? "/bin/sh", ...rest];
 }
@@ -134,7 +134,7 @@ export function writeFiles({ folder }: Session, words: readonly string[]): Files
 
 /** For when the command has ended. */
 export async function removeFiles({ args, status }: Files): Promise<void> {
-  await Promise.all([args, status].map((file) => rm(file, { force: true })));
+  await Promise.allSettled([unlink(args), unlink(status)]);
 }
 
 /** Files of ours that it finds inside. */

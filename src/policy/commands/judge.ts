@@ -43,7 +43,7 @@ export function createCommandJudge({
   const inWorkspace = createProgramFinder(backend, programFolders);
   const weigh = weigher(settings, rules);
 
-  const judgePart = async (part: Part, { judgeUse, runs, contained }: PartContext): Promise<Judged> => {
+  const judgePart = async (part: Part, { judgeUse, runs, contained, networked }: PartContext): Promise<Judged> => {
     let risk = part.risk;
     let why = part.why;
     const unclear = [...part.unclear];
@@ -73,19 +73,20 @@ export function createCommandJudge({
       if (folders === undefined) unclear.push("which repository it looks at is known only when it runs");
       for (const folder of folders ?? []) unclear.push(...(await runs(folder)));
     }
-    return { part, decision: weigh({ ...part, risk, why, ordinary, unclear, contained }, asks) };
+    return { part, decision: weigh({ ...part, risk, why, ordinary, unclear, contained, networked }, asks) };
   };
 
   return async (effect, judgePath, contained = false) => {
     const judgeUse = commandPathJudge(backend, judgePath);
     const runs = once(repositoryRuns);
     const { command, cwd = ".", env = {}, background } = effect;
+    const networked = effect.within !== "none" && (effect.within?.network ?? []).length > 0;
     const folder = effect.real ?? absolutePath(cwd, backend);
     const seen = walkScript(command.trim(), { cwd: folder, home: backend.home, lookUp });
     const judged: Judged[] = [];
     for (const name of Object.keys(env)) judged.push(...judgeEnvironment(name, env, folder, weigh));
     if (background === "detached") judged.push(judgeDetached(command, folder, weigh));
-    for (const part of seen.parts) judged.push(await judgePart(part, { judgeUse, runs, contained }));
+    for (const part of seen.parts) judged.push(await judgePart(part, { judgeUse, runs, contained, networked }));
     return decisionOf(judged, seen, {
       folder,
       env,
@@ -100,6 +101,7 @@ interface PartContext {
   /** What git would run in the repository of a folder. */
   readonly runs: (cwd: string) => Promise<readonly string[]>;
   readonly contained: boolean;
+  readonly networked: boolean;
 }
 
 /** Where git may look for its repository: where it is started, or where `-C` sends it. */
@@ -126,6 +128,8 @@ interface Judged {
 /** A part as it is weighed. */
 interface Weighed extends Pick<Part, "kind" | "text" | "words" | "risk" | "why" | "unclear" | "ordinary"> {
   readonly contained?: boolean;
+  /** It has a way to the network, in the sandbox. */
+  readonly networked?: boolean;
 }
 
 /** Rules before risk before autonomy; nothing but a rule overrides what the paths ask. */
@@ -140,9 +144,10 @@ function weigher(
   rules: Rules["command"],
 ): (part: Weighed, asks: readonly Decision[]) => Decision {
   /** The sandbox holds it, so nobody is asked. */
-  const isLeft = ({ contained = false, ordinary, unclear }: Weighed): boolean => {
+  const isLeft = ({ contained = false, networked = false, ordinary, unclear }: Weighed): boolean => {
     if (!contained || askInSandbox === "all") return false;
-    return askInSandbox === "nothing" || (ordinary && unclear.length === 0);
+    if (askInSandbox === "nothing") return true;
+    return unclear.length === 0 && (ordinary === true || (ordinary === "offline" && !networked));
   };
   return (weighed, [asked]) => {
     const { kind, text, words, risk, why, unclear } = weighed;

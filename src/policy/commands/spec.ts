@@ -81,8 +81,9 @@ export interface CommandSpec {
    * the workspace, local commits), which a sandbox contains and nobody needs to be asked about there; so is what it runs, if that is
    * ordinary itself (`timeout`, `sh -c`). Not ordinary, and never marked: program text in arguments, other programs named by options, remotes
    * and accounts, settings that change what runs later, looking at processes and the environment. Default false: it is asked about.
+   * "offline": it is as long as it has no network; then a remote is another folder.
    */
-  readonly ordinary?: true;
+  readonly ordinary?: true | "offline";
   /** Default "gnu"; with `subcommands` "posix". */
   readonly syntax?: Syntax;
   /** Default: no option is understood. */
@@ -123,10 +124,13 @@ export interface GivenOption {
   readonly value?: Word;
 }
 
+/** Whether a medium risk is ordinary work; "offline": only without a network. As `CommandSpec.ordinary` says. */
+export type Ordinary = boolean | "offline";
+
 /** What a command, as it is written, comes down to. */
 export type Finding =
   /** At least this risk. `ordinary`: a medium risk that is ordinary work, as `CommandSpec.ordinary` says. */
-  | { readonly kind: "risk"; readonly risk: Risk; readonly why: string; readonly ordinary?: boolean }
+  | { readonly kind: "risk"; readonly risk: Risk; readonly why: string; readonly ordinary?: Ordinary }
   /** Not understood: may not run unasked. */
   | { readonly kind: "unclear"; readonly why: string; readonly risk?: Risk }
   /** A path that it touches. */

@@ -2,10 +2,10 @@ import type { Risk } from "../../contract/decision.ts";
 import { absolutePath } from "../../util/paths.ts";
 import { readCommand } from "./options.ts";
 import { parseShell } from "./parse.ts";
-import type { CommandSpec, Finding } from "./spec.ts";
+import type { CommandSpec, Finding, Ordinary } from "./spec.ts";
 import type { Assignment, CommandNode, Redirect, Tree, Word } from "./tree.ts";
 import { judgeVariable } from "./variables.ts";
-import { literalWord, unknownWord } from "./words.ts";
+import { activates, literalWord, unknownWord } from "./words.ts";
 
 /** A path that a part of a script touches. */
 export interface PathUse {
@@ -32,7 +32,7 @@ export interface Part {
   /** Why the risk is what it is: of the highest. */
   why: string | undefined;
   /** True: what is of medium risk in it is ordinary work (`CommandSpec.ordinary`), all of it, and nothing of it is unclear. */
-  ordinary: boolean;
+  ordinary: Ordinary;
   /** What of it is not understood. */
   readonly unclear: string[];
   readonly paths: PathUse[];
@@ -228,7 +228,7 @@ export function walkScript(script: string, options: WalkOptions): Seen {
     const { use, findings } = readCommand(spec, words.slice(0, MAX_WORDS));
     const after = applyAll(part, findings, { ...shell, ordinary: shell.ordinary && use.spec.ordinary === true });
     if (use.spec.names.includes("cd")) return standIn(part, use.operands, shell);
-    return MOVES.has(name.value) ? undefined : after;
+    return MOVES.has(name.value) && !activates(use.operands) ? undefined : after;
   };
 
   /** The entry of a command: by its name, or by the last part of a path into a folder of the system. */
@@ -328,7 +328,7 @@ export function walkScript(script: string, options: WalkOptions): Seen {
   };
 
   walkText(script, { cwds: [options.cwd], depth: 0, ordinary: true });
-  for (const part of parts) part.ordinary &&= part.unclear.length === 0 && part.forbidden.length === 0;
+  for (const part of parts) if (part.unclear.length + part.forbidden.length > 0) part.ordinary = false;
   return { parts, names, complete };
 }
 
@@ -340,8 +340,9 @@ const MOVES: ReadonlySet<string> = new Set(["pushd", "popd", "source", "."]);
 
 const RISKS: { readonly [R in Risk]: number } = { low: 0, medium: 1, high: 2 };
 
-function raise(part: Part, risk: Risk, why: string, ordinary = false): void {
-  if (risk !== "low") part.ordinary &&= ordinary && risk === "medium";
+function raise(part: Part, risk: Risk, why: string, ordinary: Ordinary = false): void {
+  const isOrdinary = risk === "medium" && ordinary;
+  if (risk !== "low" && part.ordinary !== false && isOrdinary !== true) part.ordinary = isOrdinary;
   if (RISKS[risk] < RISKS[part.risk] || (risk === part.risk && part.why !== undefined) || risk === "low") return;
   part.risk = risk;
   part.why = why;

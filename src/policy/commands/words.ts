@@ -32,3 +32,8 @@ export function programFile(word: Word, owner: string): readonly Finding[] {
 export function isFileName({ value }: Word): boolean {
   return value !== undefined && /^(?![-+]|\/(dev|proc)\/)/.test(value);
 }
+
+/** Whether a file that a shell takes over is the one by which a Python environment puts itself on the PATH; it stays where it is. */
+export function activates([file, ...more]: readonly Word[]): boolean {
+  return more.length === 0 && /(^|\/)\.?venv\/bin\/activate$/.test(file?.value ?? "");
+}

@@ -11,7 +11,7 @@ import { ACTS } from "../everyday.ts";
 /** All that is risky in it is ordinary work. */
 function isOrdinary(script: string, cwd = "/srv/ws", home = "/home/dev"): boolean {
   const { parts } = walkScript(script, { cwd, home, lookUp });
-  return parts.every(({ ordinary }) => ordinary);
+  return parts.every(({ ordinary }) => ordinary === true);
 }
 
 describe("ordinary work on the project is", () => {
@@ -137,6 +137,19 @@ describe("ordinary work on the project is", () => {
     // The loop's file is not known before it runs, which is another matter.
     expect(isOrdinary(script)).toBe(!script.includes("$f"));
   });
+});
+
+test.each([
+  "git push -u origin topic",
+  "git pull --rebase",
+  "git fetch --all",
+  "git clone ./a b",
+  "git ls-remote origin",
+  "ls && git push",
+])("ordinary without a network is: %s", (script) => {
+  const { parts } = walkScript(script, { cwd: "/srv/ws", home: "/home/dev", lookUp });
+  expect(parts.map(({ ordinary }) => ordinary)).toContain("offline");
+  expect(parts.every(({ ordinary }) => ordinary !== false)).toBe(true);
 });
 
 describe("not ordinary is", () => {

@@ -34,6 +34,9 @@ const NEW_NAMESPACES = 0x7e02_0000;
 /** Only for unshare: in the flags of clone this bit belongs to the signal. */
 const CLONE_NEWTIME = 0x80;
 
+/** S_ISUID of linux/stat.h. */
+const RUNS_AS_OWNER = 0o4000;
+
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 
@@ -168,6 +171,19 @@ export const REFUSED: readonly Family[] = [
     reason: "Left over from older kernels, or for init alone.",
     answer: "EPERM",
     calls: { lookup_dcookie: [212, 18], nfsservctl: [180, 42], uselib: [134, undefined], vhangup: [153, 58] },
+  },
+  {
+    reason:
+      "A program that runs as its owner, whoever starts it: outside, where no-new-privileges does not hold. (One that is made so takes no content: writing takes the bit away.)",
+    answer: "EPERM",
+    calls: { chmod: [90, undefined], fchmod: [91, 52] },
+    when: { argument: 1, hasAnyBit: RUNS_AS_OWNER },
+  },
+  {
+    reason: "As chmod.",
+    answer: "EPERM",
+    calls: { fchmodat: [268, 53], fchmodat2: [452, 452] },
+    when: { argument: 2, hasAnyBit: RUNS_AS_OWNER },
   },
   {
     reason: "TIOCSTI types into the terminal, TIOCLINUX pastes into the console: what runs then runs outside.",

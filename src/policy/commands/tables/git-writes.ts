@@ -74,6 +74,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["push"],
     risk: "medium",
     why: "sends commits to a remote",
+    ordinary: "offline",
     options: {
       flags:
         "-u --set-upstream -f --force --force-if-includes --all --mirror --tags --follow-tags -n --dry-run -d --delete " +
@@ -95,6 +96,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["fetch", "pull"],
     risk: "medium",
     why: "gets commits from a remote",
+    ordinary: "offline",
     options: {
       flags:
         "--all -p --prune -P --prune-tags -t --tags --no-tags -n -q --quiet -v --verbose -f --force -k --keep --dry-run " +
@@ -124,6 +126,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["clone"],
     risk: "medium",
     why: "copies a repository",
+    ordinary: "offline",
     options: {
       flags:
         "-q --quiet -v --verbose --progress -n --no-checkout --bare --mirror --single-branch --no-single-branch " +
@@ -154,6 +157,7 @@ export const GIT_WRITES: readonly CommandSpec[] = [
     names: ["ls-remote"],
     risk: "medium",
     why: "asks a remote",
+    ordinary: "offline",
     options: {
       flags: "-h --heads --branches -t --tags --refs -q --quiet --exit-code --get-url --symref",
       values: { "--sort": "text", "--upload-pack --exec": "program" },

@@ -68,13 +68,14 @@ export const PYTHON: readonly CommandSpec[] = [
         options: {
           flags:
             "-U --upgrade -q --quiet -v --verbose -y --yes --user --no-deps --pre --no-cache-dir --force-reinstall " +
-            "--no-build-isolation --break-system-packages --dry-run --no-input --disable-pip-version-check --prefer-binary",
+            "--no-build-isolation --break-system-packages --dry-run --no-input --disable-pip-version-check --prefer-binary --no-index",
           values: {
             "-r --requirement": "read",
             "-c --constraint": "read",
             "-e --editable": "read",
             "-t --target": "write",
             "-d --dest": "write",
+            "-f --find-links": "text",
             "-i --index-url": "url",
             "--extra-index-url": "url",
             "--upgrade-strategy": "text",

@@ -1,7 +1,7 @@
 import type { CommandSpec, Finding, Use } from "../spec.ts";
 import { judgeVariable } from "../variables.ts";
 import type { Word } from "../tree.ts";
-import { isFileName, literalWord } from "../words.ts";
+import { activates, isFileName, literalWord } from "../words.ts";
 
 /** The shell's own commands, and shells. */
 export const SHELL: readonly CommandSpec[] = [
@@ -99,9 +99,11 @@ export const SHELL: readonly CommandSpec[] = [
     why: "it runs a file in this shell",
     syntax: "words",
     operands: { first: ["read"], rest: "text" },
-    refine: () => [{ kind: "unclear", why: "what is in the file is not looked at" }],
-    match: [],
-    notMatch: ["source ./env.sh", ". .venv/bin/activate", "source $x"],
+    ordinary: true,
+    refine: ({ operands }) =>
+      activates(operands) ? [] : [{ kind: "unclear", why: "what is in the file is not looked at" }],
+    match: [". .venv/bin/activate"],
+    notMatch: ["source ./env.sh", "source $x", "source .venv/bin/activate x"],
   },
   {
     names: ["trap"],

@@ -1,0 +1,66 @@
+// Starts the same command in our sandbox, in plain bubblewrap with the same words, and in no sandbox, all through the same spawner. A process of
+// its own, so that it can be another user's.
+//
+// In:  a folder of its own as argument, with the workspace `ws` in it; messages "HOW SCRIPT", HOW being ours, bwrap or none; "ready?".
+// Out: a message when that has run `TIMES` times, or with an error in words.
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { local, sandbox } from "handrail";
+
+const folder = process.argv[2] ?? "";
+const times = Number(process.argv[3] ?? "1");
+const inner = await local({
+  workDir: join(folder, "ws"),
+  home: join(folder, "home"),
+  outputFolder: join(folder, "outputs"),
+});
+const contained = await sandbox(inner, { folder: join(folder, "sandbox"), required: true });
+const words = await wordsOfOne();
+
+process.on("message", (/** @type {string} */ message) => void answer(message));
+
+/** @param {string} message */
+async function answer(message) {
+  const [how, script = ""] = message.split(/ (.*)/s);
+  try {
+    if (how !== "ready?") for (let time = 0; time < times; time++) await run(how, script);
+    process.send?.("done");
+  } catch (error) {
+    process.send?.(String(error));
+  }
+}
+
+/**
+ * @param {string | undefined} how
+ * @param {string} script
+ */
+async function run(how, script) {
+  /** @type {[string, ...string[]]} */
+  const argv = ["bash", "--noprofile", "--norc", "-c", script];
+  const child = await (how === "ours"
+    ? contained.spawn({ argv })
+    : inner.spawn({ argv: how === "bwrap" ? ["bwrap", ...words, "--", ...argv] : argv }));
+  const exit = await child.exit;
+  if (exit.how !== "exited" || exit.code !== 0) throw new Error(`${how}: ${script} ended with ${JSON.stringify(exit)}`);
+  await child.output.tail(1_000);
+  await child.output.dispose();
+}
+
+/** What bwrap is told of a command of ours: written in a file while it runs. Without what it is handed as open files. */
+async function wordsOfOne() {
+  const child = await contained.spawn({ argv: ["cat"], stdin: "pipe" });
+  const sessions = join(folder, "sandbox", "sessions");
+  const session = readdirSync(sessions)[0] ?? "";
+  const file = readdirSync(join(sessions, session))
+    .filter((name) => name.endsWith(".args"))
+    .toSorted((one, other) => Number.parseInt(other, 10) - Number.parseInt(one, 10))[0];
+  const all = readFileSync(join(sessions, session, file ?? ""), "utf8")
+    .split("\0")
+    .slice(0, -1);
+  await child.endInput();
+  await child.exit;
+  const handed = new Set(["--seccomp", "--json-status-fd"]);
+  const plain = all.filter((word, index) => !handed.has(word) && !handed.has(all[index - 1] ?? ""));
+  // Ours come into one network that was made before; a plain one makes its own.
+  return plain.includes("--unshare-net") ? plain : ["--unshare-net", ...plain];
+}

@@ -1,0 +1,87 @@
+import { fork, spawnSync } from "node:child_process";
+import { cpSync, lchownSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** An ordinary user: nobody's number on Debian and elsewhere. */
+const ORDINARY = 65_534;
+
+const COMMANDS = [
+  { name: "true", script: "true", times: 10, what: "true" },
+  { name: "git", script: "git status", times: 10, what: "git status" },
+  { name: "make", script: "make clean && make", times: 1, what: "a build of five C files" },
+];
+
+const isRoot = process.getuid?.() === 0;
+const hasSandbox = spawnSync("bwrap", ["--ro-bind", "/", "/", "true"]).status === 0;
+
+/** None where bubblewrap does not work. */
+/** @type {readonly import("./shared.mjs").Workload[]} */
+export const SANDBOX = hasSandbox
+  ? [undefined, ...(isRoot ? [ORDINARY] : [])].flatMap((user) => COMMANDS.map((command) => contained(command, user)))
+  : [];
+
+/**
+ * @param {(typeof COMMANDS)[number]} command
+ * @param {number | undefined} user
+ * @returns {import("./shared.mjs").Workload}
+ */
+function contained({ name, script, times, what }, user) {
+  const who = user !== undefined ? "an ordinary user" : isRoot ? "root" : "this user";
+  return {
+    name: `sandbox-${name}${user === undefined ? "" : "-user"}`,
+    what: `${what}, by ${who}; ceiling bwrap with the same words, peer no sandbox`,
+    scale: 1 / times,
+    rounds: 9,
+    target: { text: "<= 5 ms more", met: ({ ours, ratio }) => ours - ours / ratio <= 5 },
+    async prepare(folder) {
+      const own = join(folder, `sandbox-${user ?? "own"}`);
+      rmSync(own, { recursive: true, force: true });
+      for (const each of ["home", "outputs"]) mkdirSync(join(own, each), { recursive: true });
+      const fixture = fileURLToPath(new URL("../../test/fixtures/projects/c", import.meta.url));
+      cpSync(fixture, join(own, "ws"), { recursive: true });
+      for (const argv of [["./configure"], ["git", "init", "-q"], ["git", "add", "-A"]]) {
+        spawnSync(argv[0] ?? "", argv.slice(1), { cwd: join(own, "ws") });
+      }
+      if (user !== undefined) giveTo(user, own);
+      const child = fork(fileURLToPath(new URL("../sandboxing-parent.mjs", import.meta.url)), [own, String(times)], {
+        ...(user !== undefined && { uid: user, gid: user }),
+        env: { ...process.env, HOME: join(own, "home") },
+        cwd: own,
+      });
+      child.setMaxListeners(0);
+      /**
+       * @param {string} message
+       * @returns {Promise<void>}
+       */
+      const ask = (message) =>
+        new Promise((resolve, reject) => {
+          child.once("exit", (code) => reject(new Error(`the process that starts them ended with code ${code}`)));
+          child.once("message", (/** @type {unknown} */ answer) =>
+            answer === "done" ? resolve() : reject(new Error(JSON.stringify(answer))),
+          );
+          child.send(message);
+        });
+      await ask("ready?");
+      return {
+        ours: () => ask(`ours ${script}`),
+        ceiling: () => ask(`bwrap ${script}`),
+        peer: () => ask(`none ${script}`),
+        cleanUp() {
+          child.kill();
+          rmSync(own, { recursive: true, force: true });
+        },
+      };
+    },
+  };
+}
+
+/**
+ * @param {number} user
+ * @param {string} folder
+ */
+function giveTo(user, folder) {
+  lchownSync(folder, user, user);
+  for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" }))
+    lchownSync(join(folder, path), user, user);
+}

@@ -1,0 +1,88 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { readRegular } from "./regular-file.ts";
+
+/** The mode of an entry that is another repository's commit. */
+const GITLINK = 0o160_000;
+
+/** A larger index is not looked through. Bytes. */
+const LARGEST = 128 * 1024 * 1024;
+
+/** Finds what an index has of other repositories, however often it is asked: one that has not changed is not read again. */
+export function gitlinkFinder(): (gitFolder: string) => readonly string[] {
+  const known = new Map<string, { readonly version: string; readonly paths: readonly string[] }>();
+  return (gitFolder) =>
+    indexesIn(gitFolder).flatMap((file) => {
+      const version = versionOf(file);
+      if (version === undefined) return [];
+      const before = known.get(file);
+      if (before?.version === version) return before.paths;
+      const paths = gitlinksOf(readRegular(file, LARGEST) ?? Buffer.alloc(0), hashBytes(gitFolder));
+      known.set(file, { version, paths });
+      return paths;
+    });
+}
+
+/** Paths, relative to the work tree, of the repositories in an index (gitformat-index(5), versions 2 to 4). Pure; of a broken one what comes before. */
+export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[] {
+  if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return [];
+  const version = index.readUInt32BE(4);
+  const found: string[] = [];
+  let name = Buffer.alloc(0);
+  let at = 12;
+  for (let left = index.readUInt32BE(8); left > 0; left--) {
+    const flagsAt = at + 40 + hash;
+    if (flagsAt + 2 > index.length) break;
+    const isExtended = version >= 3 && (index.readUInt16BE(flagsAt) & 0x4000) !== 0;
+    let nameAt = flagsAt + (isExtended ? 4 : 2);
+    let kept = Buffer.alloc(0);
+    if (version === 4) {
+      const strip = variableNumber(index, nameAt);
+      nameAt = strip.next;
+      kept = name.subarray(0, Math.max(0, name.length - strip.value));
+    }
+    const end = index.indexOf(0, nameAt);
+    if (end < 0) break;
+    name = Buffer.concat([kept, index.subarray(nameAt, end)]);
+    if (index.readUInt32BE(at + 24) === GITLINK) found.push(name.toString());
+    at = version === 4 ? end + 1 : at + Math.ceil((end - at + 1) / 8) * 8;
+  }
+  return found;
+}
+
+/** As in offsets of a pack: seven bits a byte, each further one adding one. */
+function variableNumber(bytes: Buffer, start: number): { readonly value: number; readonly next: number } {
+  let at = start;
+  let byte = bytes[at++] ?? 0;
+  let value = byte & 127;
+  while ((byte & 128) !== 0) {
+    byte = bytes[at++] ?? 0;
+    value = (value + 1) * 128 + (byte & 127);
+  }
+  return { value, next: at };
+}
+
+/** A split one has its entries in files beside it. */
+function indexesIn(gitFolder: string): readonly string[] {
+  try {
+    return readdirSync(gitFolder)
+      .filter((name) => name === "index" || name.startsWith("sharedindex."))
+      .map((name) => join(gitFolder, name));
+  } catch {
+    return [];
+  }
+}
+
+function versionOf(file: string): string | undefined {
+  try {
+    const { ino, ctimeMs, size } = statSync(file);
+    return `${ino} ${ctimeMs} ${size}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function hashBytes(gitFolder: string): 20 | 32 {
+  const config = readRegular(join(gitFolder, "config"), 65_536)?.toString("latin1") ?? "";
+  return /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
+}

@@ -1,0 +1,175 @@
+// What a new repository may say of itself, and which others its index leads to; both beside git's own word.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { harmlessConfig, ledTo } from "../../src/backends/sandbox/git-config.ts";
+import { gitlinksOf } from "../../src/backends/sandbox/git-index.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+const git = (folder: string, ...args: readonly string[]) =>
+  execFileSync("git", ["-C", folder, "-c", "user.name=Ada", "-c", "user.email=ada@example.org", ...args], {
+    encoding: "utf8",
+    stdio: "pipe",
+  });
+
+/** The keys that git finds in a configuration; none where it cannot read it. */
+function keysOf(file: string): readonly string[] {
+  try {
+    return execFileSync("git", ["config", "--file", file, "--no-includes", "--name-only", "--list"], {
+      encoding: "utf8",
+      stdio: "pipe",
+    })
+      .split("\n")
+      .filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+const LEADING =
+  /^(core\.(fsmonitor|hookspath|sshcommand|pager|editor|worktree)|include|alias|filter|diff\..*\.(command|textconv)|remote\..*\.(uploadpack|vcs)|submodule\..*\.update)/;
+
+describe("harmlessConfig", () => {
+  test("leaves what git itself writes as it is", () => {
+    const folder = temporaryFolder();
+    git(folder, "init", "-q", "one");
+    git(folder, "clone", "-q", join(folder, "one"), "two");
+    git(join(folder, "two"), "config", "branch.main.description", "two words; and # more");
+    for (const name of ["one", "two"]) {
+      const text = readFileSync(join(folder, name, ".git/config"), "utf8");
+      expect(harmlessConfig(text)).toBe(text);
+    }
+  });
+
+  test.each([
+    [
+      "[core]\n\tfsmonitor = touch x\n\tbare = false\n",
+      "[core]\n# held back by Handrail's sandbox: \tfsmonitor = touch x\n\tbare = false\n",
+    ],
+    ["[CORE] HooksPath=h\n", "[CORE] \n# held back by Handrail's sandbox: HooksPath=h\n"],
+    ['[alias]\n\tst = "!touch x"\n', '[alias]\n# held back by Handrail\'s sandbox: \tst = "!touch x"\n'],
+  ])("holds back what leads to a program: %j", (text, harmless) => {
+    expect(harmlessConfig(text)).toBe(harmless);
+  });
+
+  test("whatever is written, git finds nothing in it that leads to a program", () => {
+    const file = join(temporaryFolder(), "config");
+    const piece = fc.constantFrom(
+      ...[
+        "[core]",
+        "[CORE]",
+        "[ core ]",
+        '[remote "x"]',
+        '[remote "a]"]',
+        '[remote "\\""]',
+        "[branch]",
+        "[core.x]",
+        "[include]",
+        "[alias]",
+        '[filter "f"]',
+        "[",
+        "]",
+        "fsmonitor",
+        "hooksPath",
+        "path",
+        "url",
+        "bare",
+        "clean",
+      ],
+      ...[
+        "=",
+        " = ",
+        "touch x",
+        '"',
+        "\\",
+        "\\\\",
+        "\n",
+        "\n",
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        " ",
+        "#",
+        ";",
+        " # c \\",
+        "\\\n",
+        "\v",
+        "\f",
+        "\u00a0",
+        "\ufeff",
+        "\u0085",
+      ],
+    );
+    const line = fc
+      .tuple(
+        fc.constantFrom("", "", "[core]", "[CORE]\n", '[remote "x"]\n', "[include] ", "[alias]\n"),
+        fc.constantFrom("fsmonitor", "hooksPath", "path", "url", "bare"),
+        fc.constantFrom("=", " = ", " =\\\n"),
+        fc.constantFrom("touch x", '"touch x"', "a\\", "a # b \\", "false"),
+        fc.constantFrom("\n", "\r\n", " ; c\n", "\\\n", ""),
+      )
+      .map((parts) => parts.join(""));
+    let found = 0;
+    fc.assert(
+      fc.property(fc.array(fc.oneof(piece, line), { maxLength: 24 }), (pieces) => {
+        const text = pieces.join("");
+        writeFileSync(file, text);
+        found += keysOf(file).some((key) => LEADING.test(key)) ? 1 : 0;
+        writeFileSync(file, harmlessConfig(text));
+        expect(keysOf(file).filter((key) => LEADING.test(key))).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+    expect(found).toBeGreaterThan(20);
+  }, 30_000);
+
+  test("tells where hooks and more of it are", () => {
+    expect(
+      ledTo('[core]\n\thooksPath = .githooks\n[include]\n\tpath = "../shared"\n[includeIf "gitdir:x"]\npath=y # c\n'),
+    ).toEqual({
+      hooks: [".githooks"],
+      included: ["../shared", "y # c"],
+    });
+  });
+});
+
+describe("gitlinksOf", () => {
+  test.each([
+    ["version 2", ["-c", "index.version=2"], [], 20],
+    ["version 4", ["-c", "index.version=4"], [], 20],
+    ["SHA-256", [], ["--object-format=sha256"], 32],
+    ["a split index", ["-c", "core.splitIndex=true"], [], 20],
+    ["version 3", ["-c", "index.version=3"], [], 20],
+  ] as const)("finds what git has of other repositories, in %s", (_, options, format, hash) => {
+    const folder = temporaryFolder();
+    git(folder, "init", "-q", ...format, ".");
+    const others = ["sub", "a/b/c/sub", "a/b/other", "z\u00e9"];
+    for (const other of others) {
+      mkdirSync(join(folder, other), { recursive: true });
+      git(join(folder, other), "init", "-q", ...format, ".");
+      git(join(folder, other), "commit", "-q", "--allow-empty", "-m", "x");
+    }
+    for (let n = 0; n < 40; n++) writeFileSync(join(folder, `a/b/file-${"x".repeat(n)}`), String(n));
+    git(folder, ...options, "add", "-A");
+    writeFileSync(join(folder, "coming"), "");
+    git(folder, ...options, "add", "-N", "coming"); // an extended entry
+    const named = git(folder, "-c", "core.quotePath=false", "ls-files", "--stage")
+      .split("\n")
+      .flatMap((line) => /^160000 .*\t(.*)$/.exec(line)?.[1] ?? []);
+    expect(named).toHaveLength(others.length);
+    const files = readdirSync(join(folder, ".git")).filter((name) => /^(shared)?index/.test(name));
+    const found = files.flatMap((name) => gitlinksOf(readFileSync(join(folder, ".git", name)), hash));
+    expect([...new Set(found)].toSorted()).toEqual(named.toSorted());
+  });
+
+  test("ends with any bytes", () => {
+    const header = Buffer.from("DIRC\0\0\0\u0004\0\0\0\u0009", "latin1");
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => void gitlinksOf(Buffer.concat([header, bytes]))),
+    );
+    expect(gitlinksOf(Buffer.from("nothing of the kind"))).toEqual([]);
+  });
+});

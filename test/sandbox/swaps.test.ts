@@ -1,0 +1,118 @@
+// What was judged or mounted is swapped for something else before it is used: links in the place of folders, between two commands or before one.
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import { until } from "../support/until.ts";
+import { type World, noSandbox, world } from "./world.ts";
+
+const worlds: World[] = [];
+afterAll(async () => {
+  await Promise.all(worlds.map(({ backend }) => backend.close()));
+});
+const newWorld = async (...options: Parameters<typeof world>) => {
+  const made = await world(...options);
+  worlds.push(made);
+  return made;
+};
+
+test("there is a sandbox to try", ({ skip }) => {
+  skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: nothing is swapped`);
+  expect(noSandbox).toBeUndefined();
+});
+
+describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
+  let one: World;
+  let outside: string;
+  beforeEach(async () => {
+    one = await newWorld();
+    outside = dirname(one.file("outside/file"));
+  });
+
+  test("a folder that was granted opens nothing, to write or to read", async () => {
+    const key = one.file("home/.ssh/key", "secret\n");
+    const granted = join(one.root, "granted");
+    mkdirSync(granted);
+    const write = { within: { write: [granted] } };
+    expect((await one.bash(`echo x >${granted}/new`, write)).exit).toEqual({ how: "exited", code: 0 });
+    rmSync(granted, { recursive: true });
+    symlinkSync(outside, granted);
+    await expect(one.bash(`echo x >${granted}/new`, write)).rejects.toThrow(ToolFailure);
+    await expect(one.bash(`echo x >${granted}/new/new`, { within: { write: [`${granted}/new/`] } })).rejects.toThrow(
+      /does not open .*granted\/new\/ .*outside\/new/,
+    );
+    expect(readdirSync(outside)).toEqual(["file"]);
+    rmSync(granted);
+    symlinkSync(dirname(key), granted);
+    await expect(one.bash(`cat ${granted}/key`, { within: { read: [granted] } })).rejects.toThrow(ToolFailure);
+  });
+
+  test("a folder that may be written beside the workspace opens nothing", async () => {
+    const two = await newWorld({ root: one.root, writable: [join(one.workDir, "part"), join(one.root, "shared")] });
+    mkdirSync(join(two.workDir, "part"));
+    await two.bash("mv part p; ln -s ../outside part");
+    rmSync(join(one.root, "shared"), { recursive: true, force: true });
+    symlinkSync(outside, join(one.root, "shared"));
+    await two.bash(`echo x >part/new; echo x >${one.root}/shared/new; echo x >${outside}/new`);
+    expect(readdirSync(outside)).toEqual(["file"]);
+  });
+
+  test("the workspace opens nothing", async () => {
+    await one.bash("true");
+    rmSync(one.workDir, { recursive: true });
+    symlinkSync(outside, one.workDir);
+    await one.bash(`echo x >${outside}/new; echo x >${one.workDir}/new`);
+    expect(readdirSync(outside)).toEqual(["file"]);
+  });
+
+  test("a cache, or a file there, or a link to nothing, is no harm to the next command", async () => {
+    for (const put of ["ln -s /nowhere/at/all", `ln -s ${outside}`, "echo x >", "mkfifo"]) {
+      await one.bash(`rm -rf "$npm_config_cache"; ${put} "$npm_config_cache"`);
+      const { exit, output } = await one.bash('echo x >"$npm_config_cache/new" && echo fine');
+      expect([put, output, exit]).toEqual([put, "fine\n", { how: "exited", code: 0 }]);
+    }
+    expect(readdirSync(outside)).toEqual(["file"]);
+  });
+
+  test("a repository takes nothing away elsewhere", async () => {
+    const other = one.file("other/.git/worktrees/x/commondir", "../..\n");
+    mkdirSync(join(one.workDir, ".git"));
+    await one.bash(`rm -rf .git; ln -s ${dirname(other)} .git`);
+    expect(readFileSync(other, "utf8")).toBe("../..\n");
+    await one.bash("mkdir -p sub; ln -s ../../other/.git sub/.git; ln -s ../other/.git index");
+    one.file("other/.git/config", "[alias]\n\tx = !x\n");
+    one.file("other/.git/HEAD", "ref: refs/heads/main\n");
+    await one.bash("mkdir -p sub/objects; ln -sf index .git");
+    expect(readFileSync(join(one.root, "other/.git/config"), "utf8")).toBe("[alias]\n\tx = !x\n");
+  });
+
+  test("files of a repository, a pipe, a circle of links, holds nothing up", async () => {
+    const made =
+      "rm -rf .git; git init -q . && cd .git && rm -rf index config hooks && mkfifo commondir && ln -s index index && mkfifo config && ln -s .. hooks; cd ..; mkdir -p a; mkfifo a/.git";
+    expect((await one.bash(made)).exit).toMatchObject({ how: "exited" });
+    expect((await one.bash("echo fine")).output).toBe("fine\n");
+    expect(existsSync(join(one.workDir, ".git/config"))).toBe(false);
+  });
+
+  test("the private temporary files takes nothing away when they go", async () => {
+    await one.bash(`ln -s ${outside} /tmp/way; mkdir -p /tmp/a && ln -s ${outside} /tmp/a/b; chmod 0 /tmp/a`);
+    await one.backend.close();
+    expect(readdirSync(outside)).toEqual(["file"]);
+  });
+});
+
+describe.skipIf(noSandbox !== undefined)("a socket", () => {
+  test("on which somebody listens since is closed to the next command", async () => {
+    const one = await newWorld();
+    await one.bash("true");
+    const path = join(one.home, "late.sock");
+    const server = createServer((socket) => socket.end("secret\n")).listen(path);
+    await until("it listens", () => existsSync(path));
+    const { output } = await one.bash(
+      `perl -e 'use IO::Socket::UNIX; $c = IO::Socket::UNIX->new(Peer => "${path}") or die "no: $!"; print <$c>'`,
+    );
+    expect(output).toMatch(/^no: /);
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
