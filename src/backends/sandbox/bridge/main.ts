@@ -1,6 +1,6 @@
 // Runs inside the sandbox of a command with network: carries what comes to a port of this loopback to the proxy's socket, and runs the
 // command with the variables that send programs there. Words: the socket, then the command's. It imports nothing of ours, for it is alone.
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
@@ -31,10 +31,13 @@ function join(from: Socket, to: Socket): void {
 }
 
 function run(proxy: string): void {
-  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...proxyVariables(proxy) } });
+  const running: { child?: ChildProcess } = {};
+  // Before there is a command: one that comes while it starts would end us, and leave it.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    process.on(signal, () => void setTimeout(() => child.kill(signal), PASS_ON_MS));
+    process.on(signal, () => void setTimeout(() => running.child?.kill(signal), PASS_ON_MS));
   }
+  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...proxyVariables(proxy) } });
+  running.child = child;
   child.once("error", (error: NodeJS.ErrnoException) => {
     // As a shell says it.
     if (error.code === "ENOENT") fail(`${program}: not found`, 127);
