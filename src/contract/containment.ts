@@ -18,6 +18,8 @@ export interface Needs {
 export type Refusal =
   /** It is read-only there, or hidden. */
   | { readonly kind: "write" | "read"; readonly path: string }
+  /** It was made, and put aside when the command had ended: it would have led git to programs, for whoever looks at the repository later. */
+  | { readonly kind: "held-back"; readonly path: string }
   /** "registry.example.org:443"; `reason` when more is known than that nobody allowed it. */
   | { readonly kind: "host"; readonly host: string; readonly reason?: string }
   /** It tried to reach the network, and which host is not known. */

@@ -8,6 +8,7 @@ const MOST_NAMED = 5;
 export function describeRefusals(refusals: readonly Refusal[]): string {
   const written = pathsOf(refusals, "write");
   const read = pathsOf(refusals, "read");
+  const aside = pathsOf(refusals, "held-back");
   const hosts = refusals.filter((each) => each.kind === "host");
   const asked = [...new Set(hosts.flatMap(({ host, reason }) => (reason === undefined ? [ruleOf(host)] : [])))];
   const sentences = [
@@ -15,6 +16,8 @@ export function describeRefusals(refusals: readonly Refusal[]): string {
       `The sandbox refused to write ${named(written)}: only the workspace and temporary files are writable. If it is needed, run it again with ${argument("write", written)}; a person is asked.`,
     read.length > 0 &&
       `The sandbox does not show ${named(read)}: it hides where secrets are kept, and has temporary folders of its own. If it is needed, run it again with ${argument("read", read)}, or with write; a person is asked.`,
+    aside.length > 0 &&
+      `What it made in ${named(aside)} was put aside: it would lead git to programs for whoever looks at the repository later. If that is meant, run it again with ${argument("write", aside)}; a person is asked.`,
     ...hosts.map(
       ({ host, reason }) =>
         reason !== undefined && `The sandbox refused to reach ${host}: ${clip(reason.replace(/\.$/, ""), 300)}.`,
@@ -43,7 +46,7 @@ const LIMITS: { readonly [What in Extract<Refusal, { kind: "limit" }>["what"]]: 
   disk: "It was stopped because the disk was nearly full.",
 };
 
-function pathsOf(refusals: readonly Refusal[], kind: "write" | "read"): readonly string[] {
+function pathsOf(refusals: readonly Refusal[], kind: "write" | "read" | "held-back"): readonly string[] {
   return [...new Set(refusals.flatMap((each) => (each.kind === kind ? [each.path] : [])))];
 }
 

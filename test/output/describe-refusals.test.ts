@@ -15,6 +15,11 @@ describe("what a model reads of refusals", () => {
       'The sandbox does not show /home/me/.netrc: it hides where secrets are kept, and has temporary folders of its own. If it is needed, run it again with read: ["/home/me/.netrc"], or with write; a person is asked.',
     ],
     [
+      "what was made and put aside",
+      [{ kind: "held-back", path: "/ws/sub/.git/config" }],
+      'What it made in /ws/sub/.git/config was put aside: it would lead git to programs for whoever looks at the repository later. If that is meant, run it again with write: ["/ws/sub/.git/config"]; a person is asked.',
+    ],
+    [
       "a host, without the port that need not be named",
       [{ kind: "host", host: "a.example.org:443" }, { kind: "host", host: "b.example.org:8080" }, { kind: "network" }],
       'The sandbox refused to reach a.example.org, b.example.org:8080: a command has no network but the hosts it names. If it is needed, run it again with network: ["a.example.org","b.example.org:8080"]; a person is asked.',

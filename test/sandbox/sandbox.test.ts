@@ -439,8 +439,8 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       ]).toEqual([false, false]);
       expect(ran.refusals).toEqual(
         expect.arrayContaining([
-          { kind: "write", path: join(two.workDir, ".git/commondir") },
-          { kind: "write", path: join(two.workDir, ".git/config.worktree") },
+          { kind: "held-back", path: join(two.workDir, ".git/commondir") },
+          { kind: "held-back", path: join(two.workDir, ".git/config.worktree") },
         ]),
       );
       const config = join(two.workDir, ".git/config");

@@ -149,7 +149,7 @@ function watchedOver(child: Process, running: Running): Process {
     await Promise.all([running.release(), removeFiles(files)]).catch(() => undefined);
     const { mostSpecific, refusalsIn } = await import("./refusals.ts");
     return mostSpecific([
-      ...appeared.map((path): Refusal => ({ kind: "write", path })),
+      ...appeared.map((path): Refusal => ({ kind: "held-back", path })),
       ...(running.proxy?.refused() ?? []).map((each): Refusal => ({ kind: "host", ...each })),
       ...hit.map((what): Refusal => ({ kind: "limit", what })),
       ...(isDiskFull ? [{ kind: "limit", what: "disk" } as const] : []),

@@ -94,6 +94,7 @@ function keyOf(refusal: Refusal): string {
   switch (refusal.kind) {
     case "write":
     case "read":
+    case "held-back":
       return `${refusal.kind} ${refusal.path}`;
     case "host":
       return `host ${refusal.host}`;
