@@ -6,7 +6,7 @@ import { commandEnvironment } from "../local/environment.ts";
 import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
 import { bridged } from "./bridge-command.ts";
 import { guardDisk } from "./disk-guard.ts";
-import { exitInside } from "./ending.ts";
+import { exitInside, isSetUp } from "./ending.ts";
 import { removeEmpty } from "./facts.ts";
 import { takeAway } from "./git-folders.ts";
 import { holdBack } from "./new-repositories.ts";
@@ -31,12 +31,20 @@ import {
 /** So much of the end of the output is looked through for what the sandbox refused. 64 KiB. */
 const LOOKED_THROUGH = 65_536;
 
+/** So often a sandbox is set up anew where that fails: nothing has been run then. */
+const MOST_ATTEMPTS = 6;
+
 /**
  * Starts a command in a sandbox of its own.
  *
  * @throws ToolFailure when it cannot be started.
  */
-export async function spawnContained(command: Command, needs: Needs, shop: Workshop): Promise<Process> {
+export async function spawnContained(
+  command: Command,
+  needs: Needs,
+  shop: Workshop,
+  attempts = MOST_ATTEMPTS,
+): Promise<Process> {
   const { argv, detached, signal } = command;
   const [program] = argv;
   const cwd = await shop.inner.files.realPath(command.cwd ?? ".");
@@ -51,8 +59,10 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
   }
   const proxy = networked ? await proxyFor(hosts, shop) : undefined;
   const limits = await shop.limits.forCommand(opening());
+  let released: Promise<unknown> | undefined;
   const release = async () => {
-    await Promise.all([proxy?.close(), limits.dispose()]);
+    released ??= Promise.all([proxy?.close(), limits.dispose()]);
+    await released;
   };
   let files: Files | undefined;
   try {
@@ -80,6 +90,11 @@ export async function spawnContained(command: Command, needs: Needs, shop: Works
     const child = await shop.inner.spawn(outside).catch((error: unknown) => {
       throw renamed(error, outside.argv[0], program);
     });
+    // What was there when it was looked at, a socket of somebody's, can be gone when it is mounted.
+    if (attempts > 1 && !(await isSetUp(child, files.status))) {
+      await Promise.all([release(), removeFiles(files), child.output.dispose(), child.errors?.dispose()]);
+      return await spawnContained(command, needs, shop, attempts - 1);
+    }
     if (detached !== undefined) {
       shop.session.keep();
       return child;

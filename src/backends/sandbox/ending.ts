@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { constants } from "node:os";
-import type { Command, Exit } from "../../contract/backend.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Command, Exit, Process } from "../../contract/backend.ts";
 import { systemProgram } from "./programs.ts";
 
 /** The descriptor on which the watcher says how the command ended. */
@@ -11,6 +12,7 @@ export const WATCHER_DESCRIPTOR = 6;
 // nowhere, for then bwrap's word counts.
 export const WATCHER = `
 open my $s, ">&=", ${WATCHER_DESCRIPTOR} or exit 125;
+syswrite $s, "begun\n";
 $SIG{TERM} = $SIG{INT} = $SIG{HUP} = sub {};
 my $p = fork;
 if (defined $p && $p == 0) {
@@ -54,6 +56,22 @@ export function exitInside(exit: Exit, program: string, statusFile: string, said
   }
   const signal = exit.code > 128 ? signalName(exit.code - 128) : undefined;
   return signal === undefined ? exit : { how: "signaled", signal };
+}
+
+/**
+ * Resolves when the sandbox has been set up, or what was to do so has ended; false: it ended before, so nothing was run. Where nobody
+ * watches, that is not known: true at once.
+ */
+export async function isSetUp({ exit }: Pick<Process, "exit">, statusFile: string): Promise<boolean> {
+  if (!canWatch()) return true;
+  let ended: Exit | undefined;
+  void exit.then((how) => (ended = how));
+  for (;;) {
+    const isOver = ended !== undefined; // asked before the file is read: it may have begun and ended in between
+    if (/^begun$/m.test(endOf(statusFile))) return true;
+    if (isOver) return ended?.how !== "exited";
+    await pause(1);
+  }
 }
 
 /** From a status of wait(2). */
