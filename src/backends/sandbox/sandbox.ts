@@ -1,5 +1,6 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { messageOf } from "../../util/errors.ts";
 import { hiddenPaths, realOf } from "./hidden.ts";
 import type { SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
@@ -16,9 +17,9 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
   let hiddenNow: readonly string[] | undefined;
   let closed = false;
   const prepared = () => {
-    ready ??= import("./prepare.ts").then(({ prepare }) =>
-      prepare(inner, { ...options, hidden: hiding, writable }, base),
-    );
+    ready ??= import("./prepare.ts")
+      .then(({ prepare }) => prepare(inner, { ...options, hidden: hiding, writable }, base))
+      .catch((error: unknown) => notLoaded(error));
     return ready;
   };
 
@@ -62,5 +63,14 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       const state = await ready;
       if (state?.works === true) await state.close();
     },
+  };
+}
+
+/** The program was replaced or removed while it ran. */
+function notLoaded(error: unknown): Ready {
+  return {
+    works: false,
+    reason: `The sandbox's own code could not be loaded: ${messageOf(error)}.`,
+    fix: "Start Handrail again; if that does not help, install it again.",
   };
 }
