@@ -49,6 +49,10 @@ describe("harmlessConfig", () => {
       "[core]\n# held back by Handrail's sandbox: \tfsmonitor = touch x\n\tbare = false\n",
     ],
     ["[CORE] HooksPath=h\n", "[CORE] \n# held back by Handrail's sandbox: HooksPath=h\n"],
+    [
+      "[alias]\n\v[branch]\\\nhooksPath\n",
+      "[alias]\n# held back by Handrail's sandbox: \v[branch]\\\n# held back by Handrail's sandbox: hooksPath\n",
+    ],
     ['[alias]\n\tst = "!touch x"\n', '[alias]\n# held back by Handrail\'s sandbox: \tst = "!touch x"\n'],
   ])("holds back what leads to a program: %j", (text, harmless) => {
     expect(harmlessConfig(text)).toBe(harmless);

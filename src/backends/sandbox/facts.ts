@@ -81,6 +81,9 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
   const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
   const temporary = uniqueReal(TEMPORARY).map((at) => ({ at, from: at === realOf("/tmp") ? tmp : varTmp }));
   const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));
+  // A home is seen wherever it lies, also in a folder of the system that is another inside.
+  const replaced = [...temporary.map(({ at }) => at), ...emptied];
+  const home = replaced.some((at) => at !== options.home && isInside(options.home, at)) ? [options.home] : [];
 
   const withSubmodules = submoduleFinder();
   const repositoriesOf = (root: string) => {
@@ -136,9 +139,13 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
         hidden: hidden
           .filter(({ path }) => existsSync(path))
           .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
-        reopened: [...reopened, ...KEPT_OF_RUN, ...(needs.read ?? []).map(stillReal), ...extras.reopened].filter(
-          (path) => existsSync(path),
-        ),
+        reopened: [
+          ...home,
+          ...reopened,
+          ...KEPT_OF_RUN,
+          ...(needs.read ?? []).map(stillReal),
+          ...extras.reopened,
+        ].filter((path) => existsSync(path)),
         sockets: listeningSockets(allWritable),
         temporary,
         emptied,

@@ -93,10 +93,11 @@ export function harmlessConfig(text: string): string {
       const [, header, rest = ""] = HEADER.exec(plain) ?? [];
       const isOdd = ODD.test(plain) || plain.endsWith("\\");
       if (header === undefined) return !isOdd && isHarmless(section, plain) ? line : `${HELD_BACK}${line}`;
+      const name = plain.slice(0, plain.length - rest.length);
+      if (ODD.test(name)) return `${HELD_BACK}${line}`; // what follows stays in the section before
       section = header.toLowerCase().split(".")[0] ?? "";
       if (!isOdd && (NOTHING.test(rest) || isHarmless(section, rest))) return line;
-      const name = plain.slice(0, plain.length - rest.length);
-      return isOdd && ODD.test(name) ? `${HELD_BACK}${line}` : `${name}\n${HELD_BACK}${rest}`;
+      return `${name}\n${HELD_BACK}${rest}`;
     })
     .join("\n");
 }
