@@ -20,9 +20,10 @@ const SYSTEM_PROGRAMS = [
   { program: "bash", debianPackage: "bash" },
   // Only Linux has it; elsewhere the tests that need it say that they are skipped.
   ...(process.platform === "linux" ? [{ program: "bwrap", debianPackage: "bubblewrap" }] : []),
-  // The projects that are built in the sandbox. Rust alone fetches some 60 MB, so elsewhere their tests say that they are skipped.
+  // What commands in the sandbox are tried with, and the projects that are built in it. Rust alone fetches some 60 MB, so elsewhere their tests say that they are skipped.
   ...(process.env["CI"] === "true"
     ? [
+        { program: "curl", debianPackage: "curl" },
         { program: "cc", debianPackage: "gcc" },
         { program: "make", debianPackage: "make" },
         { program: "python3", debianPackage: "python3-venv" },

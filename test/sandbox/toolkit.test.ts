@@ -1,4 +1,5 @@
 // Calls, as a model makes them, on a toolkit with a sandbox: from the arguments to what the model reads and the record holds.
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -12,9 +13,10 @@ import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
-import { bubblewrapProblem } from "./contained.ts";
+import { bubblewrapProblem, inCI } from "./contained.ts";
 
 const problem = bubblewrapProblem();
+const noCurl = spawnSync("curl", ["--version"]).status !== 0 && !inCI;
 if (problem !== undefined) process.stderr.write(`SKIPPED: calls in the sandbox: ${problem}\n`);
 
 async function sandboxed(options: ToolkitOptions = {}, files: { readonly [path: string]: string } = {}) {
@@ -67,7 +69,8 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     expect(events.find(({ type }) => type === "sandbox.alarmed")).toMatchObject({ refused: 2 });
   });
 
-  test("gets exactly what a person gave it: a folder, a host, or no sandbox at all", async () => {
+  test("gets exactly what a person gave it: a folder, a host, or no sandbox at all", async ({ skip }) => {
+    skip(noCurl, "SKIPPED: there is no curl");
     const given = temporaryFolder();
     const server = createServer((_, response) => response.end("served\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -135,7 +138,8 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     await toolkit.close();
   });
 
-  test("reaches a server that another one keeps running", async () => {
+  test("reaches a server that another one keeps running", async ({ skip }) => {
+    skip(noCurl, "SKIPPED: there is no curl");
     const { text, call } = await sandboxed(
       { policy: { autonomy: "full", blockHighRiskCommands: false } },
       {
