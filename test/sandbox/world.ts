@@ -8,6 +8,7 @@ import { sandbox } from "../../src/backends/sandbox/sandbox.ts";
 import type { Backend, Command, Exit } from "../../src/contract/backend.ts";
 import type { Refusal } from "../../src/contract/containment.ts";
 import { systemProgram } from "../../src/backends/sandbox/programs.ts";
+import { isInside } from "../../src/util/paths.ts";
 import { afterAll } from "vitest";
 import { cacheFolder } from "../../scripts/lib/project.mjs";
 
@@ -49,10 +50,16 @@ afterAll(() => {
 
 /** A folder for a world: not under /tmp, which inside is another one. */
 export function worldFolder(): string {
-  const folder = isWritable(cacheFolder) ? cacheFolder : homedir();
+  const places = [cacheFolder, homedir(), "/home", "/srv"].filter((place) => !isReplaced(place));
+  const folder = places.find(isWritable) ?? homedir();
   const root = realpathSync(mkdtempSync(join(folder, "handrail-test-")));
   roots.push(root);
   return root;
+}
+
+/** The checkout and the home can lie anywhere. */
+function isReplaced(folder: string): boolean {
+  return ["/tmp", "/var/tmp", "/run", "/dev/shm"].some((replaced) => isInside(folder, replaced));
 }
 
 function isWritable(folder: string): boolean {
