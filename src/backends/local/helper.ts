@@ -1,7 +1,7 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Command, HelperProgram } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { isExecutable } from "../../util/executable.ts";
 
 let ripgrep: string | undefined;
 
@@ -61,13 +61,4 @@ async function packaged(): Promise<string | undefined> {
 function onPath(program: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
   return folders.map((folder) => join(folder, program)).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile(); // folders are executable too
-  } catch {
-    return false;
-  }
 }

@@ -115,7 +115,8 @@ function makeHooks(folder: string): void {
   }
 }
 
-function kindOf(path: string): "file" | "folder" | "other" | undefined {
+/** What is at a path itself, no link followed. Never throws. */
+export function kindOf(path: string): "file" | "folder" | "other" | undefined {
   try {
     const info = lstatSync(path);
     if (info.isDirectory()) return "folder";

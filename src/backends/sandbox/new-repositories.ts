@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Files } from "../../contract/backend.ts";
+import { kindOf } from "./git-folders.ts";
 import { harmlessConfig } from "./git-config.ts";
 import { gitlinkFinder } from "./git-index.ts";
 import { realOf } from "./hidden.ts";
@@ -131,16 +132,6 @@ async function putAside(path: string, files: Files): Promise<boolean> {
 async function removed(path: string, files: Files): Promise<boolean> {
   await files.remove(path, { real: true });
   return true;
-}
-
-function kindOf(path: string): "file" | "folder" | "other" | undefined {
-  try {
-    const info = lstatSync(path);
-    if (info.isDirectory()) return "folder";
-    return info.isFile() ? "file" : "other";
-  } catch {
-    return undefined;
-  }
 }
 
 function namesIn(folder: string): readonly string[] {

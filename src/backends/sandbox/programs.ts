@@ -1,5 +1,5 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { isExecutable } from "../../util/executable.ts";
 
 const SYSTEM_FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
@@ -13,13 +13,4 @@ export function systemProgram(name: string): string | undefined {
     ...(process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/")),
   ];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile(); // folders are executable too
-  } catch {
-    return false;
-  }
 }
