@@ -92,7 +92,7 @@ export function createJobs({ backend, store, keep = true, alarms }: JobsOptions)
         });
       }
       starting++;
-      const process = await backend.spawn(command).finally(() => starting--);
+      const process = await backend.spawn({ ...command, lasting: true }).finally(() => starting--);
       const id = detached ? process.id : String(++started);
       const job = watched({ id, command: script, startedMs: Date.now(), detached, process });
       jobs.set(id, job);

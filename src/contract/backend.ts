@@ -27,6 +27,11 @@ export interface Backend {
   readonly sandbox?: Sandbox;
   /** Processes that outlive the backend; only on a backend that can keep them. */
   readonly detached?: DetachedProcesses;
+  /**
+   * What has happened to it since this was last asked, in sentences for a model and for people ("the connection to … was lost and is open again"). Each is
+   * told once. Only on a backend to which something can happen.
+   */
+  notices?(): readonly string[];
   /** Stops what it started and lets go of what it holds; detached processes go on. */
   close(): Promise<void>;
 }
@@ -152,6 +157,8 @@ export interface Command {
    * backend has `detached`. The label says what it is, for people who meet it later.
    */
   readonly detached?: { readonly label: string };
+  /** It runs for long: where the connection to the backend is lost it goes on, and is found again. Default false. Everywhere else it makes no difference. */
+  readonly lasting?: boolean;
   /** What it has beside what every contained command has, paths real. A backend without a sandbox pays no heed. Default `{}`: nothing. */
   readonly within?: Containment;
 }

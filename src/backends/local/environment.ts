@@ -6,8 +6,8 @@ const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMP
 
 const FALLBACK_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Nobody sits in front of a command: a pager would wait for keys, and git for a password. Who wants others passes their own.
-const UNATTENDED: Env = { PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
+/** Nobody sits in front of a command: a pager would wait for keys, and git for a password. Who wants others passes their own. */
+export const UNATTENDED: Env = { PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
 
 /** The environment a command gets: the allowed variables of `from`, the names in `pass`, and what the command adds. */
 export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly string[], added: Env): Env {

@@ -1,0 +1,49 @@
+import type { Readable, Writable } from "node:stream";
+import { type FailureDetails, ToolFailure } from "../../contract/failure.ts";
+
+/** A way to another system: into a container, to a host over SSH. */
+export interface Reach {
+  /** The backend's name: "docker:web", "ssh:deploy@host". */
+  readonly name: string;
+  /** As it stands in a sentence: "container web", "deploy@host". */
+  readonly place: string;
+  /**
+   * Starts a POSIX shell there, after the profile of a login has been read. The first one opens the connection; when that one ends, all do.
+   * Rejects with `Unreachable` when it cannot even be tried; what goes wrong later shows in the line's end.
+   */
+  open(): Promise<Line>;
+  /** Why a line has ended that should have gone on: what is wrong, and what to do. Never rejects. */
+  explain(end: LineEnd): Promise<Unreachable>;
+  /** Ends what the lines have in common. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** A program here whose streams are those of a shell there. What a profile prints comes first on them. */
+export interface Line {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Settles when the program here has ended. Never rejects. */
+  readonly ended: Promise<LineEnd>;
+  /** Ends the program here. */
+  kill(): void;
+}
+
+/** How the program of a line has ended. */
+export interface LineEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The end of what it wrote to stderr: its own words, where it failed. */
+  readonly said: string;
+}
+
+/** There is no way to the other system, or no more. */
+export class Unreachable extends ToolFailure {
+  /** True: it may be there again in a moment, without anybody's doing. */
+  readonly mayPass: boolean;
+
+  constructor(message: string, { mayPass, ...details }: FailureDetails & { readonly mayPass: boolean }) {
+    super(message, details);
+    this.mayPass = mayPass;
+  }
+}

@@ -1,0 +1,203 @@
+import { ToolFailure } from "../../contract/failure.ts";
+import { pause } from "../../util/abort.ts";
+import { type Reach, Unreachable } from "./reach.ts";
+import { type Answer, LineLost, type Shell, speakWith } from "./shell.ts";
+
+/** A lost connection is tried again after so long, each time: about 15 s in all. Milliseconds. */
+const BACK_OFF_MS: readonly number[] = [0, 500, 1_000, 2_000, 4_000, 8_000];
+
+/** So many shells are in use at once. An sshd grants 10 sessions a connection (MaxSessions in sshd_config(5)), of which the first shell has one. */
+const MOST_SHELLS = 8;
+
+/** So many that nobody uses are held open for the next command. */
+const MOST_IDLE = 4;
+
+export interface ShellsOptions {
+  readonly reach: Reach;
+  /** What is defined in every shell, given how often the connection was opened before: 0 for the first time. It is asked for at each opening. */
+  readonly preamble: (epoch: number) => string;
+  /** Milliseconds before each attempt to open a lost connection again. */
+  readonly backOffMs?: readonly number[];
+  /** The connection has been lost; `undefined` while it is not known why. */
+  readonly lost?: (why: Unreachable) => void;
+  /** The connection is open again: asked before anybody else may use it. */
+  readonly reopened?: (first: Shell) => Promise<void>;
+}
+
+/** The shells of one backend: one that is always there for what is quick, and others for what takes long. */
+export interface Shells {
+  /**
+   * Asks the first shell. Where the connection was lost it is opened again; what was being asked then is asked once more, unless that could do harm.
+   *
+   * @throws ToolFailure when there is no connection, and when it was lost in the middle of what is not asked again.
+   */
+  ask(script: string, options?: AskOptions): Promise<Answer>;
+  /** The same on a shell of its own: for what takes long, or has much to send or to bring. */
+  askAside(script: string, options?: AskOptions): Promise<Answer>;
+  /** A shell for as long as it is needed. Waits while too many are in use. Who takes it gives it back. Fails like `ask`. */
+  take(): Promise<Shell>;
+  giveBack(shell: Shell): void;
+  /** How often a lost connection was opened again. */
+  readonly epoch: number;
+  /** Ends all of them, and the connection. Never rejects. */
+  close(): Promise<void>;
+}
+
+export interface AskOptions {
+  /** What the script reads from its stdin: exactly these bytes, and no end behind them. */
+  readonly input?: Uint8Array;
+  /** False: after a lost connection it is not asked again, since nobody knows what was done. Default true. */
+  readonly again?: boolean;
+  /** What is being done, for the message of such a loss: "removing /a/b". */
+  readonly doing?: string;
+}
+
+/** Opens the connection. Fails like `Shells.ask`. */
+export async function openShells({
+  reach,
+  preamble,
+  backOffMs = BACK_OFF_MS,
+  lost,
+  reopened,
+}: ShellsOptions): Promise<Shells> {
+  const idle: Shell[] = [];
+  const inUse = new Set<Shell>();
+  const queue: (() => void)[] = [];
+  const closing = new AbortController();
+  let epoch = 0;
+  let taken = 0;
+  let first: Promise<Shell> | undefined;
+
+  const open = async (): Promise<Shell> => {
+    const line = await reach.open();
+    try {
+      return await speakWith(line, preamble(epoch));
+    } catch (error) {
+      line.kill();
+      throw error instanceof LineLost ? await reach.explain(error.end) : error;
+    }
+  };
+
+  /** Opens the first shell, which is the connection, and sees when it goes. */
+  const connect = async (): Promise<Shell> => {
+    const shell = await open();
+    void shell.ended.then(async (end) => {
+      first = undefined;
+      idle.splice(0).forEach((each) => each.kill());
+      if (!closing.signal.aborted) lost?.(await reach.explain(end));
+    });
+    return shell;
+  };
+
+  const reconnect = async (): Promise<Shell> => {
+    let problem: unknown;
+    for (const wait of backOffMs) {
+      await pause(wait, closing.signal);
+      requireOpen();
+      try {
+        epoch++;
+        const shell = await connect();
+        await reopened?.(shell);
+        return shell;
+      } catch (error) {
+        problem = error;
+        if (error instanceof Unreachable && !error.mayPass) break;
+      }
+    }
+    throw problem;
+  };
+
+  const connection = (): Promise<Shell> => {
+    requireOpen();
+    first ??= reconnect().catch((error: unknown) => {
+      first = undefined; // the next who asks tries again
+      throw error;
+    });
+    return first;
+  };
+
+  const requireOpen = () => {
+    if (closing.signal.aborted) throw new ToolFailure("the backend is closed: nothing can be done through it any more");
+  };
+
+  /** Asks a shell; once more when its line was lost and that can do no harm. */
+  const askOf = async (
+    get: () => Promise<Shell>,
+    release: (shell: Shell) => void,
+    script: string,
+    { input, again = true, doing = "what was asked" }: AskOptions,
+  ): Promise<Answer> => {
+    for (let attempt = 0; ; attempt++) {
+      const shell = await get();
+      try {
+        return await shell.ask(script, input === undefined ? {} : { input });
+      } catch (error) {
+        if (!(error instanceof LineLost)) throw error;
+        requireOpen();
+        if (attempt === 0 && (again || error.unsent)) continue;
+        const { message, hint } = await reach.explain(error.end);
+        const doubt = again ? message : `${doing} may or may not have been done: ${message}`;
+        throw new ToolFailure(doubt, { ...(hint !== undefined && { hint }), cause: error });
+      } finally {
+        release(shell);
+      }
+    }
+  };
+
+  const take = async (): Promise<Shell> => {
+    requireOpen();
+    if (taken >= MOST_SHELLS) await new Promise<void>((resolve) => queue.push(resolve));
+    taken++;
+    try {
+      await connection();
+      for (let shell = idle.pop(); shell !== undefined; shell = idle.pop()) {
+        if (!shell.isUsable) continue;
+        inUse.add(shell);
+        return shell;
+      }
+      const shell = await open();
+      inUse.add(shell);
+      if (closing.signal.aborted) shell.kill();
+      return shell;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+  const release = () => {
+    taken--;
+    queue.shift()?.();
+  };
+  const giveBack = (shell: Shell) => {
+    if (!inUse.delete(shell)) return;
+    if (shell.isUsable && idle.length < MOST_IDLE && !closing.signal.aborted) idle.push(shell);
+    else shell.end();
+    release();
+  };
+
+  first = connect();
+  await first;
+
+  return {
+    ask: (script, options = {}) => askOf(connection, () => undefined, script, options),
+    askAside: (script, options = {}) => askOf(take, giveBack, script, options),
+    take,
+    giveBack,
+    get epoch() {
+      return epoch;
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      const control = await first?.catch(() => undefined);
+      for (const shell of [...idle, ...inUse]) shell.kill();
+      control?.end();
+      await Promise.race([control?.ended, pause(CLOSING_MS)]);
+      control?.kill();
+      await reach.close();
+    },
+  };
+}
+
+/** A connection that does not end by itself is cut after so long. */
+const CLOSING_MS = 2_000;

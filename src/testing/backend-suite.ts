@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import type { Backend } from "../contract/backend.ts";
+import { closing } from "./backend/closing.ts";
+import { detached, withoutDetached } from "./backend/detached.ts";
+import { endings } from "./backend/endings.ts";
+import { finding } from "./backend/finding.ts";
+import { input } from "./backend/input.ts";
+import { listing } from "./backend/listing.ts";
+import { looking } from "./backend/looking.ts";
+import { names } from "./backend/names.ts";
+import { outputLogs } from "./backend/output-logs.ts";
+import { paths } from "./backend/paths.ts";
+import { reading } from "./backend/reading.ts";
+import { realPaths } from "./backend/real-paths.ts";
+import { removing } from "./backend/removing.ts";
+import { type Cases, type Differences, type Scene, createScene } from "./backend/scene.ts";
+import { searching } from "./backend/searching.ts";
+import { starting } from "./backend/starting.ts";
+import { stopping } from "./backend/stopping.ts";
+import { streams } from "./backend/streams.ts";
+import { writing } from "./backend/writing.ts";
+
+/** What is tested, and how it is known to differ from this machine's backend. */
+export interface BackendSuiteOptions extends Partial<Differences> {
+  /** Heads the titles. */
+  readonly name: string;
+  /**
+   * Gives a new backend at each call, all of them on one place: the same working directory and the same detached processes. Called by
+   * the first test at the earliest; what it gave is closed by the suite.
+   */
+  open(): Promise<Backend>;
+  /** True: it has `detached`. Default false: it must have none. */
+  readonly detached?: boolean;
+  /** Titles of tests that are not run, each with its reason, which is shown. */
+  readonly skip?: { readonly [title: string]: string };
+}
+
+/** The functions of a test runner: those of Vitest and Jest as they are; of `node:test` with its `after` as `afterAll`. */
+export interface TestRunner {
+  describe(this: void, title: string, body: () => void): unknown;
+  readonly test: {
+    (title: string, body: () => Promise<void>): unknown;
+    skip(title: string, body: () => Promise<void>): unknown;
+  };
+  afterAll(this: void, body: () => Promise<void>): unknown;
+}
+
+/**
+ * Holds a backend to its contract (`Backend`), sentence by sentence. Everything is done through the backend, in a folder that is made in its
+ * working directory and removed at the end, so that it does not matter where that is. There it needs a POSIX `sh` with the programs that
+ * POSIX has.
+ *
+ * @throws Error at once when `skip` names a test that there is not.
+ */
+export function backendSuite(
+  { name, open, signals = "name", ids = "process", detached: keepsProcesses = false, skip = {} }: BackendSuiteOptions,
+  { describe, test, afterAll }: TestRunner,
+): void {
+  const groups: readonly (readonly [title: string, cases: Cases])[] = [
+    ["paths", paths],
+    ["real paths", realPaths],
+    ["looking at files", looking],
+    ["reading", reading],
+    ["writing", writing],
+    ["names", names],
+    ["listing", listing],
+    ["removing", removing],
+    ["starting processes", starting],
+    ["how processes end", endings],
+    ["what they write", streams],
+    ["what they read", input],
+    ["output logs", outputLogs],
+    ["stopping", stopping],
+    ["searching with rg", searching],
+    ["walking with find", finding],
+    ["detached processes", keepsProcesses ? detached : withoutDetached],
+    ["closing", closing],
+  ];
+  requireKnown(
+    Object.keys(skip),
+    groups.flatMap(([, cases]) => Object.keys(cases)),
+  );
+  const folder = `handrail-suite-${randomUUID().slice(0, 8)}`;
+  const opened: Backend[] = [];
+  let shared: Promise<Backend> | undefined;
+  const openOne = async (): Promise<Backend> => {
+    const backend = await open();
+    opened.push(backend);
+    return backend;
+  };
+
+  const run = async (perform: (scene: Scene) => Promise<void>): Promise<void> => {
+    shared ??= openOne();
+    const scene = await createScene(await shared, { folder, differences: { signals, ids }, open: openOne });
+    try {
+      await perform(scene);
+    } finally {
+      await scene.end();
+    }
+  };
+
+  describe(name, () => {
+    for (const [group, cases] of groups) {
+      describe(group, () => {
+        for (const [title, perform] of Object.entries(cases)) {
+          const reason = skip[title];
+          if (reason === undefined) test(title, () => run(perform));
+          else test.skip(`${title} (NOT RUN: ${reason})`, () => run(perform));
+        }
+      });
+    }
+    afterAll(async () => {
+      const backend = await shared?.catch(() => undefined);
+      await backend?.files.remove(folder).catch(() => undefined); // the tests have told what is wrong with it
+      await Promise.all(opened.map((each) => each.close()));
+    });
+  });
+}
+
+function requireKnown(skipped: readonly string[], titles: readonly string[]): void {
+  const unknown = skipped.find((title) => !titles.includes(title));
+  if (unknown === undefined) return;
+  throw new Error(`skip: expected titles of the suite's tests, got ${JSON.stringify(unknown)}, which none of them has`);
+}

@@ -1,0 +1,1 @@
+export { type BackendSuiteOptions, type TestRunner, backendSuite } from "./backend-suite.ts";
