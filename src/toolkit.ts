@@ -3,15 +3,13 @@ import { resolve } from "node:path";
 import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
-import { type LocalOptions, local } from "./backends/local/backend.ts";
+import { type Place, type Surroundings, isContained, openBackend } from "./backends/open.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
-import { sandbox } from "./backends/sandbox/sandbox.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
-import type { Backend } from "./contract/backend.ts";
+import type { Backend, ScriptShell } from "./contract/backend.ts";
 import type { CheckedCall } from "./contract/call.ts";
-import { type SandboxMode, sandboxModeOn } from "./contract/containment.ts";
-import type { Jobs } from "./contract/job.ts";
+import type { Jobs, Notices } from "./contract/job.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
 import { type Outputs, defineTool } from "./contract/tool.ts";
 import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
@@ -32,13 +30,8 @@ import { createWithheld } from "./policy/withheld.ts";
 import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { randomName } from "./util/identifier.ts";
 
-export interface ToolkitOptions extends ToolChoice {
-  /** Default: the current folder. Not together with `backend`, which has its own. */
-  readonly workDir?: string;
-  /** Variables of our environment that commands get beside the harmless ones. Not together with `backend`, which has its own. */
-  readonly passEnv?: readonly string[];
-  /** Whether commands are contained. Default "auto". Not together with `backend`, which is wrapped in one or not: `sandbox(backend, …)`. */
-  readonly sandbox?: SandboxMode;
+/** Where work happens (`Place`) is either said here, or a `backend` is given that has all of it. */
+export interface ToolkitOptions extends ToolChoice, Place {
   /** What a command in the sandbox may use at most. */
   readonly sandboxLimits?: SandboxOptions["limits"];
   /** From how many refusals of the sandbox on there is an alarm in the record. */
@@ -54,7 +47,7 @@ export interface ToolkitOptions extends ToolChoice {
    * working directory. Default "always".
    */
   readonly grants?: "once" | "session" | "always";
-  /** Where work happens. Default: this machine. It is closed with the toolkit. */
+  /** Where work happens, made by you. It is closed with the toolkit. */
   readonly backend?: Backend;
   /** Default: in memory, as long as the toolkit. It is closed with the toolkit. */
   readonly store?: Store;
@@ -74,36 +67,25 @@ export interface ToolkitOptions extends ToolChoice {
 /**
  * Puts tools, policy, backend, store and outputs together.
  *
- * @throws ToolFailure when the working directory is not there; TypeError when two tools have one name, when there is no such
- *   preset or tool, and when a working directory or variables are given beside a backend.
+ * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when two tools have one
+ *   name, when there is no such preset or tool, and when a place is given beside a backend.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
-  if (options.backend !== undefined && options.workDir !== undefined) {
-    throw new TypeError(
-      "createToolkit got workDir and backend; a backend has its own working directory: leave workDir out",
-    );
-  }
-  if (options.backend !== undefined && options.sandbox !== undefined) {
-    throw new TypeError("createToolkit got sandbox and backend; wrap the backend in it: sandbox(backend, { folder })");
-  }
-  if (options.backend !== undefined && options.passEnv !== undefined) {
-    throw new TypeError("createToolkit got passEnv and backend; give it to the backend: local({ passEnv })");
+  for (const name of PLACE_OPTIONS) {
+    if (options.backend === undefined || options[name] === undefined) continue;
+    throw new TypeError(`createToolkit got ${name} and backend: ${BESIDE_BACKEND[name]}`);
   }
   const { outputOwner = randomName(16), store = memoryStore() } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const mode = options.backend === undefined ? sandboxModeOn(process.platform, options.sandbox) : "off";
-  const tools = toolset(chosenTools(options, { sandboxed: mode !== "off" || options.backend?.sandbox !== undefined }));
+  const sandboxed = options.backend === undefined ? isContained(options) : options.backend.sandbox !== undefined;
+  const toolsWith = (shell?: ScriptShell) =>
+    toolset(chosenTools(options, { sandboxed, ...(shell !== undefined && { shell }) }));
+  const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
-  const detachedFolder = detachedFolderOf(stateDir, outputOwner);
-  const own = [stateDir, configFolder()];
   const backend =
-    options.backend ??
-    (await contained(
-      await local({ ...localOptionsOf(options), outputFolder: outputs.folder, detachedFolder }),
-      mode,
-      options,
-      { stateDir, own },
-    ));
+    options.backend ?? (await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs })));
+  const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
+  const own = [stateDir, configFolder(), ...OWN_FOLDERS];
   const alarms = createAlarms(options.alarms);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
@@ -142,6 +124,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
   };
 
+  const notices: Notices = {
+    take(thread) {
+      const news = backend.notices?.();
+      return news === undefined || news.length === 0 ? jobs.notices.take(thread) : [...news, ...jobs.notices.take(thread)];
+    },
+  };
+
   const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
     const host = {
       tools,
@@ -152,7 +141,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       backend,
       outputs: readable,
       jobs: namedJobs,
-      notices: jobs.notices,
+      notices,
       seen,
       withheld,
       store,
@@ -208,25 +197,42 @@ export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
 }
 
-/** The backend in its sandbox. What the policy says of paths holds for commands in it too. */
-async function contained(
-  inner: Backend,
-  mode: SandboxMode,
+/** What the backend needs. What the policy says of paths holds for commands in the sandbox too. */
+function surroundings(
   { policy = {}, sandboxLimits }: ToolkitOptions,
-  { stateDir, own }: { readonly stateDir: string; readonly own: readonly string[] },
-): Promise<Backend> {
-  if (mode === "off") return inner;
+  {
+    stateDir,
+    outputOwner: owner,
+    outputs,
+  }: { readonly stateDir: string; readonly outputOwner: string; readonly outputs: { readonly folder: string } },
+): Surroundings {
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
-  return sandbox(inner, {
-    required: mode === "on",
-    folder: `${stateDir}/sandbox`,
-    writable: allowedRoots,
-    hidden: [...own, ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
-    isProtected: (path) => protectedFile(path) !== undefined,
-    ...(network !== undefined && { network }),
-    ...(sandboxLimits !== undefined && { limits: sandboxLimits }),
-  });
+  return {
+    outputFolder: outputs.folder,
+    detached: { owner, folder: detachedFolderOf(stateDir, owner) },
+    sandbox: {
+      folder: `${stateDir}/sandbox`,
+      writable: allowedRoots,
+      hidden: [stateDir, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
+      isProtected: (path) => protectedFile(path) !== undefined,
+      ...(network !== undefined && { network }),
+      ...(sandboxLimits !== undefined && { limits: sandboxLimits }),
+    },
+  };
 }
+
+/** Where Handrail keeps its own on the backend's side, when that is another system. */
+const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/handrail"];
+
+const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "ssh", "container"] as const;
+
+const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: string } = {
+  workDir: "a backend has its own working directory: leave workDir out",
+  passEnv: "give it to the backend: local({ passEnv })",
+  sandbox: "wrap the backend in it: sandbox(backend, { folder })",
+  ssh: "the backend is the place of work: leave ssh out",
+  container: "the backend is the place of work: leave container out",
+};
 
 /** Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not hidden. */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("/")));
@@ -237,10 +243,6 @@ const NO_CALL: Omit<CheckedCall, "effects"> = {
   tool: defineTool({ name: "none", description: "", input: {}, touches: [], effects: () => [], run: async () => null }),
   input: {},
 };
-
-function localOptionsOf({ workDir, passEnv }: ToolkitOptions): Pick<LocalOptions, "workDir" | "passEnv"> {
-  return { ...(workDir !== undefined && { workDir }), ...(passEnv !== undefined && { passEnv }) };
-}
 
 /** A signal that fires with either; `unlink` lets go of both. (`AbortSignal.any` would be held by the long-lived one.) */
 function linkedTo(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; unlink(): void } {

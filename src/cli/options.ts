@@ -7,6 +7,8 @@ export interface GlobalOptions {
   readonly config?: string;
   readonly preset?: string;
   readonly workDir?: string;
+  readonly ssh?: string;
+  readonly container?: string;
   readonly autonomy?: Autonomy;
   readonly sandbox?: SandboxMode;
   readonly yes?: true;

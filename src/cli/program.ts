@@ -29,7 +29,16 @@ function program(): Command {
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "handrail: ")) })
     .option("--config <file>", "configuration to use in place of the project's handrail.yaml")
     .option("--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`)
-    .option("--work-dir <folder>", "where tools work (default: the current folder)")
+    .option(
+      "--work-dir <folder>",
+      "where tools work (default: the current folder; elsewhere the home, or the image's own)",
+    )
+    .option("--container <name>", "work in a running container of docker or podman")
+    .addOption(
+      new Option("--ssh <target>", "work on a host over SSH: user@host, or a Host of ~/.ssh/config").conflicts(
+        "container",
+      ),
+    )
     .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
     .addOption(
       new Option("--sandbox <mode>", "contain commands: where that works (default: auto), always, or not").choices(
@@ -113,25 +122,35 @@ function program(): Command {
   jobs
     .command("list", { isDefault: true })
     .description("list them")
-    .action(async () => (await import("./commands/jobs.ts")).jobs("list", undefined, {}));
+    .action(async (_, command: Command) =>
+      (await import("./commands/jobs.ts")).jobs("list", undefined, command.optsWithGlobals<GlobalOptions>()),
+    );
   jobs
     .command("output")
     .description("print what a job has written")
     .argument("<id>")
     .option("--follow", "and what it writes from now on, until it ends")
-    .action(async (id: string, options: { follow?: true }) =>
-      (await import("./commands/jobs.ts")).jobs("output", id, options),
+    .action(async (id: string, _, command: Command) =>
+      (await import("./commands/jobs.ts")).jobs(
+        "output",
+        id,
+        command.optsWithGlobals<GlobalOptions & { follow?: true }>(),
+      ),
     );
   jobs
     .command("kill")
     .description("stop a job and all it started")
     .argument("<id>")
-    .action(async (id: string) => (await import("./commands/jobs.ts")).jobs("kill", id, {}));
+    .action(async (id: string, _, command: Command) =>
+      (await import("./commands/jobs.ts")).jobs("kill", id, command.optsWithGlobals<GlobalOptions>()),
+    );
   jobs
     .command("remove")
     .description("forget a job that has ended, with its output")
     .argument("<id>")
-    .action(async (id: string) => (await import("./commands/jobs.ts")).jobs("remove", id, {}));
+    .action(async (id: string, _, command: Command) =>
+      (await import("./commands/jobs.ts")).jobs("remove", id, command.optsWithGlobals<GlobalOptions>()),
+    );
 
   root
     .command("trust")
@@ -162,6 +181,7 @@ Examples:
   handrail call read '{"path":"README.md","limit":5}'
   handrail call bash '{"command":"npm test"}' --yes
   handrail policy check --path ~/.ssh/id_ed25519 --op read
+  handrail call bash '{"command":"uptime"}' --ssh deploy@host
   handrail mcp --work-dir ~/project`;
 
 function url(value: string): string {

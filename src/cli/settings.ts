@@ -17,7 +17,9 @@ const OUTPUT_OWNER = "command-line";
  *
  * @throws ConfigError when a file is not valid; Error when there is no such preset.
  */
-export async function settingsFrom({ config, preset, workDir, autonomy, sandbox }: GlobalOptions): Promise<Settings> {
+export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
+  const { config, preset, autonomy, sandbox } = options;
+  const workDir = isElsewhere(options) ? undefined : options.workDir; // a path of another system says nothing of files here
   const { settings, notices } = await loadSettings({
     ...(config !== undefined && { config }),
     ...(preset !== undefined && { preset }),
@@ -40,7 +42,7 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
   const settings = await settingsFrom(options);
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
-  const { workDir } = settings.tools;
+  const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir;
   for (const warning of ruleWarnings(policy.commands)) process.stderr.write(`handrail: ${oneLine(warning, 1_000)}\n`);
   return {
     ...toolChoice(settings),
@@ -55,7 +57,14 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
     outputOwner: OUTPUT_OWNER,
     store: await storeOf(settings),
     ...(workDir !== undefined && { workDir }),
+    ...(options.ssh !== undefined && { ssh: options.ssh }),
+    ...(options.container !== undefined && { container: options.container }),
   };
+}
+
+/** Work happens on another system: folders of the configuration are not meant there. */
+function isElsewhere({ ssh, container }: GlobalOptions): boolean {
+  return ssh !== undefined || container !== undefined;
 }
 
 /** Each is loaded where it is chosen. */

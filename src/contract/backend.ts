@@ -1,5 +1,6 @@
 import type { Containment, Refusal, Sandbox } from "./containment.ts";
 import type { Env } from "./effect.ts";
+import type { Terminal } from "./terminal.ts";
 
 /**
  * Where work happens: this machine, a sandbox, a container, a host over SSH, a tmux pane on any of them. Every tool works
@@ -12,6 +13,8 @@ export interface Backend {
   readonly workDir: string;
   /** The home folder *there*. */
   readonly home: string;
+  /** The best shell for scripts there. Default "bash". */
+  readonly shell?: ScriptShell;
   readonly files: Files;
   /**
    * Starts a program. Rejects with a `ToolFailure` when it cannot be started at all (no such folder, no such program);
@@ -23,6 +26,8 @@ export interface Backend {
    * call: `paths` is all it is given to look at. Rejects with a `ToolFailure` when there is no such program.
    */
   helper(program: HelperProgram, args: readonly string[], options: HelperOptions): Promise<Process>;
+  /** Only on a backend whose commands run in a live terminal. */
+  readonly terminal?: Terminal;
   /** What contains its commands; only on a backend that has a sandbox. */
   readonly sandbox?: Sandbox;
   /** Processes that outlive the backend; only on a backend that can keep them. */
@@ -35,6 +40,9 @@ export interface Backend {
   /** Stops what it started and lets go of what it holds; detached processes go on. */
   close(): Promise<void>;
 }
+
+/** What runs a script: bash, or on a small system that has none the POSIX shell. */
+export type ScriptShell = "bash" | "sh";
 
 /** Processes that were started with `detached`, by this backend or an earlier one like it. */
 export interface DetachedProcesses {
@@ -144,8 +152,8 @@ export interface Command {
   readonly cwd?: string;
   /** Added to the backend's own clean environment. */
   readonly env?: Env;
-  /** Default "closed": reading ends at once. */
-  readonly stdin?: "closed" | "pipe";
+  /** Default "closed": reading ends at once. "terminal": a person can type; only on a backend that has one, "closed" elsewhere. */
+  readonly stdin?: "closed" | "pipe" | "terminal";
   /** "merged" (the default) keeps stdout and stderr in the order they were written; "split" keeps them apart. */
   readonly streams?: "merged" | "split";
   /** After this long it is stopped like by `kill`. Default: never. */
@@ -174,6 +182,10 @@ export interface Process {
   readonly exit: Promise<Exit>;
   /** Of a contained process: what the sandbox kept it from, as far as that can be told. Known when `exit` is; never rejects. */
   readonly refusals?: Promise<readonly Refusal[]>;
+  /** Of a process in a live terminal: where it is, as "pane %1". */
+  readonly place?: string;
+  /** Of a process in a live terminal: resolves to true when it waits for somebody to type, to false when it has ended or the signal fires. Never rejects. */
+  awaitsInput?(signal: AbortSignal): Promise<boolean>;
   /** Writes to stdin. Rejects with a `ToolFailure` where stdin is closed. */
   write(text: string): Promise<void>;
   /** Ends stdin. */

@@ -1,11 +1,12 @@
 import { Type } from "typebox";
-import type { Command, Exit } from "../contract/backend.ts";
+import type { Command, Exit, ScriptShell } from "../contract/backend.ts";
 import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { reportOutput, shownTail } from "./shared/command-output.ts";
+import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
 const DEFAULT_TIMEOUT_S = 120;
@@ -16,18 +17,24 @@ export interface BashOptions extends ToolOptions {
   readonly timeout?: number;
   /** True: there is a sandbox, and a command can ask it for more. Default false. */
   readonly sandboxed?: boolean;
+  /** What runs the script. "sh" where there is no bash; the description says so. Default "bash". */
+  readonly shell?: ScriptShell;
 }
 
 /** Runs a shell script and returns what it wrote, stdout and stderr in order; or starts it in the background. */
 export const bash = ({
   timeout: defaultTimeout = DEFAULT_TIMEOUT_S,
   sandboxed = false,
+  shell = "bash",
   ...options
 }: BashOptions = {}) => {
   const limit = options.limit ?? DEFAULT_LIMIT;
   const input = Type.Object(
     {
-      command: Type.String({ minLength: 1, description: "Bash script to run" }),
+      command: Type.String({
+        minLength: 1,
+        description: shell === "bash" ? "Bash script to run" : "POSIX shell script to run",
+      }),
       timeout: Type.Optional(
         Type.Number({
           exclusiveMinimum: 0,
@@ -49,7 +56,7 @@ export const bash = ({
     name: "bash",
     title: "Run command",
     description:
-      "Run a bash command in the working directory and return its output (stdout and stderr together; of long output the end). " +
+      `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh; there is no bash)"} command in the working directory and return its output (stdout and stderr together; of long output the end). ` +
       "There is no terminal and no input. A command that is not done after the timeout is stopped." +
       (sandboxed
         ? " It runs in a sandbox: the workspace and /tmp are writable, the network is not there unless asked for."
@@ -79,7 +86,7 @@ export const bash = ({
     },
     async run({ command, timeout, ...how }, context) {
       const background = backgroundOf(how);
-      const argv: Command["argv"] = ["bash", "--noprofile", "--norc", "-c", command];
+      const argv = scriptCommand(shell, command);
       if (background !== undefined) return startJob(argv, command, { background, timeout }, context);
       return runToEnd(argv, { timeout: timeout ?? defaultTimeout, limit }, context);
     },

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Exit, OutputLog, Process } from "../contract/backend.ts";
+import type { Command, Exit, OutputLog, Process, ScriptShell } from "../contract/backend.ts";
 import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
@@ -8,6 +8,7 @@ import { savedNotice, truncateHead } from "../output/truncate.ts";
 import { messageOf } from "../util/errors.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { reportOutput } from "./shared/command-output.ts";
+import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
 /** Seed 003's: 60 s, 1 MB a stream. */
@@ -22,10 +23,17 @@ export interface ShellOptions extends ToolOptions {
   readonly timeout?: number;
   /** True: there is a sandbox, and a command can ask it for more. Default false. */
   readonly sandboxed?: boolean;
+  /** What runs the script. Default "bash". */
+  readonly shell?: ScriptShell;
 }
 
 /** Runs a shell script as seed 003 does: stdout and stderr apart, an exit code other than 0 is a failure. */
-export const shell = ({ timeout = DEFAULT_TIMEOUT_S, sandboxed = false, ...options }: ShellOptions = {}) =>
+export const shell = ({
+  timeout = DEFAULT_TIMEOUT_S,
+  sandboxed = false,
+  shell: program = "bash",
+  ...options
+}: ShellOptions = {}) =>
   defineTool({
     name: "shell",
     title: "Run command",
@@ -51,7 +59,7 @@ export const shell = ({ timeout = DEFAULT_TIMEOUT_S, sandboxed = false, ...optio
       return [{ kind: "exec", command, ...(within !== undefined && { within }) }];
     },
     async run({ command }, context) {
-      const process = await started(command, timeout, context);
+      const process = await started(scriptCommand(program, command), timeout, context);
       const ended = new AbortController();
       const watching = reportOutput(process.output, context, ended.signal);
       const exit = await process.exit;
@@ -85,10 +93,10 @@ function trimmed(raw: unknown): unknown {
   return { ...raw, command: raw.command.trim() };
 }
 
-async function started(command: string, timeout: number, { backend }: ToolContext): Promise<Process> {
+async function started(argv: Command["argv"], timeout: number, { backend }: ToolContext): Promise<Process> {
   try {
     return await backend.spawn({
-      argv: ["bash", "--noprofile", "--norc", "-c", command],
+      argv,
       streams: "split",
       timeoutMs: timeout * 1_000,
     });

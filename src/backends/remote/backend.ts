@@ -41,7 +41,8 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
 
   const shells = await openShells({
     reach,
-    preamble: () => [FILE_FUNCTIONS, PROCESS_FUNCTIONS, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
+    preamble: () =>
+      [FILE_FUNCTIONS, PROCESS_FUNCTIONS, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
     ...(backOffMs !== undefined && { backOffMs }),
     lost: () => (lostAt ??= Date.now()),
     async reopened(first) {
@@ -64,6 +65,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       name: reach.name,
       workDir,
       home,
+      shell: facts.programs.has("bash") ? "bash" : "sh",
       files,
       spawn,
       helper: remoteHelper({ shells, files, facts, place: reach.place, start, workDir, outputFolder }),
@@ -90,7 +92,10 @@ async function factsOf(shells: Shells, passEnv: readonly string[]): Promise<Fact
   }
 }
 
-async function workDirAt(wanted: string | undefined, { shells, facts }: { shells: Shells; facts: Facts }): Promise<string> {
+async function workDirAt(
+  wanted: string | undefined,
+  { shells, facts }: { shells: Shells; facts: Facts },
+): Promise<string> {
   if (wanted === undefined) return facts.folder;
   const base = { workDir: facts.folder, home: facts.home };
   const info = await remoteFiles({ shells, facts, base }).stat(wanted);
@@ -102,6 +107,8 @@ async function workDirAt(wanted: string | undefined, { shells, facts }: { shells
 /** What every shell that runs commands does first: variables that look like secrets go, and nobody sits in front of it. */
 function environmentOf({ secrets, path }: Facts): string {
   const unset = secrets.map((name) => `unset ${name} 2>/dev/null`);
-  const set = Object.entries({ ...UNATTENDED, PATH: path.join(":") }).map(([name, value]) => `${name}=${quoteWord(value)}; export ${name}`);
+  const set = Object.entries({ ...UNATTENDED, PATH: path.join(":") }).map(
+    ([name, value]) => `${name}=${quoteWord(value)}; export ${name}`,
+  );
   return [...unset, ...set].join("\n");
 }

@@ -25,7 +25,23 @@ export interface Facts {
 }
 
 /** Programs beyond POSIX that are used where they are there, and those that a minimal system may lack. */
-const PROGRAMS = ["setsid", "readlink", "realpath", "mktemp", "rg", "grep", "find", "awk", "perl", "gzip", "git", "bash", "tmux", "ps", "sync"] as const;
+const PROGRAMS = [
+  "setsid",
+  "readlink",
+  "realpath",
+  "mktemp",
+  "rg",
+  "grep",
+  "find",
+  "awk",
+  "perl",
+  "gzip",
+  "git",
+  "bash",
+  "tmux",
+  "ps",
+  "sync",
+] as const;
 
 export type Program = (typeof PROGRAMS)[number];
 
@@ -41,7 +57,9 @@ export async function askFacts(shell: Shell, passEnv: readonly string[] = []): P
   for (let index = 0; index + 1 < fields.length; index += 2) said.set(fields[index] ?? "", fields[index + 1] ?? "");
   const folder = said.get("folder") ?? "";
   if (!folder.startsWith("/") || said.get("system") === undefined) {
-    throw new ToolFailure(`the shell there does not answer as a POSIX shell does: ${JSON.stringify(out.toString("utf8").slice(0, 300))}`);
+    throw new ToolFailure(
+      `the shell there does not answer as a POSIX shell does: ${JSON.stringify(out.toString("utf8").slice(0, 300))}`,
+    );
   }
   const home = said.get("home") ?? "";
   const stat = said.get("stat");
@@ -56,7 +74,9 @@ export async function askFacts(shell: Shell, passEnv: readonly string[] = []): P
     stat: stat === "gnu" || stat === "bsd" ? stat : "none",
     programs,
     path: (said.get("path") ?? "").split(":").filter((each) => each.startsWith("/")),
-    secrets: [...new Set((said.get("names") ?? "").split("\n"))].filter((name) => isSecretName(name) && !passEnv.includes(name)),
+    secrets: [...new Set((said.get("names") ?? "").split("\n"))].filter(
+      (name) => isSecretName(name) && !passEnv.includes(name),
+    ),
   };
 }
 

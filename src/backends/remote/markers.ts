@@ -45,7 +45,11 @@ export function readMarkers(
 
 /** Where the bytes end in what may be the beginning of the sign; their length when they do not. */
 function beginning(bytes: Buffer, sign: Buffer): number {
-  for (let at = bytes.indexOf(1, Math.max(0, bytes.length - sign.length + 1)); at !== -1; at = bytes.indexOf(1, at + 1)) {
+  for (
+    let at = bytes.indexOf(1, Math.max(0, bytes.length - sign.length + 1));
+    at !== -1;
+    at = bytes.indexOf(1, at + 1)
+  ) {
     if (sign.subarray(0, bytes.length - at).equals(bytes.subarray(at))) return at;
   }
   return bytes.length;

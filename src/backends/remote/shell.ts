@@ -157,7 +157,10 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     return end;
   });
 
-  const enqueue = (make: (about: number, resolve: (answer: Answer) => void) => Omit<Waiting, "about" | "lost" | "chunks">, chunks: Buffer[]) =>
+  const enqueue = (
+    make: (about: number, resolve: (answer: Answer) => void) => Omit<Waiting, "about" | "lost" | "chunks">,
+    chunks: Buffer[],
+  ) =>
     new Promise<Answer>((resolve, reject) => {
       if (end !== undefined) return reject(new LineLost(end, true));
       const about = ++numbers;
@@ -242,7 +245,14 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   try {
     // Nothing may stand behind this on stdin until it is read: what reads the profile could take it.
     const ready = new Promise<void>((resolve, reject) => {
-      queue.push({ about: 0, chunks: [], isAlone: true, send: () => undefined, lost: reject, marker: () => (answered(), resolve()) });
+      queue.push({
+        about: 0,
+        chunks: [],
+        isAlone: true,
+        send: () => undefined,
+        lost: reject,
+        marker: () => (answered(), resolve()),
+      });
       sent = 1;
     });
     write(`${TELL}\n${preamble}\nhr_n='${secret}:0'; hr_tell ready\n`);

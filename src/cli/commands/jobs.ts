@@ -7,7 +7,9 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { formatSize } from "../../output/size.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { detachedFolderOf } from "../../toolkit.ts";
+import { createToolkit, detachedFolderOf } from "../../toolkit.ts";
+import type { GlobalOptions } from "../options.ts";
+import { toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
 /** What people may do with detached jobs, whichever session started them. */
@@ -19,16 +21,27 @@ interface Found {
 }
 
 /**
- * Lists the detached jobs, or shows the output of one (`follow`: until it ends), stops one, forgets one that has ended.
+ * Lists the detached jobs of this machine (or of the host or container that is named), or shows the output of one (`follow`: until it ends), stops one, forgets one that has ended.
  *
  * @throws ToolFailure when there is no such job.
  */
 export async function jobs(
   action: JobsAction,
   id: string | undefined,
-  { follow = false }: { readonly follow?: boolean },
+  { follow = false, ...options }: GlobalOptions & { readonly follow?: boolean },
 ): Promise<void> {
-  const all = await allJobs();
+  if (options.ssh === undefined && options.container === undefined) return jobsOf(await allJobs(), action, id, follow);
+  const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
+  try {
+    const { detached } = toolkit.backend;
+    const all = detached === undefined ? [] : (await detached.list()).map((job): Found => ({ job, kept: detached }));
+    await jobsOf(all, action, id, follow);
+  } finally {
+    await toolkit.close();
+  }
+}
+
+async function jobsOf(all: readonly Found[], action: JobsAction, id: string | undefined, follow: boolean): Promise<void> {
   if (action === "list") return list(all);
   const found = all.find(({ job }) => job.id === id);
   if (found === undefined) {

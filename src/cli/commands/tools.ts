@@ -1,4 +1,4 @@
-import { sandboxModeOn } from "../../contract/containment.ts";
+import { isContained } from "../../backends/open.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
@@ -11,7 +11,7 @@ export async function tools({
   ...options
 }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
   const settings = await settingsFrom(options);
-  const sandboxed = sandboxModeOn(process.platform, settings.policy.sandbox) !== "off";
+  const sandboxed = isContained({ ...options, sandbox: settings.policy.sandbox });
   const set = toolset(chosenTools(toolChoice(settings), { sandboxed }));
   const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
   process.stdout.write(`${text}\n`);

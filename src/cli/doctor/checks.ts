@@ -6,6 +6,8 @@ import { configuration } from "./configuration.ts";
 import { database } from "./database.ts";
 import { node } from "./node.ts";
 import { pictures } from "./pictures.ts";
+import { placeOfWork } from "./place.ts";
+import { containers, sshClient } from "./places.ts";
 import { processes } from "./processes.ts";
 import { bash, git, ripgrep } from "./programs.ts";
 import { sandboxed } from "./sandbox.ts";
@@ -20,9 +22,12 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   commands,
   processes,
   sandboxed,
+  sshClient,
+  containers,
   stateFolderCheck,
   database,
   configuration(options),
   pictures,
   approvals,
+  ...(options.ssh === undefined && options.container === undefined ? [] : [placeOfWork(options)]),
 ];

@@ -1,3 +1,4 @@
+import type { ScriptShell } from "../../contract/backend.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { BUILT_IN, type BuiltInName, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
@@ -17,19 +18,19 @@ export interface ToolChoice {
 }
 
 /**
- * The tools that are chosen. `sandboxed`: commands run in a sandbox, and those that run them offer what can be asked of it.
+ * The tools that are chosen. `sandboxed`: commands run in a sandbox, and those that run them offer what can be asked of it. `shell`: what runs them.
  *
  * @throws TypeError when there is no preset, toolset or tool of a name, and when a toolset has a preset's name.
  */
 export function chosenTools(
   { toolsets = {}, tools, disable = [], toolOptions = {}, ...choice }: ToolChoice,
-  { sandboxed = false }: { readonly sandboxed?: boolean } = {},
+  { sandboxed = false, shell = "bash" }: { readonly sandboxed?: boolean; readonly shell?: ScriptShell } = {},
 ): readonly Tool[] {
   const { preset = tools === undefined ? "coding" : "none" } = choice;
   const options = {
     ...toolOptions,
-    bash: { sandboxed, ...toolOptions.bash },
-    shell: { sandboxed, ...toolOptions.shell },
+    bash: { sandboxed, shell, ...toolOptions.bash },
+    shell: { sandboxed, shell, ...toolOptions.shell },
   };
   const all = [...presetTools(preset, toolsets, options), ...(tools ?? [])];
   const unknown = disable.find((name) => !isBuiltIn(name) && !all.some((tool) => tool.name === name));

@@ -1,0 +1,48 @@
+import type { Command } from "./backend.ts";
+
+/** A live terminal that people share with a model: a tmux pane that they attach to, watch and take over. */
+export interface Terminal {
+  /** What a person types to join in: "tmux -L handrail attach -t main". */
+  readonly attach: string;
+  /** What a pane shows, as text. Rejects with a `ToolFailure` when there is no such pane. */
+  capture(options?: CaptureOptions): Promise<Captured>;
+  /** Types into a pane: the text first, then the keys, then Enter. Rejects with a `ToolFailure` when there is no such pane or key. */
+  sendKeys(keys: Keys): Promise<{ readonly pane: string }>;
+  /** Types a command into the pane where commands are typed, and does not wait for its end. Rejects with a `ToolFailure` when it cannot be started. */
+  dispatch(command: Command): Promise<{ readonly pane: string }>;
+}
+
+export interface CaptureOptions {
+  /** As tmux's `-t`. Default: the pane where commands are typed. */
+  readonly target?: string;
+  /** First and last line, as tmux's `-S` and `-E`; "-" is the beginning of the history, the end of the screen. Default: what is visible. */
+  readonly start?: string;
+  readonly end?: string;
+  /** A line that was wrapped is one line (`-J`). Default true. */
+  readonly joinWrappedLines?: boolean;
+  /** `-N`. Default false. */
+  readonly preserveTrailingSpaces?: boolean;
+  /** Colours and such, as escape sequences (`-e`). Default false. */
+  readonly includeEscapeSequences?: boolean;
+  /** Others as octal numbers (`-C`). Default false. */
+  readonly escapeNonPrintable?: boolean;
+  /** The screen beneath a full-screen program, or that program's (`-a`). Default false. */
+  readonly includeAlternateScreen?: boolean;
+}
+
+export interface Captured {
+  readonly pane: string;
+  readonly text: string;
+  /** The alternate screen was asked for, and there is none: this is the main one. */
+  readonly noAlternateScreen: boolean;
+}
+
+export interface Keys {
+  /** As tmux's `-t`. Default: the pane where commands are typed. */
+  readonly target?: string;
+  /** Typed as it is. */
+  readonly text?: string;
+  /** Names of keys as tmux knows them: "C-c", "Up", "F5". */
+  readonly keys?: readonly string[];
+  readonly enter?: boolean;
+}
