@@ -19,7 +19,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
-    globalSetup: ["scripts/vitest-build.mjs"],
+    globalSetup: ["scripts/vitest-build.mjs", "test/support/run-setup.ts"],
     reporters: ["default", "./scripts/vitest-summary.mjs"],
     coverage: {
       provider: "v8",

@@ -20,7 +20,8 @@ const SYSTEM_PROGRAMS = [
   { program: "bash", debianPackage: "bash" },
   // Only Linux has it; elsewhere the tests that need it say that they are skipped.
   ...(process.platform === "linux" ? [{ program: "bwrap", debianPackage: "bubblewrap" }] : []),
-  // What commands in the sandbox are tried with, and the projects that are built in it. Rust alone fetches some 60 MB, so elsewhere their tests say that they are skipped.
+  // What commands in the sandbox are tried with, the projects that are built in it, and other places to work in. Rust alone fetches some
+  // 60 MB and the engines 80, so elsewhere their tests say that they are skipped.
   ...(process.env["CI"] === "true"
     ? [
         { program: "curl", debianPackage: "curl" },
@@ -28,6 +29,16 @@ const SYSTEM_PROGRAMS = [
         { program: "make", debianPackage: "make" },
         { program: "python3", debianPackage: "python3-venv" },
         { program: "cargo", debianPackage: "cargo" },
+        // Container engines and what their images are made of; ssh, its server, and shells to log in to.
+        { program: "dockerd", debianPackage: "docker.io" },
+        { program: "podman", debianPackage: "podman" },
+        { program: "runc", debianPackage: "runc" },
+        { program: "newuidmap", debianPackage: "uidmap" },
+        { program: "busybox", debianPackage: "busybox-static" },
+        { program: "tmux", debianPackage: "tmux" },
+        { program: "ssh", debianPackage: "openssh-client" },
+        { program: "sshd", debianPackage: "openssh-server" },
+        { program: "zsh", debianPackage: "zsh" },
       ]
     : []),
 ];
