@@ -1,5 +1,6 @@
 /** What `npm run bench` measures, in the order it is shown. */
 import { DISPATCH } from "./dispatch.mjs";
+import { ELSEWHERE } from "./elsewhere.mjs";
 import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
 import { POLICY } from "./policy.mjs";
@@ -9,4 +10,14 @@ import { SEARCH } from "./search.mjs";
 import { START } from "./start.mjs";
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
-export const WORKLOADS = [...DISPATCH, ...EVENTS, ...POLICY, ...PROCESSES, ...SANDBOX, ...SEARCH, ...FILES, ...START];
+export const WORKLOADS = [
+  ...DISPATCH,
+  ...EVENTS,
+  ...POLICY,
+  ...PROCESSES,
+  ...SANDBOX,
+  ...SEARCH,
+  ...FILES,
+  ...ELSEWHERE,
+  ...START,
+];

@@ -1,6 +1,6 @@
 import type { Containment, Refusal, Sandbox } from "./containment.ts";
 import type { Env } from "./effect.ts";
-import type { Terminal } from "./terminal.ts";
+import type { CaptureOptions, Captured, Keys } from "./terminal.ts";
 
 /**
  * Where work happens: this machine, a sandbox, a container, a host over SSH, a tmux pane on any of them. Every tool works
@@ -43,6 +43,18 @@ export interface Backend {
 
 /** What runs a script: bash, or on a small system that has none the POSIX shell. */
 export type ScriptShell = "bash" | "sh";
+
+/** A live terminal that people share with a model: a tmux pane that they attach to, watch and take over. */
+export interface Terminal {
+  /** What a person types to join in: "tmux -L handrail attach -t main". */
+  readonly attach: string;
+  /** What a pane shows, as text. Rejects with a `ToolFailure` when there is no such pane. */
+  capture(options?: CaptureOptions): Promise<Captured>;
+  /** Types into a pane: the text first, then the keys, then Enter. Rejects with a `ToolFailure` when there is no such pane or key. */
+  sendKeys(keys: Keys): Promise<{ readonly pane: string }>;
+  /** Types a command into the pane where commands are typed, and does not wait for its end. Rejects with a `ToolFailure` when it cannot be started. */
+  dispatch(command: Command): Promise<{ readonly pane: string }>;
+}
 
 /** Processes that were started with `detached`, by this backend or an earlier one like it. */
 export interface DetachedProcesses {

@@ -1,16 +1,4 @@
-import type { Command } from "./backend.ts";
-
-/** A live terminal that people share with a model: a tmux pane that they attach to, watch and take over. */
-export interface Terminal {
-  /** What a person types to join in: "tmux -L handrail attach -t main". */
-  readonly attach: string;
-  /** What a pane shows, as text. Rejects with a `ToolFailure` when there is no such pane. */
-  capture(options?: CaptureOptions): Promise<Captured>;
-  /** Types into a pane: the text first, then the keys, then Enter. Rejects with a `ToolFailure` when there is no such pane or key. */
-  sendKeys(keys: Keys): Promise<{ readonly pane: string }>;
-  /** Types a command into the pane where commands are typed, and does not wait for its end. Rejects with a `ToolFailure` when it cannot be started. */
-  dispatch(command: Command): Promise<{ readonly pane: string }>;
-}
+// What is asked of a live terminal (`Terminal` in backend.ts).
 
 export interface CaptureOptions {
   /** As tmux's `-t`. Default: the pane where commands are typed. */

@@ -54,7 +54,7 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
   if (!call.effects.some(hasPath)) return call;
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
-      if (effect.kind === "exec") return withReal(effect, effect.cwd ?? ".", backend);
+      if (effect.kind === "exec") return inFolder(effect, backend);
       if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend);
       return effect;
     }),
@@ -62,6 +62,15 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
   return { ...call, effects };
 }
 
+/**
+ * The working directory is canonical, so it is not looked up: judging a command costs no round trip for that. Should a link have taken its
+ * place, `confine` does not find the command's folder among those that were approved.
+ */
+async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
+  return effect.cwd === undefined ? { ...effect, real: backend.workDir } : withReal(effect, effect.cwd, backend);
+}
+
+type ExecEffect = Extract<Effect, { kind: "exec" }>;
 type PathEffect = Extract<Effect, { readonly real?: string }>;
 
 /**

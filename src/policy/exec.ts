@@ -4,6 +4,7 @@ import { type Decision, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { CommandJudge } from "./commands/judge.ts";
+import type { LookUps } from "./look-ups.ts";
 import { needsJudge, realNeeds, withMore } from "./needs.ts";
 import type { PathJudge } from "./paths.ts";
 import { protectedFile } from "./sensitive.ts";
@@ -12,7 +13,7 @@ import type { PolicySettings } from "./settings.ts";
 type Exec = Extract<Effect, { kind: "exec" }>;
 
 /** Judges a command as it would be run: in its folder, in the sandbox or not. */
-export type ExecJudge = (effect: Exec, judgePath: PathJudge) => Promise<Decision>;
+export type ExecJudge = (effect: Exec, judgePath: PathJudge, look: LookUps) => Promise<Decision>;
 
 /**
  * A command is judged by its folder, its script, and what it asks the sandbox for. Where the sandbox is asked for and does not work, nothing
@@ -26,61 +27,63 @@ export function execJudge(
 ): ExecJudge {
   const judgeNeeds = needsJudge(settings, backend, own);
 
-  return async (effect, judgePath) => {
-    const there = await judgePath("cwd", effect.cwd ?? ".", effect.real);
+  return async (effect, judgePath, look) => {
+    const { sandbox } = backend;
+    const state = await sandbox?.state();
+    const contained = state?.works === true && effect.within !== "none";
+    const touched = watching(judgePath, backend, look);
+    // The folder and the script at once: what they look up travels together.
+    const [there, command] = await Promise.all([
+      judgePath("cwd", effect.cwd ?? ".", effect.real),
+      judgeCommand(effect, { judgePath: touched.judgePath, look, contained }),
+    ]);
     if (there.verdict === "deny") return there;
-    const state = await backend.sandbox?.state();
-    if (backend.sandbox === undefined || state === undefined) {
-      const command = await judgeCommand(effect, judgePath);
-      return stricter(command, there) ?? command;
-    }
-    if (!state.works && backend.sandbox.required) return noSandbox(state);
-    const contained = state.works && effect.within !== "none";
-    const touched = watching(judgePath, backend, backend.sandbox.hidden);
-    const command = await judgeCommand(effect, touched.judgePath, contained);
     const decision = stricter(command, there) ?? command;
-    if (!state.works) return withoutSandbox(decision);
-    const all = stricter(decision, await judgeNeeds(effect)) ?? decision;
+    if (sandbox === undefined || state === undefined) return decision;
+    if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision);
+    const all = stricter(decision, await judgeNeeds(effect, look)) ?? decision;
     if (!contained) return { ...outside(all), within: "none" };
-    const asked = await realNeeds(effect.within ?? {}, backend);
-    return { ...inside(all), within: withMore(asked, await withConfiguration(touched.needs(), all, backend)) };
+    const asked = await realNeeds(effect.within ?? {}, backend, look);
+    return { ...inside(all), within: withMore(asked, await withConfiguration(touched.needs(), all, backend, look)) };
   };
 }
 
 /**
  * The path rules, with what of it a contained command could not touch by itself: where it is allowed in the end, by a rule or a person, the
- * sandbox lets it through too.
+ * sandbox lets it through too. Without a sandbox that is nothing.
  */
-function watching(judgePath: PathJudge, backend: Backend, hidden: readonly string[]) {
+function watching(judgePath: PathJudge, backend: Backend, look: LookUps) {
+  const { workDir, sandbox } = backend;
   const read = new Set<string>();
   const write = new Set<string>();
-  return {
-    needs: (): Needs => ({ read: [...read], write: [...write] }),
-    judgePath: (async (operation, written, real) => {
-      const decision = await judgePath(operation, written, real);
-      if (operation === "cwd" || decision.verdict === "deny") return decision;
-      const target = real ?? (await backend.files.realPath(written).catch(() => undefined));
-      if (target === undefined) return decision;
-      if (hidden.some((path) => isInside(target, path))) read.add(target);
-      const isElsewhere = decision.rule !== "workspace" && decision.rule !== "allowed_roots";
-      const isKept = protectedFile(target) ?? protectedFile(absolutePath(written, backend));
-      if (operation === "write" && isElsewhere && (isKept !== undefined || !isInside(target, backend.workDir))) {
-        write.add(target);
-      }
-      return decision;
-    }) satisfies PathJudge,
+  const watched: PathJudge = async (operation, written, real) => {
+    const decision = await judgePath(operation, written, real);
+    if (sandbox === undefined || operation === "cwd" || decision.verdict === "deny") return decision;
+    const path = absolutePath(written, backend);
+    const target = real ?? (await look.realPath(path));
+    if (target instanceof Error) return decision;
+    if (sandbox.hidden.some((hidden) => isInside(target, hidden))) read.add(target);
+    const isElsewhere = decision.rule !== "workspace" && decision.rule !== "allowed_roots";
+    const isKept = protectedFile(target) ?? protectedFile(path);
+    if (operation === "write" && isElsewhere && (isKept !== undefined || !isInside(target, workDir))) write.add(target);
+    return decision;
   };
+  return { judgePath: watched, needs: (): Needs => ({ read: [...read], write: [...write] }) };
 }
 
 /**
  * A git command that somebody is asked about may change the repository's configuration: that is what it is asked about for. One that a link leads
  * to has to be named itself.
  */
-async function withConfiguration(needs: Needs, { parts = [] }: Decision, { workDir, files }: Backend): Promise<Needs> {
+async function withConfiguration(
+  needs: Needs,
+  { parts = [] }: Decision,
+  { workDir }: Backend,
+  look: LookUps,
+): Promise<Needs> {
   if (!parts.some(({ verdict, text }) => verdict === "ask" && /^git\s/.test(text))) return needs;
   const path = `${workDir}/.git/config`;
-  const real = await files.realPath(path).catch(() => undefined);
-  return real === path ? { ...needs, write: [...(needs.write ?? []), path] } : needs;
+  return (await look.realPath(path)) === path ? { ...needs, write: [...(needs.write ?? []), path] } : needs;
 }
 
 /** Leave to run a command in the sandbox is none to run it where the sandbox does not work. */

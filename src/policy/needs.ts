@@ -5,13 +5,14 @@ import type { Effect } from "../contract/effect.ts";
 import { type HostRule, hostRule, hostRules } from "../network/hosts.ts";
 import type { UrlJudge } from "../network/url.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
-import { pathJudge } from "./paths.ts";
+import type { LookUps } from "./look-ups.ts";
+import { type PathJudge, pathJudge } from "./paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
 /** Judges what a command asks the sandbox for. `undefined`: it asks for nothing. */
-export type NeedsJudge = (effect: Exec) => Promise<Decision | undefined>;
+export type NeedsJudge = (effect: Exec, look: LookUps) => Promise<Decision | undefined>;
 
 /** Every public host. */
 const ANY_HOST = "*";
@@ -24,7 +25,7 @@ const ANY_HOST = "*";
 export function needsJudge(settings: PolicySettings, backend: Backend, own: readonly string[]): NeedsJudge {
   const { autonomy = "supervised", network = {}, forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
   const allowed = hostRules(network.allowHosts ?? [], "network.allowHosts");
-  const judgePath = pathJudge(
+  const pathJudgeBy = pathJudge(
     {
       ...settings,
       workspaceOnly: false,
@@ -63,10 +64,16 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
     );
   };
 
-  const judgeFolder = async (use: "read" | "write", path: string): Promise<Decision> => {
+  const judgeFolder = async (
+    use: "read" | "write",
+    path: string,
+    judgePath: PathJudge,
+    look: LookUps,
+  ): Promise<Decision> => {
     const judged = await judgePath(use, path, undefined);
     if (judged.verdict !== "ask") return judged;
-    const real = await backend.files.realPath(path).catch(() => path);
+    const followed = await look.realPath(absolutePath(path, backend));
+    const real = followed instanceof Error ? path : followed;
     return ask(
       judged.rule ?? "needs",
       judged.risk,
@@ -84,7 +91,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
     return { verdict: "allow", risk: decision.risk, ...(decision.rule !== undefined && { rule: decision.rule }) };
   };
 
-  return async ({ command, within }) => {
+  return async ({ command, within }, look) => {
     if (within === undefined) return undefined;
     if (autonomy === "readonly") return deny("autonomy", "Read-only mode: cannot perform 'open the sandbox'");
     if (within === "none") {
@@ -95,18 +102,24 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
         }),
       );
     }
+    const judgePath = pathJudgeBy(look);
     let all: Decision | undefined;
     for (const host of within.network ?? []) all = stricter(all, unaskedInFull(await judgeHost(host)));
-    for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path));
-    for (const path of within.read ?? []) all = stricter(all, await judgeFolder("read", path));
+    for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path, judgePath, look));
+    for (const path of within.read ?? []) all = stricter(all, await judgeFolder("read", path, judgePath, look));
     return all;
   };
 }
 
-/** What it asked for, with its paths real; what does not exist yet keeps its name. */
-export async function realNeeds(within: Containment, backend: Backend): Promise<Containment> {
+/** What it asked for, with its paths real; what does not exist yet keeps its name. Rejects where one cannot be followed. */
+export async function realNeeds(within: Containment, backend: Backend, look: LookUps): Promise<Containment> {
   if (within === "none") return within;
-  const real = (paths: readonly string[] = []) => Promise.all(paths.map((path) => backend.files.realPath(path)));
+  const follow = async (path: string): Promise<string> => {
+    const real = await look.realPath(absolutePath(path, backend));
+    if (real instanceof Error) throw real;
+    return real;
+  };
+  const real = (paths: readonly string[] = []) => Promise.all(paths.map(follow));
   return { network: within.network ?? [], write: await real(within.write), read: await real(within.read) };
 }
 

@@ -1,14 +1,14 @@
 import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
-import { messageOf } from "../util/errors.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
+import type { LookUps } from "./look-ups.ts";
 import { protectedFile, sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
 /** What is done with a path. "cwd": a command runs there. */
 export type PathOperation = "read" | "write" | "cwd";
 
-/** Judges one path: as it was written, and where it really leads (every link followed). */
+/** Judges one path: as it was written, and where it really leads (every link followed); `undefined`: that is looked up. */
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
 interface Root {
@@ -29,17 +29,18 @@ export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
   backend: Backend,
   own: readonly string[] = [],
-): PathJudge {
-  let roots: readonly Root[] | undefined;
+): (look: LookUps) => PathJudge {
+  const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
 
-  return async (operation, written, real) => {
+  return (look) => async (operation, written, real) => {
     const refused = judgeText(written);
     if (refused) return refused;
     const path = absolutePath(written, backend);
-    roots ??= await findRoots(backend, allowedRoots, forbiddenPaths, own);
+    // Begun together.
+    if (operation === "write" && real !== undefined) void look.infoAt(real);
+    const [roots, target] = await Promise.all([findRoots(), real ?? look.realPath(path)]);
     const asWritten = deciding(roots, path);
     if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten);
-    const target = real ?? (await realPathOf(path, backend));
     if (target instanceof Error) return unknownTarget(written, target);
     const at = deciding(roots, target);
     if (at !== undefined && !at.allows) return forbidden(written, at);
@@ -48,7 +49,7 @@ export function pathJudge(
     const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
     if (operation === "cwd") return decision;
     if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
-    return withExceptions((await hardLinked(written, target, backend)) ?? decision, roots, target);
+    return withExceptions((await hardLinked(written, target, look)) ?? decision, roots, target);
   };
 }
 
@@ -58,15 +59,6 @@ function withExceptions(decision: Decision, roots: readonly Root[], target: stri
   const inside = roots.filter(({ allows, path }) => !allows && path !== target && isInside(path, target));
   const except = [...new Set(inside.map(({ path }) => path))];
   return except.length === 0 ? decision : { ...decision, except };
-}
-
-/** Links that lead in a circle, a name that is too long, a folder that may not be entered: then nobody knows where it leads. */
-async function realPathOf(path: string, backend: Backend): Promise<string | Error> {
-  try {
-    return await backend.files.realPath(path);
-  } catch (error) {
-    return new Error(messageOf(error), { cause: error });
-  }
 }
 
 /** What can be said from the text alone, before anything is looked up. */
@@ -82,8 +74,8 @@ function judgeText(written: string): Decision | undefined {
 }
 
 /** The file's other names may lie anywhere, and no path shows them; a write changes what they name too. */
-async function hardLinked(written: string, real: string, backend: Backend): Promise<Decision | undefined> {
-  const info = await backend.files.stat(real, { real: true });
+async function hardLinked(written: string, real: string, look: LookUps): Promise<Decision | undefined> {
+  const info = await look.infoAt(real);
   if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
   return ask(
     "hard_link",
@@ -167,29 +159,36 @@ function deciding(roots: readonly Root[], path: string): Root | undefined {
   return best;
 }
 
-/** Every root as it is written and as it really is: `/tmp` may be a link to `/private/tmp`, a home to another disk. */
-async function findRoots(
+/**
+ * Finds every root as it is written and as it really is: `/tmp` may be a link to `/private/tmp`, a home to another disk. That is looked up
+ * once; while one of them cannot be followed, again each time.
+ */
+function rootFinder(
   backend: Backend,
   allowedRoots: readonly string[],
   forbiddenPaths: readonly string[],
   own: readonly string[],
-): Promise<readonly Root[]> {
-  const written: readonly Root[] = [
-    { path: backend.workDir, allows: true, rule: "workspace" },
-    ...allowedRoots.map((path): Root => ({ path, allows: true, rule: "allowed_roots" })),
-    ...forbiddenPaths.map((path): Root => ({ path, allows: false, rule: "forbidden_paths" })),
-    ...own.map((path): Root => ({ path, allows: false, rule: "state" })),
-  ];
-  const both = await Promise.all(
-    written.map(async (root) => {
-      const path = absolutePath(root.path, backend);
-      // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to.
-      return [
-        { ...root, path },
-        // What we may not look at (a home that cannot be entered) stands for itself.
-        { ...root, path: await backend.files.realPath(path).catch(() => path) },
-      ];
-    }),
-  );
-  return both.flat();
+): () => Promise<readonly Root[]> {
+  const written = [
+    { path: backend.workDir, allows: true, rule: "workspace" } as const,
+    ...allowedRoots.map((path) => ({ path, allows: true, rule: "allowed_roots" }) as const),
+    ...forbiddenPaths.map((path) => ({ path, allows: false, rule: "forbidden_paths" }) as const),
+    ...own.map((path) => ({ path, allows: false, rule: "state" }) as const),
+  ].map((root): Root => ({ ...root, path: absolutePath(root.path, backend) }));
+  let found: Promise<readonly Root[]> | undefined;
+
+  const find = async (): Promise<readonly Root[]> => {
+    const both = await Promise.all(
+      written.map(async (root): Promise<readonly Root[]> => {
+        const real = await backend.files.realPath(root.path).catch(() => undefined);
+        if (real === undefined) found = undefined;
+        // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to. What we may not look at (a home that
+        // cannot be entered) stands for itself.
+        return real === undefined || real === root.path ? [root] : [root, { ...root, path: real }];
+      }),
+    );
+    return both.flat();
+  };
+
+  return () => (found ??= find());
 }

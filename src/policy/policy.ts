@@ -3,10 +3,11 @@ import { type Effect, isAct } from "../contract/effect.ts";
 import type { Autonomy, Policy } from "../contract/policy.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
-import { isInside } from "../util/paths.ts";
+import { absolutePath, isInside } from "../util/paths.ts";
 import { createCommandJudge } from "./commands/judge.ts";
-import { type ExecJudge, execJudge } from "./exec.ts";
+import { execJudge } from "./exec.ts";
 import { type FetchJudge, fetchJudge } from "./fetch.ts";
+import { type LookUps, createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { ruled } from "./ruled.ts";
 import { type Rules, createRules } from "./rules/rules.ts";
@@ -25,24 +26,32 @@ export function createPolicy(
   own: readonly string[] = [],
   rules: Rules = createRules(settings.commands, backend),
 ): Policy {
-  const judgePath = pathJudge(settings, backend, own);
+  const pathJudgeBy = pathJudge(settings, backend, own);
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy);
   const judgeExec = execJudge(settings, backend, own, createCommandJudge({ settings, backend, rules: rules.command }));
+
   return async (call) => {
+    const look = createLookUps(backend.files);
+    const judgePath = pathJudgeBy(look);
+    const judges: Judges = {
+      path: judgePath,
+      fetch: judgeFetch,
+      exec: (effect) => judgeExec(effect, ruledPaths(judgePath, { rules, backend, call, look }), look),
+    };
+    // All begun together, like what they look up.
+    const decisions = await Promise.all(
+      call.effects.map(async (effect): Promise<Decision> => {
+        const judged = await judgeEffect(effect, autonomy, judges);
+        const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
+        const decision = effect.kind === "exec" ? inBackground(byRules, effect.background) : byRules;
+        // What is asked about is this effect, and not the others of the call.
+        const isWhole = decision.verdict === "ask" && decision.scopes === undefined;
+        return isWhole ? { ...decision, scopes: [scopeOf(effect, call)] } : decision;
+      }),
+    );
     let strictest: Decision | undefined;
-    for (const effect of call.effects) {
-      const judged = await judgeEffect(effect, autonomy, {
-        path: effect.kind === "exec" ? ruledPaths(judgePath, rules, backend, call) : judgePath,
-        fetch: judgeFetch,
-        exec: judgeExec,
-      });
-      const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
-      const decision = effect.kind === "exec" ? inBackground(byRules, effect.background) : byRules;
-      // What is asked about is this effect, and not the others of the call.
-      const isWhole = decision.verdict === "ask" && decision.scopes === undefined;
-      strictest = stricter(strictest, isWhole ? { ...decision, scopes: [scopeOf(effect, call)] } : decision);
-    }
+    for (const decision of decisions) strictest = stricter(strictest, decision);
     return strictest;
   };
 }
@@ -71,16 +80,23 @@ function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules)
 interface Judges {
   readonly path: PathJudge;
   readonly fetch: FetchJudge;
-  readonly exec: ExecJudge;
+  readonly exec: (effect: Extract<Effect, { kind: "exec" }>) => Promise<Decision>;
+}
+
+interface Ruled {
+  readonly rules: Rules;
+  readonly backend: Backend;
+  readonly call: CheckedCall;
+  readonly look: LookUps;
 }
 
 /** Paths that a command names fall under people's rules about reading and writing, like those of any other tool. */
-function ruledPaths(judgePath: PathJudge, rules: Rules, backend: Backend, call: CheckedCall): PathJudge {
+function ruledPaths(judgePath: PathJudge, { rules, backend, call, look }: Ruled): PathJudge {
   return async (operation, written, real) => {
     const decision = await judgePath(operation, written, real);
     if (operation === "cwd" || decision.verdict === "deny") return decision;
-    const target = real ?? (await backend.files.realPath(written).catch(() => undefined));
-    const effect: Effect = { kind: operation, path: written, ...(target !== undefined && { real: target }) };
+    const target = real ?? (await look.realPath(absolutePath(written, backend)));
+    const effect: Effect = { kind: operation, path: written, ...(typeof target === "string" && { real: target }) };
     return withExceptions(ruled(decision, rules.effect(effect, call)), effect, rules);
   };
 }
@@ -100,7 +116,7 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): P
     case "write":
       return judge.path(effect.kind, effect.path, effect.real);
     case "exec":
-      return judge.exec(effect, judge.path);
+      return judge.exec(effect);
     case "output":
       return { verdict: "allow", risk: "low", rule: "output" }; // only the toolkit that made it can open it
     case "terminal":

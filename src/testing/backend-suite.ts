@@ -5,6 +5,7 @@ import { detached, withoutDetached } from "./backend/detached.ts";
 import { endings } from "./backend/endings.ts";
 import { finding } from "./backend/finding.ts";
 import { input } from "./backend/input.ts";
+import { lasting } from "./backend/lasting.ts";
 import { listing } from "./backend/listing.ts";
 import { looking } from "./backend/looking.ts";
 import { names } from "./backend/names.ts";
@@ -73,6 +74,7 @@ export function backendSuite(
     ["stopping", stopping],
     ["searching with rg", searching],
     ["walking with find", finding],
+    ["lasting commands", lasting],
     ["detached processes", keepsProcesses ? detached : withoutDetached],
     ["closing", closing],
   ];

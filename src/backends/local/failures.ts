@@ -1,3 +1,4 @@
+import type { FileInfo, FileKind } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 
@@ -8,6 +9,37 @@ export function fileFailure(error: unknown, path: string): ToolFailure {
   const told = code === undefined ? undefined : MESSAGES[code];
   return new ToolFailure(told === undefined ? `${path}: ${messageOf(error)}` : `${told}: ${path}`, { cause: error });
 }
+
+/** What was judged is no longer what stands there. */
+export function changed(written: string): ToolFailure {
+  return new ToolFailure(`${written} changed while it was being opened; nothing was done`);
+}
+
+/** @throws ToolFailure for what is no regular file. */
+export function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
+  if (kind !== "file") throw new ToolFailure(`This is ${A_KIND[kind]}, not a file: ${written}`);
+}
+
+/** Something else stands where a folder was expected. */
+export function notAFolder(kind: FileKind, written: string): ToolFailure {
+  return new ToolFailure(`This is ${A_KIND[kind]}, not a folder: ${written}`);
+}
+
+/** Nobody but the owner can give the new file to them. `theirs` as `uid:gid`. */
+export function notGiven(theirs: string, written: string, cause?: unknown): ToolFailure {
+  return new ToolFailure(
+    `${written} belongs to another user or group (${theirs}), whom this user cannot give the new file to; it was left as it is`,
+    { hint: "Have its owner change it, or write to another path.", cause },
+  );
+}
+
+const A_KIND: { readonly [kind in FileKind]: string } = {
+  file: "a file",
+  folder: "a folder",
+  fifo: "a FIFO (named pipe)",
+  socket: "a socket",
+  device: "a device",
+};
 
 const MESSAGES: { readonly [code: string]: string | undefined } = {
   ENOENT: "File not found",

@@ -7,7 +7,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
-import { fileFailure } from "./failures.ts";
+import { changed, fileFailure, notAFolder, notGiven, requireRegular } from "./failures.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -45,8 +45,8 @@ export function localFiles(base: Base): Files {
       try {
         return await inFolder(folder, path, (at) => entriesOf(at(".")));
       } catch (error) {
-        if (codeOf(error) === "ENOTDIR")
-          throw new ToolFailure(`This is ${await kindAt(folder)}, not a folder: ${path}`);
+        const info = codeOf(error) === "ENOTDIR" ? await stat(folder).catch(ignoreMissing) : undefined;
+        if (info !== undefined) throw notAFolder(kindOf(info), path);
         throw fileFailure(error, path);
       }
     },
@@ -160,13 +160,7 @@ async function giveTo(file: FileHandle, { uid, gid }: Stats, written: string): P
   try {
     await file.chown(uid, gid);
   } catch (error) {
-    throw new ToolFailure(
-      `${written} belongs to another user or group (${uid}:${gid}), whom this user cannot give the new file to; it was left as it is`,
-      {
-        hint: "Have its owner change it, or write to another path.",
-        cause: error,
-      },
-    );
+    throw notGiven(`${uid}:${gid}`, written, error);
   }
 }
 
@@ -233,26 +227,6 @@ async function requireSame(file: FileHandle, real: string, written: string): Pro
   if (process.platform !== "linux") return;
   const opened = await readlink(`/proc/self/fd/${file.fd}`);
   if (opened !== real && opened !== `${real} (deleted)`) throw changed(written);
-}
-
-function changed(written: string): ToolFailure {
-  return new ToolFailure(`${written} changed while it was being opened; nothing was done`);
-}
-
-function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
-  if (kind !== "file") throw new ToolFailure(`This is ${A_KIND[kind]}, not a file: ${written}`);
-}
-
-const A_KIND: { readonly [kind in FileKind]: string } = {
-  file: "a file",
-  folder: "a folder",
-  fifo: "a FIFO (named pipe)",
-  socket: "a socket",
-  device: "a device",
-};
-
-async function kindAt(path: string): Promise<string> {
-  return A_KIND[kindOf(await stat(path))];
 }
 
 async function entriesOf(folder: string): Promise<readonly FileEntry[]> {

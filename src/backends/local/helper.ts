@@ -2,13 +2,13 @@ import { delimiter, join } from "node:path";
 import type { Command, HelperProgram } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { isExecutable } from "../../util/executable.ts";
+import { findArguments, ripgrepArguments } from "../helper-arguments.ts";
 
 let ripgrep: string | undefined;
 
 /**
- * How a helper is started on this machine. ripgrep is the one in the package that ships it, else one on the PATH; "-" tells it to read
- * stdin, which it would else have to guess. `except` are real paths
- * that it leaves alone; it then has to run in `HELPER_FOLDER`, for ripgrep takes its globs from where it runs.
+ * How a helper is started on this machine. ripgrep is the one in the package that ships it, else one on the PATH. `except` are real
+ * paths that it leaves alone; it then has to run in `HELPER_FOLDER`.
  *
  * @throws ToolFailure when it is not there.
  */
@@ -19,23 +19,12 @@ export async function helperCommand(
   except: readonly string[] = [],
 ): Promise<Command["argv"]> {
   // A helper's own PATH is the usual one, where not every system has its find.
-  if (program === "find") return [onPath("find") ?? "find", ...paths, ...withPruned(args, except)];
-  // The last glob that matches decides, so that none of the arguments can take these back.
-  const globs = except.map((path) => `--glob=!${path.replace(/[\\*?[\]{}! ]/g, String.raw`\$&`)}`);
-  return [await ripgrepPath(), ...args, ...globs, "--", ...(paths.length === 0 ? ["-"] : paths)];
+  if (program === "find") return [onPath("find") ?? "find", ...findArguments(args, paths, except)];
+  return [await ripgrepPath(), ...ripgrepArguments(args, paths, except)];
 }
 
 /** Where a helper runs that leaves out something. */
 export const HELPER_FOLDER = "/";
-
-/** GNU's find wants its global options first. */
-function withPruned(args: readonly string[], except: readonly string[]): readonly string[] {
-  if (except.length === 0) return args;
-  const start = args.findIndex((arg, index) => index % 2 === 0 && !/^-(min|max)depth$/.test(arg));
-  const at = start === -1 ? args.length : start;
-  const pruned = except.flatMap((path) => ["-path", path.replace(/[\\*?[\]]/g, String.raw`\$&`), "-prune", "-o"]);
-  return [...args.slice(0, at), ...pruned, ...args.slice(at)];
-}
 
 async function ripgrepPath(): Promise<string> {
   ripgrep ??= (await packaged()) ?? onPath("rg");

@@ -8,10 +8,11 @@ export interface Reach {
   /** As it stands in a sentence: "container web", "deploy@host". */
   readonly place: string;
   /**
-   * Starts a POSIX shell there, after the profile of a login has been read. The first one opens the connection; when that one ends, all do.
-   * Rejects with `Unreachable` when it cannot even be tried; what goes wrong later shows in the line's end.
+   * Starts a POSIX shell there, after the profile of a login has been read. "first" opens the connection; when that line ends, all do. "further" is one
+   * more on the connection that is open, and fails where there is none any more. Rejects with `Unreachable` when it cannot even be tried; what goes wrong later
+   * shows in the line's end.
    */
-  open(): Promise<Line>;
+  open(which: "first" | "further"): Promise<Line>;
   /** Why a line has ended that should have gone on: what is wrong, and what to do. Never rejects. */
   explain(end: LineEnd): Promise<Unreachable>;
   /** Ends what the lines have in common. Never rejects. */

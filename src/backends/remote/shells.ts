@@ -46,6 +46,8 @@ export interface Shells {
 export interface AskOptions {
   /** What the script reads from its stdin: exactly these bytes, and no end behind them. */
   readonly input?: Uint8Array;
+  /** True: it runs in the shell itself, as `AskInput.stays` says. Only of use with `ask`. Default false. */
+  readonly stays?: boolean;
   /** False: after a lost connection it is not asked again, since nobody knows what was done. Default true. */
   readonly again?: boolean;
   /** What is being done, for the message of such a loss: "removing /a/b". */
@@ -67,9 +69,11 @@ export async function openShells({
   let epoch = 0;
   let taken = 0;
   let first: Promise<Shell> | undefined;
+  /** What `first` has become. */
+  let live: Shell | undefined;
 
-  const open = async (): Promise<Shell> => {
-    const line = await reach.open();
+  const open = async (which: "first" | "further"): Promise<Shell> => {
+    const line = await reach.open(which);
     try {
       return await speakWith(line, preamble(epoch));
     } catch (error) {
@@ -80,9 +84,9 @@ export async function openShells({
 
   /** Opens the first shell, which is the connection, and sees when it goes. */
   const connect = async (): Promise<Shell> => {
-    const shell = await open();
+    const shell = await open("first");
     void shell.ended.then(async (end) => {
-      first = undefined;
+      forgetEnded();
       idle.splice(0).forEach((each) => each.kill());
       if (!closing.signal.aborted) lost?.(await reach.explain(end));
     });
@@ -109,11 +113,22 @@ export async function openShells({
 
   const connection = (): Promise<Shell> => {
     requireOpen();
-    first ??= reconnect().catch((error: unknown) => {
-      first = undefined; // the next who asks tries again
-      throw error;
-    });
+    forgetEnded();
+    first ??= reconnect().then(
+      (shell) => (live = shell),
+      (error: unknown) => {
+        first = undefined; // the next who asks tries again
+        throw error;
+      },
+    );
     return first;
+  };
+
+  /** Who was answered by its end may ask before all others have heard of it. */
+  const forgetEnded = () => {
+    if (live === undefined || live.isUsable) return;
+    live = undefined;
+    first = undefined;
   };
 
   const requireOpen = () => {
@@ -125,12 +140,12 @@ export async function openShells({
     get: () => Promise<Shell>,
     release: (shell: Shell) => void,
     script: string,
-    { input, again = true, doing = "what was asked" }: AskOptions,
+    { input, stays = false, again = true, doing = "what was asked" }: AskOptions,
   ): Promise<Answer> => {
     for (let attempt = 0; ; attempt++) {
       const shell = await get();
       try {
-        return await shell.ask(script, input === undefined ? {} : { input });
+        return await shell.ask(script, input === undefined ? { stays } : { input });
       } catch (error) {
         if (!(error instanceof LineLost)) throw error;
         requireOpen();
@@ -144,18 +159,25 @@ export async function openShells({
     }
   };
 
+  const anyShell = async (): Promise<Shell> => {
+    for (let attempt = 0; ; attempt++) {
+      const control = await connection();
+      for (let shell = idle.pop(); shell !== undefined; shell = idle.pop()) if (shell.isUsable) return shell;
+      try {
+        return await open("further");
+      } catch (error) {
+        // The connection went at this very moment: nothing has been done yet.
+        if (attempt > 0 || control.isUsable || !(error instanceof Unreachable)) throw error;
+      }
+    }
+  };
+
   const take = async (): Promise<Shell> => {
     requireOpen();
     if (taken >= MOST_SHELLS) await new Promise<void>((resolve) => queue.push(resolve));
     taken++;
     try {
-      await connection();
-      for (let shell = idle.pop(); shell !== undefined; shell = idle.pop()) {
-        if (!shell.isUsable) continue;
-        inUse.add(shell);
-        return shell;
-      }
-      const shell = await open();
+      const shell = await anyShell();
       inUse.add(shell);
       if (closing.signal.aborted) shell.kill();
       return shell;
@@ -175,7 +197,7 @@ export async function openShells({
     release();
   };
 
-  first = connect();
+  first = connect().then((shell) => (live = shell));
   await first;
 
   return {

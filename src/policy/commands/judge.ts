@@ -4,14 +4,15 @@ import type { Decision, DecisionPart, Risk, Scope } from "../../contract/decisio
 import type { Effect } from "../../contract/effect.ts";
 import type { Autonomy } from "../../contract/policy.ts";
 import { absolutePath } from "../../util/paths.ts";
+import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { PolicySettings } from "../settings.ts";
 import { LOOKING_ENVIRONMENT } from "./environment.ts";
 import { lookUp } from "./look-up.ts";
-import { type CommandPathJudge, commandPathJudge } from "./paths.ts";
+import { commandPathJudge } from "./paths.ts";
 import { createProgramFinder } from "./programs.ts";
-import { createRepositoryReader } from "./repository.ts";
+import { type RepositoryReader, createRepositoryReader } from "./repository.ts";
 import { judgeVariable } from "./variables.ts";
 import { type Part, type Seen, walkScript } from "./walk.ts";
 
@@ -20,12 +21,20 @@ interface CommandJudgeOptions {
   readonly backend: Backend;
   /** What people's own rules say of one command of a script. Default: there are none. */
   readonly rules?: Rules["command"];
-  /** Where programs are found, as in PATH. Default: on this machine our own PATH, elsewhere nothing is known. */
+  /** Where programs are found, as in PATH. Default: on this machine our own PATH, elsewhere what of a login's may lie in the workspace. */
   readonly programFolders?: readonly string[];
 }
 
-/** Judges a script; paths in it by `judgePath`. `contained`: it would run in a sandbox that works. */
-export type CommandJudge = (effect: Exec, judgePath: PathJudge, contained?: boolean) => Promise<Decision>;
+/** Judges a script. */
+export type CommandJudge = (effect: Exec, given: GivenToJudge) => Promise<Decision>;
+
+interface GivenToJudge {
+  /** What is said of the paths in it. */
+  readonly judgePath: PathJudge;
+  readonly look: LookUps;
+  /** It would run in a sandbox that works. Default false. */
+  readonly contained?: boolean;
+}
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
@@ -39,55 +48,35 @@ export function createCommandJudge({
   rules = () => undefined,
   programFolders,
 }: CommandJudgeOptions): CommandJudge {
-  const repositoryRuns = createRepositoryReader(backend);
+  const { workDir, home } = backend;
+  const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
+  const readRepositories = createRepositoryReader(backend);
   const inWorkspace = createProgramFinder(backend, programFolders);
   const weigh = weigher(settings, rules);
 
-  const judgePart = async (part: Part, { judgeUse, runs, contained, networked }: PartContext): Promise<Judged> => {
-    let risk = part.risk;
-    let why = part.why;
-    const unclear = [...part.unclear];
-    const asks: Decision[] = [];
-    for (const use of part.paths) {
-      const decision = await judgeUse(use);
-      if (decision?.verdict === "deny") return denied(part, decision);
-      if (decision?.rule === "not_understood") unclear.push(decision.reason ?? "");
-      else if (decision !== undefined) asks.push(decision);
-    }
-    if (part.forbidden[0] !== undefined) {
-      return denied(part, {
-        verdict: "deny",
-        risk: "high",
-        rule: "network",
-        reason: `Path blocked by security policy: ${part.forbidden[0]}`,
-      });
-    }
-    let { ordinary } = part;
-    if (part.program !== undefined && risk === "low" && (await inWorkspace(part.program))) {
-      risk = "medium";
-      why = `${part.program} is a program of the workspace`;
-      ordinary = false; // it goes by the name of a tool that only looks
-    }
-    if (part.program === "git" && risk === "low") {
-      const folders = repositoryFolders(part);
-      if (folders === undefined) unclear.push("which repository it looks at is known only when it runs");
-      for (const folder of folders ?? []) unclear.push(...(await runs(folder)));
-    }
-    return { part, decision: weigh({ ...part, risk, why, ordinary, unclear, contained, networked }, asks) };
-  };
-
-  return async (effect, judgePath, contained = false) => {
-    const judgeUse = commandPathJudge(backend, judgePath);
-    const runs = once(repositoryRuns);
+  return async (effect, { judgePath, look, contained = false }) => {
     const { command, cwd = ".", env = {}, background } = effect;
     const networked = effect.within !== "none" && (effect.within?.network ?? []).length > 0;
     const folder = effect.real ?? absolutePath(cwd, backend);
-    const seen = walkScript(command.trim(), { cwd: folder, home: backend.home, lookUp });
+    const script = walkScript(command.trim(), { cwd: folder, home, lookUp });
+    const judgeUse = commandPathJudge({ workDir, open, judgePath, look });
+    const runs = readRepositories(look);
+    // All that is looked up for the script is begun here, for every part at once; then each is judged by what was seen.
+    const seen = await Promise.all(
+      script.parts.map(async (part): Promise<SeenOfPart> => {
+        const [paths, isOfWorkspace, gitRuns] = await Promise.all([
+          Promise.all(part.paths.map(judgeUse)),
+          part.program !== undefined && part.risk === "low" && inWorkspace(part.program, look),
+          part.program === "git" && part.risk === "low" ? gitRunsIn(repositoryFolders(part), runs) : [],
+        ]);
+        return { part, paths, isOfWorkspace, gitRuns };
+      }),
+    );
     const judged: Judged[] = [];
     for (const name of Object.keys(env)) judged.push(...judgeEnvironment(name, env, folder, weigh));
     if (background === "detached") judged.push(judgeDetached(command, folder, weigh));
-    for (const part of seen.parts) judged.push(await judgePart(part, { judgeUse, runs, contained, networked }));
-    return decisionOf(judged, seen, {
+    for (const each of seen) judged.push(judgePart(each, { weigh, contained, networked }));
+    return decisionOf(judged, script, {
       folder,
       env,
       background: background ?? "",
@@ -96,28 +85,56 @@ export function createCommandJudge({
   };
 }
 
+/** A part of the script with what was seen of what it touches. */
+interface SeenOfPart {
+  readonly part: Part;
+  /** What the path rules say, path by path; `undefined`: nothing against it. */
+  readonly paths: readonly (Decision | undefined)[];
+  /** Its program, which goes by the name of a tool that only looks, is one of the workspace's. */
+  readonly isOfWorkspace: boolean;
+  /** What git would run although it only looks. */
+  readonly gitRuns: readonly string[];
+}
+
 interface PartContext {
-  readonly judgeUse: CommandPathJudge;
-  /** What git would run in the repository of a folder. */
-  readonly runs: (cwd: string) => Promise<readonly string[]>;
+  readonly weigh: ReturnType<typeof weigher>;
   readonly contained: boolean;
   readonly networked: boolean;
+}
+
+function judgePart(
+  { part, paths, isOfWorkspace, gitRuns }: SeenOfPart,
+  { weigh, contained, networked }: PartContext,
+): Judged {
+  const against = paths.filter((decision) => decision !== undefined);
+  const blocked = against.find(({ verdict }) => verdict === "deny");
+  if (blocked !== undefined) return denied(part, blocked);
+  if (part.forbidden[0] !== undefined) {
+    return denied(part, {
+      verdict: "deny",
+      risk: "high",
+      rule: "network",
+      reason: `Path blocked by security policy: ${part.forbidden[0]}`,
+    });
+  }
+  const notUnderstood = against.filter(({ rule }) => rule === "not_understood").map(({ reason = "" }) => reason);
+  const asks = against.filter(({ rule }) => rule !== "not_understood");
+  const unclear = [...part.unclear, ...notUnderstood, ...(isOfWorkspace ? [] : gitRuns)];
+  const weighed = { ...part, unclear, contained, networked };
+  if (!isOfWorkspace) return { part, decision: weigh(weighed, asks) };
+  const why = `${part.program ?? ""} is a program of the workspace`;
+  return { part, decision: weigh({ ...weighed, risk: "medium", why, ordinary: false }, asks) };
+}
+
+async function gitRunsIn(folders: readonly string[] | undefined, runs: RepositoryReader): Promise<readonly string[]> {
+  if (folders === undefined) return ["which repository it looks at is known only when it runs"];
+  return (await Promise.all(folders.map(runs))).flat();
 }
 
 /** Where git may look for its repository: where it is started, or where `-C` sends it. */
 function repositoryFolders({ cwds, paths }: Part): readonly string[] | undefined {
   const sent = paths.filter(({ use }) => use === "cwd").map(({ from, path }) => posix.resolve(from, path));
   return sent.length > 0 ? sent : cwds;
-}
-
-/** Asked about the same again, it answers as before. */
-function once<Answer>(ask: (about: string) => Promise<Answer>): (about: string) => Promise<Answer> {
-  const answers = new Map<string, Promise<Answer>>();
-  return (about) => {
-    const answer = answers.get(about) ?? ask(about);
-    answers.set(about, answer);
-    return answer;
-  };
 }
 
 interface Judged {

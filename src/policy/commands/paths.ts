@@ -1,7 +1,8 @@
 import { posix } from "node:path";
-import type { Backend } from "../../contract/backend.ts";
+import type { FileEntry } from "../../contract/backend.ts";
 import { type Decision, stricter } from "../../contract/decision.ts";
 import { isInside } from "../../util/paths.ts";
+import type { LookUps } from "../look-ups.ts";
 import type { PathJudge, PathOperation } from "../paths.ts";
 import type { PathUse } from "./walk.ts";
 
@@ -22,101 +23,119 @@ const OPERATIONS: { readonly [use in PathUse["use"]]: PathOperation } = {
 };
 
 /** What the path rules say of what a command touches. `undefined`: nothing against it. For one script: it remembers what it has seen. */
-export type CommandPathJudge = (use: PathUse) => Promise<Decision | undefined>;
+type CommandPathJudge = (use: PathUse) => Promise<Decision | undefined>;
 
-export function commandPathJudge(backend: Backend, judgePath: PathJudge): CommandPathJudge {
-  const known = new Map<string, Promise<Decision | undefined>>();
-  let looked = 0;
+interface CommandPathOptions {
+  readonly workDir: string;
+  /** Folders that may be looked into, as they are written: patterns in them are expanded. */
+  readonly open: readonly string[];
+  readonly judgePath: PathJudge;
+  readonly look: LookUps;
+}
 
-  /** The same path is looked up once, and no more than `MOST_PATHS` of them. */
-  const judgeOne = async (use: PathUse["use"], path: string): Promise<Decision | undefined> => {
-    const key = `${use} ${path}`;
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    if (++looked > MOST_PATHS) return tooMany();
-    const judging = lookAt(use, path);
-    known.set(key, judging);
-    return judging;
-  };
+export function commandPathJudge({ workDir, open, judgePath, look }: CommandPathOptions): CommandPathJudge {
+  const seen = new Set<string>();
+  const isTooMuch = (use: PathUse["use"], path: string): boolean => seen.add(`${use} ${path}`).size > MOST_PATHS;
 
-  const lookAt = async (use: PathUse["use"], path: string): Promise<Decision | undefined> => {
-    const operation = OPERATIONS[use];
-    // Looked up once, for the path rules, people's rules and the workspace alike. Where it cannot be followed the path rules say why.
-    const real = await backend.files.realPath(path).catch(() => undefined);
-    const followed = use === "program" && real !== undefined ? await programAt(path, real, backend) : real;
-    const decision = await judgePath(operation, path, followed);
+  const judgeOne = async (use: PathUse["use"], path: string, known?: string): Promise<Decision | undefined> => {
+    const real = use === "program" ? await programAt(path, look) : known;
+    const decision = await judgePath(OPERATIONS[use], path, real);
     const closed = decision.except?.[0];
     if (decision.verdict === "allow" && closed !== undefined && use !== "cwd") return holdsForbidden(path, closed);
-    if (decision.verdict === "deny" || use !== "remove") return decision.verdict === "allow" ? undefined : decision;
-    if (isInside(backend.workDir, followed ?? path)) return wholeWorkspace(path);
+    if (decision.verdict !== "deny" && use === "remove") {
+      const target = real ?? (await look.realPath(path));
+      if (isInside(workDir, target instanceof Error ? path : target)) return wholeWorkspace(path);
+    }
     return decision.verdict === "allow" ? undefined : decision;
   };
 
-  const judgeUse: CommandPathJudge = async ({ use, from, path, pattern, text }) => {
-    if (looked > MOST_PATHS) return tooMany();
-    const folder = await follow(from, path, backend);
-    if (folder === undefined) return unknownPath(text);
-    if (pattern === undefined) return judgeOne(use, folder);
-    const base = await judgeOne(use === "cwd" ? "cwd" : "folder", folder);
+  /** Of what is found out late all that may be needed is asked for together: one round, not two. */
+  const judgeLate = async (use: PathUse["use"], path: string): Promise<Decision | undefined> => {
+    if (OPERATIONS[use] === "write") await look.lookAt(path);
+    return judgeOne(use, path);
+  };
+
+  const judgePattern = async (use: PathUse, folder: string, pattern: string): Promise<Decision | undefined> => {
+    const base = await judgeOne(use.use === "cwd" ? "cwd" : "folder", folder);
     if (base !== undefined) return base;
-    if (use === "remove" && pattern === "*" && isInside(backend.workDir, folder)) return wholeWorkspace(text);
-    const matches = await namesFor(folder, pattern, backend);
-    if (matches === undefined) return unknownPath(text);
-    let strictest: Decision | undefined;
-    for (const name of matches) {
-      // Such a name is an option to the command.
-      if (path === "" && name.startsWith("-")) return unknownPath(text);
-      strictest = stricter(strictest, await judgeOne(use, posix.join(folder, name)));
+    if (use.use === "remove" && pattern === "*" && isInside(workDir, folder)) return wholeWorkspace(use.text);
+    const [matches, real] = await Promise.all([entriesFor(folder, pattern, look), look.realPath(folder)]);
+    // A name with a dash in front is an option to the command.
+    if (matches === undefined || (use.path === "" && matches.some(({ name }) => name.startsWith("-")))) {
+      return unknownPath(use.text);
     }
+    const judged = matches.map(async ({ name, kind }) => {
+      const path = posix.join(folder, name);
+      if (isTooMuch(use.use, path)) return tooMany();
+      // Where the folder really is is known, and so is what is no link in it.
+      if (kind !== "link" && typeof real === "string") return judgeOne(use.use, path, posix.join(real, name));
+      return judgeLate(use.use, path);
+    });
+    let strictest: Decision | undefined;
+    for (const decision of await Promise.all(judged)) strictest = stricter(strictest, decision);
     return strictest;
   };
 
-  const uses = new Map<string, Promise<Decision | undefined>>();
+  const judgeUse: CommandPathJudge = async (use) => {
+    // Where it is if no link lies in front of a `..`, which is mostly so: that is asked for at once.
+    const straight = posix.resolve(use.from, use.path);
+    if (isTooMuch(use.use, straight)) return tooMany();
+    void look.realPath(straight);
+    if (use.pattern !== undefined && open.some((folder) => isInside(straight, folder))) void look.list(straight);
+    const path = await follow(use.from, use.path, look);
+    if (path === undefined) return unknownPath(use.text);
+    if (use.pattern !== undefined) return judgePattern(use, path, use.pattern);
+    return path === straight ? judgeOne(use.use, path) : judgeLate(use.use, path);
+  };
+
+  const judged = new Map<string, Promise<Decision | undefined>>();
   return (use) => {
     const key = JSON.stringify([use.use, use.from, use.path, use.pattern]);
-    const judging = uses.get(key) ?? judgeUse(use);
-    uses.set(key, judging);
+    const judging = judged.get(key) ?? judgeUse(use);
+    judged.set(key, judging);
     return judging;
   };
 }
 
 /**
  * Where a program counts as being. A link to one in a folder of programs (a virtual environment's `python`) is where it stands: running what
- * has a name of its own on the PATH is not looking around there.
+ * has a name of its own on the PATH is not looking around there. `undefined`: it cannot be followed.
  */
-async function programAt(path: string, real: string, { files }: Backend): Promise<string> {
-  if (!/\/s?bin\/[^/]+$/.test(real)) return real;
-  const folder = await files.realPath(posix.dirname(path)).catch(() => undefined);
-  return folder === undefined ? real : posix.join(folder, posix.basename(path));
+async function programAt(path: string, look: LookUps): Promise<string | undefined> {
+  const [real, folder] = await Promise.all([look.realPath(path), look.realPath(posix.dirname(path))]);
+  if (real instanceof Error) return undefined;
+  if (folder instanceof Error || !/\/s?bin\/[^/]+$/.test(real)) return real;
+  return posix.join(folder, posix.basename(path));
 }
 
 /** The path as the system follows it: `..` is the folder above where a link leads, not above the link. */
-async function follow(from: string, path: string, backend: Backend): Promise<string | undefined> {
+async function follow(from: string, path: string, look: LookUps): Promise<string | undefined> {
   if (!path.includes("..")) return posix.resolve(from, path);
-  let at = path.startsWith("/") ? "/" : from;
   if (path.split("..").length > MOST_STEPS) return undefined;
-  for (const name of path.split("/")) {
-    if (name === "" || name === ".") continue;
-    if (name !== "..") at = posix.join(at, name);
-    else {
-      const real = await backend.files.realPath(at).catch(() => undefined);
-      if (real === undefined) return undefined;
-      at = posix.dirname(real);
-    }
+  const names = path.split("/").filter((name) => name !== "" && name !== ".");
+  return climb(path.startsWith("/") ? "/" : from, names, look);
+}
+
+async function climb(at: string, names: readonly string[], look: LookUps): Promise<string | undefined> {
+  const up = names.indexOf("..");
+  if (up === -1) return posix.join(at, ...names);
+  // Every step at once, each as if no link lay on the way; the steps behind one are asked for again.
+  for (const [index, name] of names.entries()) {
+    if (name === "..") void look.realPath(posix.join(at, ...names.slice(0, index)));
   }
-  return at;
+  const real = await look.realPath(posix.join(at, ...names.slice(0, up)));
+  if (real instanceof Error) return undefined;
+  return climb(posix.dirname(real), names.slice(up + 1), look);
 }
 
 /** The entries of a folder that a pattern fits; `undefined` when they are too many, or the pattern is not a simple one. */
-async function namesFor(folder: string, pattern: string, backend: Backend): Promise<readonly string[] | undefined> {
+async function entriesFor(folder: string, pattern: string, look: LookUps): Promise<readonly FileEntry[] | undefined> {
   const fits = patternOf(pattern);
   if (fits === undefined) return undefined;
-  const info = await backend.files.stat(folder).catch(() => undefined);
-  if (info?.kind !== "folder") return [];
-  const entries = await backend.files.list(folder).catch(() => []);
+  const entries = await look.list(folder);
   if (entries.length > MOST_ENTRIES) return undefined;
-  const names = entries.map(({ name }) => name).filter((name) => fits.test(name));
-  return names.length > MOST_MATCHES ? undefined : names;
+  const matches = entries.filter(({ name }) => fits.test(name));
+  return matches.length > MOST_MATCHES ? undefined : matches;
 }
 
 /** A pattern of one name: `*`, `?` and literals. */

@@ -1,8 +1,8 @@
-import { fail, ok } from "node:assert/strict";
+import { AssertionError, fail, ok } from "node:assert/strict";
 import { posix } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Backend, Command, Exit, OutputLog } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { pause } from "../../util/abort.ts";
 
 /** Tests of the suite by their titles. */
 export type Cases = { readonly [title: string]: (scene: Scene) => Promise<void> };
@@ -106,7 +106,7 @@ export async function whole(log: OutputLog): Promise<Buffer> {
 }
 
 /** A file's content, read as `open` says how long it is. */
-export async function readWhole(backend: Backend, path: string): Promise<Buffer> {
+async function readWhole(backend: Backend, path: string): Promise<Buffer> {
   const file = await backend.files.open(path);
   try {
     return Buffer.from(await file.read(0, file.info.size));
@@ -130,14 +130,14 @@ export async function failureOf(work: Promise<unknown>): Promise<string> {
 
 /** What it resolves to, which must be soon: a test fails rather than hang. */
 export async function soon<T>(what: string, work: Promise<T>): Promise<T> {
-  const enough = new AbortController();
-  const late = pause(PATIENCE_MS, enough.signal, { keepsAlive: false }).then(() => {
-    if (!enough.signal.aborted) fail(`waited ${PATIENCE_MS} ms in vain until ${what}`);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AssertionError({ message: inVain(what) })), PATIENCE_MS);
   });
   try {
-    return (await Promise.race([work, late.then(() => work)])) as T;
+    return await Promise.race([work, late]);
   } finally {
-    enough.abort();
+    clearTimeout(timer);
   }
 }
 
@@ -145,9 +145,13 @@ export async function soon<T>(what: string, work: Promise<T>): Promise<T> {
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   while (!(await condition())) {
-    if (Date.now() > deadline) fail(`waited ${PATIENCE_MS} ms in vain until ${what}`);
+    if (Date.now() > deadline) fail(inVain(what));
     await pause(LOOK_MS);
   }
 }
 
 const LOOK_MS = 20;
+
+function inVain(what: string): string {
+  return `waited ${PATIENCE_MS} ms in vain until ${what}`;
+}

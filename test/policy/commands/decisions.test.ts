@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Decision } from "../../../src/contract/decision.ts";
 import { asText } from "../../../src/engine/result.ts";
 import { createCommandJudge } from "../../../src/policy/commands/judge.ts";
+import { createLookUps } from "../../../src/policy/look-ups.ts";
 import type { PolicySettings } from "../../../src/policy/settings.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 
@@ -162,15 +163,17 @@ describe("paths in commands", () => {
     const world = await layout();
     const toolkit = await world.toolkit();
     const { backend } = toolkit;
-    const allow = async () => ({ verdict: "allow", risk: "low" }) as const;
-    const judge = createCommandJudge({
+    const judgeCommand = createCommandJudge({
       settings: {},
       backend,
       programFolders: [`${world.workDir}/bin`, "/usr/bin", "/bin"],
     });
-    expect(await judge({ kind: "exec", command: "ls" }, allow)).toMatchObject({ verdict: "allow" });
+    const judgePath = async () => ({ verdict: "allow", risk: "low" }) as const;
+    const judge = (command: string) =>
+      judgeCommand({ kind: "exec", command }, { judgePath, look: createLookUps(backend.files) });
+    expect(await judge("ls")).toMatchObject({ verdict: "allow" });
     await chmod(await world.file("bin/ls", "#!/bin/sh\n"), 0o755);
-    expect(await judge({ kind: "exec", command: "ls" }, allow)).toMatchObject({
+    expect(await judge("ls")).toMatchObject({
       verdict: "ask",
       reason: expect.stringContaining("ls is a program of the workspace"),
     });

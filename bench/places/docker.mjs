@@ -1,0 +1,69 @@
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isThere, until } from "./sshd.mjs";
+
+/** Why there is no container to be had here; `undefined`: there is. */
+export function dockerProblem() {
+  if (!isThere("docker")) return "docker is not installed";
+  if (answers(process.env)) return undefined;
+  if (process.getuid?.() !== 0 || !isThere("dockerd")) return "no docker daemon answers, and none can be started";
+  return isThere("busybox") ? undefined : "busybox, of which the image is made, is not installed";
+}
+
+/**
+ * A container that sleeps, with busybox as its whole system; by a daemon of its own where none answers.
+ *
+ * @param {string} folder
+ */
+export async function startContainer(folder) {
+  const own = join(folder, "docker");
+  mkdirSync(own, { recursive: true });
+  const started = answers(process.env) ? undefined : startDaemon(own);
+  const env = started === undefined ? process.env : { ...process.env, DOCKER_HOST: `unix://${own}/sock` };
+  await until(() => execFileSync("docker", ["version"], { env, stdio: "ignore" }));
+  const docker = (/** @type {readonly string[]} */ ...args) =>
+    execFileSync("docker", args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
+  const root = join(own, "root");
+  mkdirSync(join(root, "bin"), { recursive: true });
+  mkdirSync(join(root, "tmp"), { recursive: true });
+  execFileSync("sh", [
+    "-c",
+    `cp "$(command -v busybox)" ${root}/bin/busybox && for a in $(busybox --list); do [ $a = busybox ] || ln -sf busybox ${root}/bin/$a; done; tar -C ${root} -cf ${own}/image.tar .`,
+  ]);
+  docker("import", `${own}/image.tar`, "handrail-bench:1");
+  const name = `handrail-bench-${process.pid}`;
+  docker("run", "-d", "--init=false", "--network=none", "--name", name, "handrail-bench:1", "sleep", "100000");
+  return {
+    name,
+    env,
+    stop() {
+      docker("rm", "-f", name);
+      docker("rmi", "handrail-bench:1");
+      started?.kill();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** @param {string} own */
+function startDaemon(own) {
+  const flags = [
+    "--storage-driver=vfs",
+    "--iptables=false",
+    "--bridge=none",
+    `--data-root=${own}/data`,
+    `--exec-root=${own}/exec`,
+  ];
+  return spawn("dockerd", [...flags, `--pidfile=${own}/pid`, "-H", `unix://${own}/sock`], { stdio: "ignore" });
+}
+
+/** @param {NodeJS.ProcessEnv} env */
+function answers(env) {
+  try {
+    execFileSync("docker", ["info"], { env, stdio: "ignore", timeout: 10_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,128 @@
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { homedir, userInfo } from "node:os";
+import { join } from "node:path";
+
+/** Nobody's name on Debian and elsewhere. */
+const OWN_USER = "handrail-bench";
+
+/** Why no sshd can be started here; `undefined`: it can. */
+export function sshdProblem() {
+  if (process.platform !== "linux") return "sshd is only started on Linux";
+  const missing = ["/usr/sbin/sshd", "ssh", "ssh-keygen", "scp"].find((program) => !isThere(program));
+  return missing === undefined ? undefined : `${missing} is not installed`;
+}
+
+/**
+ * An sshd on 127.0.0.1, and the ssh_config(5) by which it is reached. Root gets a user with /bin/sh for it, so that no start-up file of root's is measured.
+ *
+ * @param {string} folder
+ */
+export async function startSshd(folder) {
+  const own = join(folder, "sshd");
+  mkdirSync(own, { recursive: true, mode: 0o755 });
+  const user = process.getuid?.() === 0 ? madeUser() : { name: userInfo().username, home: homedir(), remove: () => {} };
+  const port = await freePort();
+  for (const key of ["host_key", "identity"]) {
+    rmSync(join(own, key), { force: true });
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(own, key)]);
+  }
+  const file = (/** @type {string} */ name, /** @type {readonly string[]} */ lines) => {
+    writeFileSync(join(own, name), `${lines.join("\n")}\n`, { mode: 0o644 });
+    return join(own, name);
+  };
+  file("authorized_keys", [readFileSync(join(own, "identity.pub"), "utf8").trim()]);
+  file("known_hosts", [`[127.0.0.1]:${port} ${readFileSync(join(own, "host_key.pub"), "utf8").trim()}`]);
+  const serverConfig = file("sshd_config", [
+    `Port ${port}`,
+    "ListenAddress 127.0.0.1",
+    `HostKey ${own}/host_key`,
+    `PidFile ${own}/pid`,
+    `AuthorizedKeysFile ${own}/authorized_keys`,
+    "StrictModes no",
+    "UsePAM no",
+    "PasswordAuthentication no",
+    "Subsystem sftp internal-sftp",
+  ]);
+  const configFile = file("ssh_config", [
+    "Host bench",
+    "HostName 127.0.0.1",
+    `Port ${port}`,
+    `User ${user.name}`,
+    `IdentityFile ${own}/identity`,
+    "IdentitiesOnly yes",
+    `UserKnownHostsFile ${own}/known_hosts`,
+    "LogLevel ERROR",
+  ]);
+  mkdirSync("/run/sshd", { recursive: true });
+  const sshd = spawn("/usr/sbin/sshd", ["-D", "-f", serverConfig, "-E", join(own, "log")], { stdio: "ignore" });
+  const socket = join(own, "master");
+  await until(() => {
+    execFileSync("ssh", ["-F", configFile, "-f", "-N", "-M", "-S", socket, "bench"], { stdio: "ignore" });
+    return true;
+  });
+  return {
+    target: "bench",
+    configFile,
+    home: user.home,
+    /** What makes ssh and scp use the connection that is open. */
+    shared: ["-F", configFile, "-o", `ControlPath=${socket}`, "-o", "ControlMaster=no"],
+    stop() {
+      execFileSync("ssh", ["-F", configFile, "-S", socket, "-O", "exit", "bench"], { stdio: "ignore" });
+      sshd.kill();
+      user.remove();
+    },
+  };
+}
+
+function madeUser() {
+  const remove = () => {
+    try {
+      execFileSync("userdel", ["-r", OWN_USER], { stdio: "ignore" });
+    } catch {
+      // There is none.
+    }
+  };
+  remove();
+  execFileSync("useradd", ["-m", "-s", "/bin/sh", OWN_USER]);
+  execFileSync("usermod", ["-p", "*", OWN_USER]);
+  return { name: OWN_USER, home: `/home/${OWN_USER}`, remove };
+}
+
+/** @returns {Promise<number>} */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/**
+ * Tries until it does not throw, at most 10 s.
+ *
+ * @param {() => unknown} attempt
+ */
+export async function until(attempt) {
+  for (let tries = 0; ; tries++) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (tries === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** @param {string} program */
+export function isThere(program) {
+  try {
+    execFileSync("sh", ["-c", `command -v ${program}`], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

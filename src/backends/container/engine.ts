@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { codeOf } from "../../util/errors.ts";
+import { clip } from "../../util/text.ts";
+
+/** A program that containers are managed with: its name is its command. */
+export type Engine = "docker" | "podman";
+
+export const ENGINES: readonly Engine[] = ["docker", "podman"];
+
+/** An engine far away (DOCKER_HOST=ssh://…) takes its time; one that takes longer is as good as none. Milliseconds. */
+const LIMIT_MS = 15_000;
+
+/** How the client of an engine has ended. */
+export type Ran =
+  | { readonly is: "ended"; readonly code: number; readonly stdout: string; readonly stderr: string }
+  | { readonly is: "missing" }
+  | { readonly is: "hung" };
+
+/** Why an engine is of no use. */
+export interface Trouble {
+  readonly problem: string;
+  readonly hint: string;
+  /** True: it may be over in a moment. */
+  readonly mayPass: boolean;
+}
+
+/** What `handrail doctor` says of one. */
+export interface EngineFinding {
+  readonly engine: Engine;
+  /** Of the engine itself; only of one that answers. */
+  readonly version?: string;
+  readonly problem?: string;
+  readonly hint?: string;
+}
+
+/** Runs the client with our environment and without input. Never rejects. */
+export function runEngine(engine: Engine, args: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      engine,
+      args,
+      { timeout: LIMIT_MS, killSignal: "SIGKILL", maxBuffer: 16 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        if (codeOf(error) === "ENOENT" || codeOf(error) === "EACCES") return resolve({ is: "missing" });
+        if (error?.killed === true) return resolve({ is: "hung" });
+        resolve({ is: "ended", code: child.exitCode ?? 1, stdout, stderr });
+      },
+    );
+    child.stdin?.end();
+  });
+}
+
+/** Asks each engine itself, not only its client, whether it is there. In a fixed order; never rejects. */
+export async function probeEngines(): Promise<readonly EngineFinding[]> {
+  return await Promise.all(ENGINES.map(probe));
+}
+
+async function probe(engine: Engine): Promise<EngineFinding> {
+  const format = engine === "docker" ? "{{.Server.Version}}" : "{{.Version.Version}}";
+  const ran = await runEngine(engine, [engine === "docker" ? "version" : "info", "--format", format]);
+  const version = ran.is === "ended" && ran.code === 0 ? ran.stdout.trim() : "";
+  if (version !== "") return { engine, version };
+  const { problem, hint } = troubleOf(engine, ran);
+  return { engine, problem, hint };
+}
+
+/** What a client that has failed says about its engine. */
+export function troubleOf(engine: Engine, ran: Ran): Trouble {
+  if (ran.is === "missing")
+    return { problem: `${engine} is not installed`, hint: `Install ${engine}, or put it on the PATH.`, mayPass: false };
+  if (ran.is === "hung") {
+    return {
+      problem: `${engine} did not answer within ${LIMIT_MS / 1_000} s`,
+      hint: `See what \`${engine} ps\` waits for.`,
+      mayPass: true,
+    };
+  }
+  const said = saidBy(ran.stderr);
+  if (/permission denied while trying to connect|dial unix .*permission denied/i.test(said)) {
+    return {
+      problem: `this user may not talk to the Docker daemon (${said})`,
+      hint: "Add the user to the group docker (`sudo usermod -aG docker USER`) and log in again, or use podman, which needs no daemon.",
+      mayPass: false,
+    };
+  }
+  if (
+    /Cannot connect to the Docker daemon|failed to connect to the docker API|error during connect|Cannot connect to Podman/i.test(
+      said,
+    )
+  ) {
+    const start =
+      engine === "docker" ? "Start it (`sudo systemctl start docker`), or" : "Start it (`podman machine start`), or";
+    const variable = engine === "docker" ? "DOCKER_HOST or DOCKER_CONTEXT" : "CONTAINER_HOST";
+    return {
+      problem: `${engine} is installed, but its engine does not answer (${said})`,
+      hint: `${start} set ${variable} to where it is.`,
+      mayPass: true,
+    };
+  }
+  return {
+    problem: `${engine} failed with status ${ran.code}: ${said}`,
+    hint: `See what \`${engine} ps\` says.`,
+    mayPass: false,
+  };
+}
+
+/** The line with which a client gives its reason, without its "Error: ". */
+export function saidBy(stderr: string): string {
+  const lines = stderr
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const reason =
+    lines.findLast((line) => /^(?:Error|Cannot|permission denied|failed|OCI)/i.test(line)) ??
+    lines.at(-1) ??
+    "it did not say why";
+  return clip(reason.replace(/^(?:Error(?: response from daemon)?: ?)+/i, ""), 400);
+}

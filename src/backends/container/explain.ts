@@ -1,0 +1,89 @@
+import { clip } from "../../util/text.ts";
+import { pause } from "../../util/abort.ts";
+import type { Readiness } from "../remote/program-line.ts";
+import { type LineEnd, Unreachable } from "../remote/reach.ts";
+import type { Engine } from "./engine.ts";
+import { saidBy } from "./engine.ts";
+import { look, notRunning } from "./find.ts";
+
+type NotReady = Exclude<Readiness, { readonly is: "ready" }>;
+
+/** A container that restarts is down for a moment, and one that is being stopped counts as running for one: so long is waited before its state is believed. Milliseconds. */
+const SETTLED_MS = 700;
+
+/** The exit code of a shell that was killed, as all are when their container stops. */
+const KILLED = 137;
+
+/** Why a shell in a container that was open has ended. Never rejects. */
+export async function whyLost(engine: Engine, name: string, end: LineEnd): Promise<Unreachable> {
+  return (await whyUnusable(engine, name, end.code === KILLED)) ?? refusalIn(name, end.said) ?? ended(name, end);
+}
+
+/** Why the first shell was never ready. Never rejects. */
+export async function whyNotOpened(engine: Engine, name: string, failed: NotReady): Promise<Unreachable> {
+  const said = failed.is === "ended" ? failed.end.said : failed.said;
+  const known = (await whyUnusable(engine, name)) ?? refusalIn(name, said);
+  if (known !== undefined) return known;
+  const words = said === "" ? "" : ` It said: ${saidBy(said)}`;
+  const no = (message: string, hint: string) => new Unreachable(message, { hint, mayPass: false });
+  const profile = "In /etc/profile and the .profile of its user let what is for people run only in interactive shells.";
+  if (failed.began && failed.is === "hung")
+    return no(`the profile of a login in container ${name} does not come to its end.${words}`, profile);
+  if (failed.is === "hung")
+    return no(
+      `${engine} exec begins nothing in container ${name}.${words}`,
+      `See what \`${engine} exec ${name} true\` waits for.`,
+    );
+  if (failed.began)
+    return no(`the profile of a login in container ${name} ended the shell (${howOf(failed.end)}).${words}`, profile);
+  return no(
+    `no shell could be started in container ${name}: ${engine} exec ended ${howOf(failed.end)}.${words}`,
+    `See what \`${engine} exec ${name} /bin/sh -c true\` says.`,
+  );
+}
+
+/** What is wrong with the container itself, or its engine. With `isDoubtful` it is not enough that the container runs now. */
+async function whyUnusable(engine: Engine, name: string, isDoubtful = false): Promise<Unreachable | undefined> {
+  let now = await look(engine, name);
+  if (now.is === "there" && now.state === "running" && !isDoubtful) return undefined;
+  await pause(SETTLED_MS);
+  now = await look(engine, name);
+  if (now.is === "there") return now.state === "running" ? undefined : notRunning(engine, name, now.state);
+  if (now.is === "absent") {
+    return new Unreachable(`container ${name} (${engine}) was removed`, {
+      hint: "Make it again, or name another.",
+      mayPass: false,
+    });
+  }
+  const { problem, hint, mayPass } = now.trouble;
+  return new Unreachable(`there is no way into container ${name}: ${problem}`, { hint, mayPass });
+}
+
+/** Why a container that runs lets no shell begin, in the words of docker, podman, runc and crun. */
+function refusalIn(name: string, said: string): Unreachable | undefined {
+  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(said)) {
+    return new Unreachable(`container ${name} does not know the user: ${saidBy(said)}`, {
+      hint: "Name a user of the container, or leave the user out.",
+      mayPass: false,
+    });
+  }
+  if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(said)) {
+    return new Unreachable(`there is no /bin/sh in container ${name}, by which everything is done there`, {
+      hint: "Use an image that has a shell (a -debug image, alpine, debian), or work from outside of the container.",
+      mayPass: false,
+    });
+  }
+  return undefined;
+}
+
+function ended(name: string, end: LineEnd): Unreachable {
+  const words = end.said === "" ? "" : `: ${clip(saidBy(end.said), 300)}`;
+  return new Unreachable(`the shell in container ${name} has ended (${howOf(end)})${words}`, {
+    hint: "The container runs: a new one is opened when something is to be done there.",
+    mayPass: true,
+  });
+}
+
+function howOf({ code, signal }: LineEnd): string {
+  return signal === null ? `with status ${code}` : `by ${signal}`;
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { ToolFailure } from "../../contract/failure.ts";
+import { messageOf } from "../../util/errors.ts";
+import { loginScript } from "../remote/login.ts";
+import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
+import { type Line, type Reach, Unreachable } from "../remote/reach.ts";
+import type { Engine } from "./engine.ts";
+import { whyLost, whyNotOpened } from "./explain.ts";
+import { findRunning, parseName } from "./find.ts";
+
+export interface ContainerReachOptions {
+  /** Name or id; an engine may stand in front: "podman:web". */
+  readonly container: string;
+  /** Default: the one that runs the container. */
+  readonly engine?: Engine;
+  /** User there, by name or number, which may have a group: "node", "1000:1000". Default: the container's own. */
+  readonly user?: string;
+}
+
+/**
+ * The way into a running container by its engine's `exec`. Each line is one `exec`; none of them needs another.
+ *
+ * @throws ToolFailure for options that make no sense; Unreachable when the container does not run.
+ */
+export async function containerReach(options: ContainerReachOptions, limits: ReadinessLimits = {}): Promise<Reach> {
+  const named = parseName(options.container, options.engine);
+  const user = userArguments(options.user);
+  const engine = await findRunning(named);
+  const { name } = named;
+  const alive = new Set<Line>();
+  let isClosed = false;
+  let first: Line | undefined;
+
+  const start = async (secret: string): Promise<Line> => {
+    if (isClosed) throw new ToolFailure(`the way into container ${name} is closed`);
+    const script = loginScript({ secret, profile: "sh", keepPath: true });
+    const argv = [engine, "exec", "-i", "--detach-keys=", ...user, name, "/bin/sh", "-c", script] as const;
+    const line = await startLine({ argv }).catch(cannotStart);
+    alive.add(line);
+    void line.ended.then(() => alive.delete(line));
+    if (isClosed) line.kill();
+    return line;
+  };
+  const cannotStart = (error: unknown): never => {
+    throw new Unreachable(`${engine} cannot be started here: ${messageOf(error)}`, { mayPass: false, cause: error });
+  };
+
+  return {
+    name: `${engine}:${name}`,
+    place: `container ${name}`,
+    async open(which) {
+      if (which === "further" && first === undefined) {
+        throw new Unreachable(`the way into container ${name} is lost`, { mayPass: true });
+      }
+      const secret = randomBytes(16).toString("hex");
+      const line = await start(secret);
+      if (which === "further") return line;
+      const readiness = await untilReady(line, secret, limits);
+      if (readiness.is !== "ready") throw await whyNotOpened(engine, name, readiness);
+      first = line;
+      void line.ended.then(() => {
+        first = undefined;
+        for (const each of alive) each.kill();
+      });
+      return line;
+    },
+    explain: (end) => whyLost(engine, name, end),
+    async close() {
+      isClosed = true;
+      const lines = [...alive];
+      for (const line of lines) line.kill();
+      await Promise.all(lines.map((line) => line.ended));
+    },
+  };
+}
+
+function userArguments(user: string | undefined): readonly string[] {
+  if (user === undefined) return [];
+  if (!/^[\w][\w.@$+-]*(?::[\w][\w.@$+-]*)?$/.test(user)) {
+    throw new ToolFailure(
+      `${JSON.stringify(user)} is no user of a container: expected a name or a number, which may have a group behind it ("node", "1000:1000")`,
+    );
+  }
+  return [`--user=${user}`];
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ToolFailure } from "../../contract/failure.ts";
+import { quoteWords } from "../../util/shell.ts";
+import { codeOf, messageOf } from "../../util/errors.ts";
+import { loginScript, overSign, plainCommand } from "../remote/login.ts";
+import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
+import { type Line, type Reach, Unreachable } from "../remote/reach.ts";
+import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
+import { whyLost, whyNotOpened } from "./explain.ts";
+import type { Host } from "./reasons.ts";
+import { removeLeftFolders, socketFolder, socketIn } from "./socket-folder.ts";
+import { sshVersion } from "./version.ts";
+
+export interface SshReachOptions {
+  /** "user@host", a Host of ssh_config, "ssh://user@host:port". */
+  readonly target: string;
+  /** An ssh_config(5) that is taken in place of the user's and the system's: ssh's `-F`. */
+  readonly configFile?: string;
+  /** A connection on which nothing was heard for so long is lost. Milliseconds, default 8,000; ssh counts whole seconds, so at least 4,000. */
+  readonly keepAliveMs?: number;
+}
+
+/** The ssh that holds the connection, and those that share it. */
+interface Master {
+  readonly socket: string;
+  readonly folder: string;
+  readonly lines: Set<Line>;
+  /** True: what a login there does reads stdin, so it is waited for each time before anything is sent. */
+  readonly nudged: boolean;
+}
+
+/** BatchMode keeps ssh itself from asking; the ssh to a host in front of it (ProxyJump) must not ask by a window either. */
+const UNATTENDED = { SSH_ASKPASS_REQUIRE: "never" };
+
+/**
+ * The way to a host by the system's ssh. The first line is the master of the connection and the first shell at once, so when we die nothing of it stays.
+ *
+ * @throws ToolFailure when the target makes no sense or there is no OpenSSH here.
+ */
+export async function sshReach(
+  { target, configFile, keepAliveMs = 8_000 }: SshReachOptions,
+  limits: ReadinessLimits = {},
+): Promise<Reach> {
+  requireTarget(target);
+  const settings: SshSettings = {
+    target,
+    keepAliveMs,
+    version: await requireSsh(),
+    ...(configFile !== undefined && { configFile }),
+  };
+  const host: Host = { target, byHand: quoteWords(["ssh", ...configArguments(configFile), target]) };
+  const ending = new Set<Promise<void>>();
+  const alive = new Set<Line>();
+  let master: Master | undefined;
+  let isClosed = false;
+  let numbers = 0;
+
+  const start = async (
+    as: "master" | "further",
+    secret: string,
+    { socket, folder }: Pick<Master, "socket" | "folder">,
+  ): Promise<Line> => {
+    if (isClosed) throw new ToolFailure(`the connection to ${target} is closed`);
+    const log = join(folder, `${++numbers}.log`);
+    const script = loginScript({ secret, profile: "login-shell", tellsEnd: as === "master" });
+    const argv = ["ssh", ...sshArguments(settings, { as, socket, log }, plainCommand(script))] as const;
+    const line = await startLine({ argv, env: UNATTENDED, log }).catch(cannotStart);
+    alive.add(line);
+    until(line.ended.then(() => (alive.delete(line), rm(log, { force: true }))));
+    if (isClosed) line.kill();
+    return line;
+  };
+  /** Has `close` wait for it. */
+  const until = (done: Promise<void>) => {
+    const quiet = done.catch(() => undefined);
+    ending.add(quiet);
+    void quiet.then(() => ending.delete(quiet));
+  };
+
+  const openMaster = async (): Promise<Line> => {
+    const folder = await socketFolder();
+    until(removeLeftFolders());
+    const socket = socketIn(folder);
+    const lines = new Set<Line>();
+    const secret = newSecret();
+    const removal = async () => {
+      for (const line of lines) line.kill();
+      await Promise.all([...lines].map((line) => line.ended));
+      await rm(folder, { recursive: true, force: true });
+    };
+    let line: Line;
+    try {
+      line = await start("master", secret, { socket, folder });
+    } catch (error) {
+      await removal();
+      throw error;
+    }
+    until(line.ended.then(removal));
+    const readiness = await untilReady(line, secret, limits);
+    if (readiness.is !== "ready") throw whyNotOpened(host, readiness);
+    killWhenOver(line, secret);
+    const own: Master = { socket, folder, lines, nudged: readiness.nudged };
+    master = own;
+    void line.ended.then(() => {
+      if (master === own) master = undefined;
+    });
+    return line;
+  };
+
+  const openFurther = async (held: Master): Promise<Line> => {
+    const secret = newSecret();
+    const line = await start("further", secret, held);
+    held.lines.add(line);
+    void line.ended.then(() => held.lines.delete(line));
+    if (!held.nudged) return line;
+    const readiness = await untilReady(line, secret, limits);
+    if (readiness.is !== "ready") throw whyNotOpened(host, readiness);
+    return line;
+  };
+
+  return {
+    name: `ssh:${target}`,
+    place: target,
+    async open(which) {
+      if (which === "first") return openMaster();
+      if (master === undefined) throw new Unreachable(`the connection to ${target} is lost`, { mayPass: true });
+      return openFurther(master);
+    },
+    explain: async (end) => whyLost(host, end),
+    async close() {
+      isClosed = true;
+      for (const line of alive) line.kill();
+      while (ending.size > 0) await Promise.all(ending);
+    },
+  };
+}
+
+const newSecret = () => randomBytes(16).toString("hex");
+
+/** A master goes on while others share its connection, though its own shell has ended: that would never be noticed. */
+function killWhenOver(line: Line, secret: string): void {
+  const sign = overSign(secret);
+  let tail = "";
+  line.stderr.on("data", (chunk: Buffer) => {
+    tail = (tail + chunk.toString("latin1")).slice(-sign.length);
+    if (tail === sign) line.kill();
+  });
+}
+
+async function requireSsh(): Promise<string> {
+  const version = await sshVersion();
+  if (version === undefined) throw noSsh();
+  if (version.startsWith("OpenSSH_")) return version;
+  throw new Unreachable(
+    `the ssh on the PATH is not OpenSSH, which is expected: it says ${JSON.stringify(version.slice(0, 100))}`,
+    {
+      hint: "Install the OpenSSH client and put it first on the PATH.",
+      mayPass: false,
+    },
+  );
+}
+
+function cannotStart(error: unknown): never {
+  if (codeOf(error) === "ENOENT") throw noSsh();
+  throw new Unreachable(`ssh cannot be started here: ${messageOf(error)}`, { mayPass: false, cause: error });
+}
+
+function noSsh(): Unreachable {
+  return new Unreachable("there is no ssh on the PATH here", {
+    hint: "Install the OpenSSH client (apt-get install openssh-client, or its like).",
+    mayPass: false,
+  });
+}

@@ -1,0 +1,41 @@
+import { posix } from "node:path";
+
+/** Of a .gitignore so much is read, in bytes. */
+export const MAX_GITIGNORE = 256 * 1024;
+
+/** What one .gitignore file says. Paths are relative to its folder; those of folders end with a slash. */
+export interface GitIgnore {
+  /** What it says of a path in a folder that is not ignored. */
+  say(path: string): { readonly ignored: boolean; readonly unignored: boolean };
+  /** Names that are ignored at any depth, and not taken back here. */
+  readonly names: readonly string[];
+  /** Whether it may take this name back, wherever it lies. */
+  mayTakeBack(name: string): boolean;
+}
+
+/** Reads the text of a .gitignore file. */
+export async function gitIgnore(text: string): Promise<GitIgnore> {
+  const { default: ignore } = await import("ignore");
+  const rules = ignore({ ignorecase: false }).add(text);
+  const lines = text.split(/\r?\n/);
+  const taken = lines.filter((line) => line.startsWith("!")).map((line) => posix.basename(line.slice(1).trimEnd()));
+  const mayTakeBack = (name: string) => taken.some((last) => last === name || /[*?[\\]/.test(last));
+  const names = lines.flatMap((line) => /^(\w[\w.-]*)\/?$/.exec(line)?.[1] ?? []);
+  return {
+    say(path) {
+      const above = foldersAbove(path);
+      if (!above.some((folder) => rules.test(folder).ignored)) return rules.test(path);
+      // Another file, further in, has taken the folder back.
+      const takenBack = above.map((folder) => `!/${folder.replace(/[\\*?[\] ]/g, "\\$&")}`);
+      return ignore({ ignorecase: false }).add(rules).add(takenBack).test(path);
+    },
+    names: names.filter((name) => !mayTakeBack(name)),
+    mayTakeBack,
+  };
+}
+
+/** "a/", "a/b/" of "a/b/c". */
+function foldersAbove(path: string): readonly string[] {
+  const parts = path.replace(/\/$/, "").split("/");
+  return parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);
+}

@@ -1,0 +1,61 @@
+import type { FileEntry, FileInfo, Files } from "../contract/backend.ts";
+import { messageOf } from "../util/errors.ts";
+
+/**
+ * What one decision looks up about files, each thing once: asked again it answers as before. Elsewhere every look-up is a round trip, but those
+ * begun in the same moment travel together; so what will be needed is asked for before any of it is waited for. Paths are absolute.
+ */
+export interface LookUps {
+  /** Where a path leads, every link followed; the error where that cannot be found out. Never rejects. */
+  realPath(path: string): Promise<string | Error>;
+  /** What it leads to, every link followed; `undefined`: nothing. Rejects like `Files.stat`. */
+  info(path: string): Promise<FileInfo | undefined>;
+  /** What stands at a path that is real. Rejects where a link is on the way. */
+  infoAt(real: string): Promise<FileInfo | undefined>;
+  /** Asks in one round where a path leads and what stands there: `realPath` and `infoAt` know it then. Never rejects. */
+  lookAt(path: string): Promise<void>;
+  /** The entries of a folder; none where it is none, or may not be looked at. Never rejects. */
+  list(folder: string): Promise<readonly FileEntry[]>;
+}
+
+/** The look-ups of one decision. It is not kept beyond: the next one sees what has changed. */
+export function createLookUps(files: Files): LookUps {
+  const realPath = once((path) => files.realPath(path).catch(asError));
+  const info = once((path) => files.stat(path));
+  const seen = new Map<string, Promise<FileInfo | undefined>>();
+  return {
+    realPath,
+    info,
+    infoAt: once((real) => files.stat(real, { real: true }), seen),
+    async lookAt(path) {
+      const [real, there] = await Promise.allSettled([realPath(path), info(path)]);
+      if (real.status === "rejected" || there.status === "rejected" || real.value instanceof Error) return;
+      // Otherwise a link has changed in between, and it is looked at again.
+      if (there.value === undefined || there.value.path === real.value) seen.set(real.value, info(path));
+    },
+    list: once((folder) => files.list(folder).catch(() => [])),
+  };
+}
+
+/**
+ * Asked about the same again, it answers as before; `answers` are those that are known. What was asked for ahead and is not needed may fail
+ * unheard.
+ */
+export function once<Answer>(
+  ask: (about: string) => Promise<Answer>,
+  answers = new Map<string, Promise<Answer>>(),
+): (about: string) => Promise<Answer> {
+  return (about) => {
+    const known = answers.get(about);
+    if (known !== undefined) return known;
+    const answer = ask(about);
+    answer.catch(() => undefined);
+    answers.set(about, answer);
+    return answer;
+  };
+}
+
+/** Links that lead in a circle, a name that is too long, a folder that may not be entered: then nobody knows where it leads. */
+function asError(error: unknown): Error {
+  return new Error(messageOf(error), { cause: error });
+}

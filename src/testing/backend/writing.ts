@@ -1,0 +1,136 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { cksum } from "./cksum.ts";
+import { type Cases, failureOf, until, whole } from "./scene.ts";
+
+/** Bytes of a number, which no mixture of two contents could be. */
+const filled = (length: number, byte: number) => Buffer.alloc(length, byte);
+
+/** `write`. */
+export const writing: Cases = {
+  "the file and the folders on the way are made, and commands see the content": async ({ backend, sh, at }) => {
+    const info = await backend.files.write(at("a/b/c.txt"), Buffer.from("content\n"));
+    deepEqual([info.path, info.kind, info.size, info.links], [at("a/b/c.txt"), "file", 8, 1]);
+    equal((await sh("cat a/b/c.txt; ls -a a/b | wc -l | tr -d ' '")).output, "content\n3\n");
+  },
+
+  "a new file has the mode that the umask there leaves, an old one keeps its own": async ({ backend, sh, at }) => {
+    const umask = parseInt((await sh("umask")).output, 8);
+    equal((await backend.files.write(at("new"), Buffer.from("x"))).mode, 0o666 & ~umask);
+    for (const mode of [0o600, 0o640, 0o755, 0o444]) {
+      await sh(`rm -f file; echo old >file; chmod ${mode.toString(8)} file`);
+      equal((await backend.files.write(at("file"), Buffer.from("new"))).mode, mode);
+      equal((await backend.files.stat(at("file")))?.mode, mode);
+    }
+  },
+
+  "nothing of a longer old content is kept": async ({ write, read }) => {
+    await write("file", "a long old content");
+    await write("file", "new");
+    equal((await read("file")).toString(), "new");
+    await write("file", "");
+    equal((await read("file")).length, 0);
+  },
+
+  "through a link, what it leads to is written, also when it leads to nothing yet": async (scene) => {
+    const { backend, write, sh, at } = scene;
+    await write("target", "old");
+    await sh("ln -s target link; ln -s link link-to-link; ln -s folder/new dangling");
+    equal((await backend.files.write(at("link-to-link"), Buffer.from("new"))).path, at("target"));
+    equal((await backend.files.write(at("dangling"), Buffer.from("made"))).path, at("folder/new"));
+    equal((await sh("cat target folder/new; ls -l link link-to-link dangling | grep -c '^l'")).output, "newmade3\n");
+  },
+
+  "a file with several names keeps them all, and its mode, whether it grows or shrinks": async (scene) => {
+    const { backend, write, sh, at } = scene;
+    await write("one", "shared");
+    await sh("ln one two; chmod 640 one");
+    for (const content of ["something longer than before", "less", "", "again"]) {
+      const { links, mode, size } = await backend.files.write(at("two"), Buffer.from(content));
+      deepEqual({ links, mode, size }, { links: 2, mode: 0o640, size: content.length });
+      equal((await sh("cat one; echo; cat two")).output, `${content}\n${content}`);
+    }
+  },
+
+  "whoever reads meanwhile sees the old content or the new, never a part or a mixture": async (scene) => {
+    const { backend, write, sh, at, folder } = scene;
+    const contents = Array.from({ length: 8 }, (_, index) => filled(200_000 + index, 65 + index));
+    await write("file", contents[0] ?? "");
+    const reader = await backend.spawn({
+      argv: ["sh", "-c", "while [ ! -e stop ]; do cksum <file; done"],
+      cwd: folder,
+    });
+    await until("it reads", () => reader.output.kept > 0);
+    for (let round = 0; round < 24; round++) await write("file", contents[round % 8] ?? "");
+    await write("stop", "");
+    deepEqual(await reader.exit, { how: "exited", code: 0 });
+    const seen = new Set((await whole(reader.output)).toString().trimEnd().split("\n"));
+    const known = contents.map((content) => cksum(content));
+    deepEqual(
+      [...seen].filter((each) => !known.includes(each)),
+      [],
+    );
+    equal((await sh("ls")).output, "file\nstop\n");
+    await backend.files.remove(at("stop"));
+  },
+
+  "of writes side by side one wins whole, and nothing else is left": async ({ backend, read, at, sh }) => {
+    const contents = Array.from({ length: 8 }, (_, index) => filled(50_000, 65 + index));
+    await Promise.all(contents.map((content) => backend.files.write(at("file"), content)));
+    const left = await read("file");
+    ok(contents.some((content) => content.equals(left)));
+    equal((await sh("ls -A")).output, "file\n");
+  },
+
+  "files written side by side into one new folder are all there": async ({ backend, sh, at }) => {
+    const numbers = Array.from({ length: 10 }, (_, index) => index);
+    await Promise.all(numbers.map((number) => backend.files.write(at(`new/er/${number}`), Buffer.from(`${number}`))));
+    equal((await sh("cat new/er/?")).output, "0123456789");
+  },
+
+  "a folder, or a file in the place of one, is a failure that names the path, and nothing is left": async (scene) => {
+    const { backend, write, sh, at } = scene;
+    await write("file", "content");
+    await sh("mkdir folder");
+    for (const name of ["folder", "file/below", "file/far/below"]) {
+      ok((await failureOf(backend.files.write(at(name), Buffer.from("x")))).includes(at(name)), name);
+    }
+    ok((await failureOf(backend.files.write(at("n".repeat(300)), Buffer.from("x")))) !== "");
+    equal((await sh("find . | sort; cat file")).output, ".\n./file\n./folder\ncontent");
+  },
+
+  "where a path is said to be real, a link on it is a failure and nothing is touched": async (scene) => {
+    const { backend, write, sh, at } = scene;
+    const real = { real: true };
+    await write("folder/file", "content");
+    await sh("ln -s folder link; ln -s folder/file to-file; ln -s nowhere dangling");
+    const { files } = backend;
+    for (const path of [at("link/file"), at("to-file")]) {
+      ok((await failureOf(files.open(path, real))) !== "", path);
+      ok((await failureOf(files.stat(path, real))) !== "", path);
+      ok((await failureOf(files.write(path, Buffer.from("x"), real))) !== "", path);
+    }
+    ok((await failureOf(files.write(at("dangling"), Buffer.from("x"), real))) !== "");
+    ok((await failureOf(files.write(at("link/new"), Buffer.from("x"), real))) !== "");
+    ok((await failureOf(files.list(at("link"), real))) !== "");
+    ok((await failureOf(files.remove(at("link/file"), real))) !== "");
+    equal((await sh("ls -A; ls -A folder; cat folder/file")).output, "dangling\nfolder\nlink\nto-file\nfile\ncontent");
+  },
+
+  "where a path is said to be real and is, everything works as ever": async ({ backend: { files }, write, at }) => {
+    const real = { real: true };
+    await write("folder/file", "old");
+    await files.write(at("folder/file"), Buffer.from("newer"), real);
+    await files.write(at("made/too"), Buffer.from("x"), real);
+    equal((await files.stat(at("folder/file"), real))?.size, 5);
+    equal(await files.stat(at("none"), real), undefined);
+    const file = await files.open(at("folder/file"), real);
+    equal(Buffer.from(await file.read(0, 10)).toString(), "newer");
+    await file.close();
+    deepEqual(
+      (await files.list(at("."), real)).map(({ name }) => name),
+      ["folder", "made"],
+    );
+    await files.remove(at("folder"), real);
+    equal(await files.stat(at("folder")), undefined);
+  },
+};

@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { rolldown } from "rolldown";
+
+const SOURCE = new URL("../../src/backends/", import.meta.url).pathname;
+
+/** A program of its own that holds shells open there. */
+export interface Holder {
+  /** The process ids of its shells there. */
+  readonly shells: readonly number[];
+  /** Ends it with SIGKILL. */
+  kill(): void;
+}
+
+/** Starts a program that opens two shells by `ssh/reach.ts#sshReach` or `container/reach.ts#containerReach` with these options, and keeps them. */
+export async function holdOpen(room: "ssh" | "container", options: object): Promise<Holder> {
+  const folder = mkdtempSync(join(tmpdir(), "handrail-test-"));
+  const program = `
+import { ${room}Reach } from ${JSON.stringify(join(SOURCE, room, "reach.ts"))};
+import { openShells } from ${JSON.stringify(join(SOURCE, "remote", "shells.ts"))};
+const shells = await openShells({ reach: await ${room}Reach(${JSON.stringify(options)}), preamble: () => "" });
+const second = await shells.take();
+const pids = [await shells.ask("echo $$"), await second.ask("echo $$")].map(({ out }) => Number(out.toString()));
+process.stdout.write(JSON.stringify(pids) + "\\n");
+`;
+  const entry = "\0holder";
+  const bundle = await rolldown({
+    input: entry,
+    platform: "node",
+    plugins: [
+      { name: "holder", resolveId: (id) => (id === entry ? id : null), load: (id) => (id === entry ? program : null) },
+    ],
+  });
+  const file = join(folder, "holder.mjs");
+  await bundle.write({ file, format: "esm" });
+  await bundle.close();
+  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await new Promise<readonly string[]>((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      text += chunk.toString("utf8");
+      if (text.endsWith("\n")) resolve([text]);
+    });
+    child.once("exit", (code) => reject(new Error(`the holder ended with ${code}`)));
+  });
+  rmSync(folder, { recursive: true });
+  return { shells: JSON.parse(line ?? "[]") as number[], kill: () => void child.kill("SIGKILL") };
+}

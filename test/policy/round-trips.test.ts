@@ -1,0 +1,210 @@
+// What a decision costs where files are far away: everything up to `tool.run` looks things up in two rounds at most, and says what it says where
+// files are near.
+import { execFileSync } from "node:child_process";
+import { chmod, link } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import type { Effect } from "../../src/contract/effect.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { PolicySettings } from "../../src/policy/settings.ts";
+import { type Layout, layout } from "../support/layout.ts";
+import { type FarBackend, farBackend } from "../support/round-trips.ts";
+import { toolkitWith } from "../support/workspace.ts";
+
+const MOST_ROUNDS = 2;
+
+interface Place {
+  readonly world: Layout;
+  readonly near: Toolkit;
+  readonly far: Toolkit;
+  readonly measured: FarBackend;
+}
+
+/** A project with a repository, seen by a toolkit beside it and by one far away. */
+async function place(policy: PolicySettings = {}): Promise<Place> {
+  const world = await layout();
+  for (const file of [
+    "a",
+    "b",
+    "c",
+    "one.log",
+    "two.log",
+    "old/x",
+    "src/deep/x",
+    "sub/run.sh",
+    "data.csv",
+    "script.py",
+  ])
+    await world.file(file);
+  await world.link("link.log", "one.log");
+  await world.link("way-out", world.outside);
+  await world.link("leads", "src/deep");
+  await link(`${world.workDir}/b`, `${world.workDir}/hard`);
+  await chmod(`${world.workDir}/sub/run.sh`, 0o755);
+  execFileSync("git", ["init", "-q", world.workDir]);
+  const options = {
+    policy: { forbiddenPaths: world.forbiddenPaths, ...policy },
+    stateDir: world.stateDir,
+    preset: "all",
+    approver: async () => ({ answer: "once" as const }),
+  };
+  const backend = () => local({ workDir: world.workDir, home: world.home, outputFolder: `${world.stateDir}/outputs` });
+  const measured = farBackend(await backend());
+  return {
+    world,
+    measured,
+    near: await toolkitWith({ ...options, backend: await backend() }),
+    far: await toolkitWith({ ...options, backend: measured.backend }),
+  };
+}
+
+/** The rounds of the first judgement of all, and of the same again. */
+async function roundsOf({ far, near, measured }: Place, effects: readonly Effect[]) {
+  const expected = await near.judge(effects);
+  const all: (readonly (readonly string[])[])[] = [];
+  for (let time = 0; time < 2; time++) {
+    await measured.reset();
+    const decision = await far.judge(effects);
+    all.push(measured.rounds());
+    expect(decision).toEqual(expected);
+  }
+  return all;
+}
+
+const MANY = Array.from({ length: 20 }, (_, index) => `new/p${index}`).join(" ");
+
+describe("a command is judged after two rounds of look-ups at most, the first time too", () => {
+  test.each([
+    "npm test",
+    "git status",
+    "git diff HEAD~1",
+    "cd sub && git log && cd ../src && git status",
+    "git -C src status",
+    "cd leads && git status",
+    "cat a b c > out",
+    "echo x > hard",
+    "cp -r src dst && rm -rf old",
+    "cd sub && make && ./run.sh x",
+    "rm *.log",
+    "cat src/../*.log way-out/../srv/ws/a",
+    "echo x > leads/../made",
+    "rm sub/../*.log",
+    "cp a b c old; mv *.log old; head -n 3 data.csv script.py",
+    `touch ${MANY}`,
+    `cat ${MANY} src/*`,
+    "find . -name '*.ts' | xargs grep -n TODO | sort | uniq -c | tee out",
+    "python3 script.py data.csv",
+    "node_modules/.bin/tool src && /usr/bin/env ls a",
+    "cat /etc/passwd way-out/secret.txt",
+    "if test -f a; then cat b; else rm c; fi; for f in *.log; do wc -l $f; done",
+    'sh -c "cat a && rm -r old" > out 2>&1',
+  ])("%s", async (command) => {
+    for (const rounds of await roundsOf(await place(), [{ kind: "exec", command }])) {
+      expect(rounds.length, JSON.stringify(rounds, null, 1)).toBeLessThanOrEqual(MOST_ROUNDS);
+    }
+  });
+
+  test("whatever the autonomy, people's rules and allowed roots", async () => {
+    const policies = [
+      { autonomy: "full" },
+      { autonomy: "readonly" },
+      { commands: { deny: ["Read(src/**)", "Edit(old/**)"], ask: ["git *"], allow: ["Read(**)", "cat *"] } },
+      { workspaceOnly: false, allowedRoots: ["~", "/srv"] },
+    ] as const;
+    for (const policy of policies) {
+      const here = await place(policy);
+      const command = "git status && cat src/deep/x *.log ~/x* ../beside > old/out";
+      for (const rounds of await roundsOf(here, [{ kind: "exec", command }])) {
+        expect(rounds.length, JSON.stringify([policy, rounds], null, 1)).toBeLessThanOrEqual(MOST_ROUNDS);
+      }
+    }
+  });
+
+  test("a repository that appears, and a configuration that changes, are seen by the next decision, after no more rounds", async () => {
+    const here = await place();
+    const git = (...args: readonly string[]) => execFileSync("git", ["-C", here.world.workDir, ...args]);
+    const judged = async () => {
+      await here.measured.reset();
+      const decision = await here.far.judge([{ kind: "exec", command: "git diff" }]);
+      return { verdict: decision.verdict, rounds: here.measured.rounds().length };
+    };
+    execFileSync("mv", [`${here.world.workDir}/.git`, `${here.world.root}/kept`]);
+    expect(await judged()).toMatchObject({ verdict: "allow" });
+    execFileSync("mv", [`${here.world.root}/kept`, `${here.world.workDir}/.git`]);
+    git("config", "diff.external", "./anything");
+    expect(await judged()).toEqual({ verdict: "ask", rounds: 2 });
+    expect(await judged()).toEqual({ verdict: "ask", rounds: 1 });
+    git("config", "--unset", "diff.external");
+    expect(await judged()).toEqual({ verdict: "allow", rounds: 2 });
+  });
+
+  test("a linked work tree is known after it was looked at once", async () => {
+    const { world, far, measured } = await place();
+    const git = (...args: readonly string[]) =>
+      execFileSync("git", ["-C", world.workDir, "-c", "user.name=a", "-c", "user.email=a@b", ...args], {
+        stdio: "pipe",
+      });
+    git("commit", "--allow-empty", "-m", "one");
+    git("worktree", "add", "tree");
+    const judged = async () => {
+      await measured.reset();
+      const { verdict } = await far.judge([{ kind: "exec", command: "cd tree && git diff" }]);
+      return { verdict, rounds: measured.rounds().length };
+    };
+    expect(await judged()).toMatchObject({ verdict: "allow" });
+    expect(await judged()).toEqual({ verdict: "allow", rounds: 2 });
+    git("config", "diff.external", "./anything");
+    expect(await judged()).toMatchObject({ verdict: "ask" });
+  });
+});
+
+describe("a call is at its tool after two rounds of look-ups at most", () => {
+  test.each<[string, { readonly [name: string]: unknown }]>([
+    ["read", { path: "a" }],
+    ["read", { path: "way-out/../srv/ws/../ws/leads/x" }],
+    ["write", { path: "new/made", content: "x" }],
+    ["write", { path: "hard", content: "x" }],
+    ["edit", { path: "c", old_text: "content", new_text: "words" }],
+    ["grep", { pattern: "content", path: "src" }],
+    ["ls", {}],
+    ["find", { path: "src", pattern: "*" }],
+    ["bash", { command: "cat a b > made" }],
+    ["shell", { command: "git status" }],
+  ])("%s %j", async (name, input) => {
+    const { far, measured } = await place();
+    for (let time = 0; time < 2; time++) {
+      await measured.reset();
+      let before: readonly (readonly string[])[] | undefined;
+      const result = await far.call(
+        { name, input },
+        {
+          onEvent: ({ type }) => {
+            if (type === "call.approved") before ??= measured.rounds();
+          },
+        },
+      );
+      expect(before, JSON.stringify(result)).toBeDefined();
+      expect(before?.length, JSON.stringify(before, null, 1)).toBeLessThanOrEqual(MOST_ROUNDS);
+    }
+  });
+});
+
+test("what is asked for one after the other takes a round each, and what is asked for together one", async () => {
+  const { world, measured } = await place();
+  const { files } = measured.backend;
+  await Promise.all([files.realPath("a"), files.stat("b"), files.list(".")]);
+  expect(measured.rounds()).toEqual([["realPath a", "stat b", "list ."]]);
+  await files.realPath("a");
+  const file = await files.open("a");
+  expect(Buffer.from(await file.read(0, 100)).toString()).toBe("content\n");
+  await file.close();
+  await expect(files.list(`${world.workDir}/missing`)).rejects.toThrow("missing");
+  expect(measured.rounds().map(([what]) => what)).toEqual([
+    "realPath a",
+    "realPath a",
+    "open a",
+    "read a",
+    "close a",
+    `list ${world.workDir}/missing`,
+  ]);
+});
