@@ -13,29 +13,42 @@ const MOST_SAID = 8_192;
 /** What the shell wrote last is read for so long after its end. */
 const REST_MS = 100;
 
+/** A shell of a connection, and how its line is told that it has ended. */
+interface Opened {
+  readonly child: ChildProcess;
+  end(code: number | null, signal: string | null): void;
+}
+
 /** Shells on this machine in the place of those on another: `["dash"]`, `["busybox", "sh"]`, `["bash", "--posix"]`. As with a real reach all end with the first one. */
 export function localReach(argv: readonly string[]): LocalReach {
   const [program = "sh", ...args] = argv;
-  /** The shells of the connection that is open. */
-  let open: Set<ChildProcess> | undefined;
+  /** The shells of the connection that is open, the first one first. */
+  let connection: Opened[] = [];
 
   const cut = () => {
-    const all = open ?? [];
-    open = undefined; // what is opened from now on is a new connection, though nobody has noticed yet
-    for (const child of all) killGroup(child);
+    const [first, ...others] = connection;
+    connection = [];
+    for (const { child } of [first, ...others].filter((each) => each !== undefined)) killGroup(child);
+    first?.end(null, "SIGKILL");
+    setImmediate(() => others.forEach(({ end }) => end(null, "SIGKILL"))); // the first is the connection: it is noticed there
   };
   return {
     name: `reach:${argv.join(" ")}`,
     place: `the shell ${argv.join(" ")}`,
     async open() {
       const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], detached: true });
-      const isFirst = open === undefined;
-      const connection = (open ??= new Set());
-      connection.add(child);
-      return lineTo(child, () => {
-        connection.delete(child);
-        if (isFirst && open === connection) cut();
+      const mine = connection;
+      const { line, end } = lineTo(child, () => {
+        if (mine !== connection) return;
+        if (mine[0]?.child === child) cut();
+        else
+          connection.splice(
+            mine.findIndex((each) => each.child === child),
+            1,
+          );
       });
+      connection.push({ child, end });
+      return line;
     },
     explain: async ({ code, signal, said }) =>
       new Unreachable(`the connection to the shell ${argv.join(" ")} was lost (${signal ?? code}): ${said}`, {
@@ -48,21 +61,26 @@ export function localReach(argv: readonly string[]): LocalReach {
   };
 }
 
-function lineTo(child: ChildProcessWithoutNullStreams, gone: () => void): Line {
+function lineTo(
+  child: ChildProcessWithoutNullStreams,
+  gone: () => void,
+): { readonly line: Line; readonly end: Opened["end"] } {
   let said = "";
   let problem: Error | undefined;
   child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString("utf8")).slice(-MOST_SAID)));
   child.once("error", (error) => (problem = error));
-  const ended = new Promise<LineEnd>((resolve) => {
-    const end = (code: number | null, signal: string | null) => {
-      gone();
-      resolve({ code, signal, said: problem?.message ?? said });
-    };
-    child.once("close", end);
-    // What has a session of its own may hold the streams on; a connection would be gone all the same.
-    child.once("exit", (code, signal) => setTimeout(end, REST_MS, code, signal));
-  });
-  return { stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, ended, kill: () => killGroup(child) };
+  let resolve: (end: LineEnd) => void;
+  const ended = new Promise<LineEnd>((resolved) => (resolve = resolved));
+  const end = (code: number | null, signal: string | null) => resolve({ code, signal, said: problem?.message ?? said });
+  const over = (code: number | null, signal: string | null) => {
+    end(code, signal);
+    gone();
+  };
+  child.once("close", over);
+  // What has a session of its own may hold the streams on; a connection would be gone all the same.
+  child.once("exit", (code, signal) => setTimeout(over, REST_MS, code, signal));
+  const { stdin, stdout, stderr } = child;
+  return { line: { stdin, stdout, stderr, ended, kill: () => killGroup(child) }, end };
 }
 
 /** The shell and what runs in its group; what made itself a session of its own is left alone, as it would be there. */

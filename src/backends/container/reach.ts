@@ -6,7 +6,7 @@ import { type ReadinessLimits, startLine, untilReady } from "../remote/program-l
 import { type Line, type Reach, Unreachable } from "../remote/reach.ts";
 import type { Engine } from "./engine.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
-import { findRunning, parseName } from "./find.ts";
+import { findRunning, look, parseName } from "./find.ts";
 
 export interface ContainerReachOptions {
   /** Name or id; an engine may stand in front: "podman:web". */
@@ -65,6 +65,10 @@ export async function containerReach(options: ContainerReachOptions, limits: Rea
       return line;
     },
     explain: (end) => whyLost(engine, name, end),
+    async isFrozen() {
+      const now = await look(engine, name);
+      return now.is === "there" && now.state === "paused";
+    },
     async close() {
       isClosed = true;
       const lines = [...alive];

@@ -15,6 +15,11 @@ export interface Reach {
   open(which: "first" | "further"): Promise<Line>;
   /** Why a line has ended that should have gone on: what is wrong, and what to do. Never rejects. */
   explain(end: LineEnd): Promise<Unreachable>;
+  /**
+   * True when nobody there can answer for now, which shows on no line (a paused container). Looked at when an answer is long in coming. Left out where the lines
+   * of such a system end by themselves. Never rejects.
+   */
+  isFrozen?(): Promise<boolean>;
   /** Ends what the lines have in common. Never rejects. */
   close(): Promise<void>;
 }

@@ -32,6 +32,8 @@ export interface Shell {
 
 export interface AskInput {
   readonly input?: Uint8Array;
+  /** True: the script runs in the shell itself, not in a subshell, so that what it sets (variables, traps) stays. Not together with `input`. Default false. */
+  readonly stays?: boolean;
 }
 
 export interface Answer {
@@ -169,7 +171,8 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     });
 
   const shell: Shell = {
-    ask(script, { input } = {}) {
+    ask(script, { input, stays = false } = {}) {
+      const [open, close] = stays ? ["{", "}"] : ["(", ")"];
       const chunks: Buffer[] = [];
       return enqueue((about, resolve) => {
         const name = `${secret}:${about}`;
@@ -179,7 +182,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
           send: () =>
             write(
               input === undefined
-                ? `(${script}\n) </dev/null 2>&1; ${answer}\n`
+                ? `${open} ${script}\n${close} </dev/null 2>&1; ${answer}\n`
                 : `printf '\\001%s ready\\n' '${name}'; (${script}\n) 2>&1; ${answer}\n`,
             ),
           marker(words) {
@@ -234,7 +237,10 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
       return end === undefined && !inputEnded;
     },
     ended,
-    end: () => line.stdin.end(),
+    end() {
+      inputEnded = true;
+      line.stdin.end();
+    },
     kill: () => line.kill(),
   };
 

@@ -131,6 +131,11 @@ export async function openShells({
     first = undefined;
   };
 
+  /** Resolves when a shell has ended and it shows whether all have: the first may be heard of last. */
+  const connectionKnown = async () => {
+    await Promise.race([live?.ended, pause(LAST_HEARD_MS)]);
+  };
+
   const requireOpen = () => {
     if (closing.signal.aborted) throw new ToolFailure("the backend is closed: nothing can be done through it any more");
   };
@@ -145,11 +150,14 @@ export async function openShells({
     for (let attempt = 0; ; attempt++) {
       const shell = await get();
       try {
-        return await shell.ask(script, input === undefined ? { stays } : { input });
+        return await answerOf(shell, shell.ask(script, input === undefined ? { stays } : { input }));
       } catch (error) {
         if (!(error instanceof LineLost)) throw error;
         requireOpen();
-        if (attempt === 0 && (again || error.unsent)) continue;
+        if (attempt === 0 && (again || error.unsent)) {
+          await connectionKnown();
+          continue;
+        }
         const { message, hint } = await reach.explain(error.end);
         const doubt = again ? message : `${doing} may or may not have been done: ${message}`;
         throw new ToolFailure(doubt, { ...(hint !== undefined && { hint }), cause: error });
@@ -157,6 +165,22 @@ export async function openShells({
         release(shell);
       }
     }
+  };
+
+  /** An answer; when nobody there can give it, the connection is ended from here, and the next who asks is told why. */
+  const answerOf = async (shell: Shell, answer: Promise<Answer>): Promise<Answer> => {
+    if (reach.isFrozen === undefined) return answer;
+    const answered = new AbortController();
+    const look = async () => {
+      while (!answered.signal.aborted) {
+        await pause(LOOK_MS, answered.signal);
+        if (answered.signal.aborted || !(await reach.isFrozen?.())) continue;
+        shell.kill();
+        live?.kill();
+      }
+    };
+    void look();
+    return answer.finally(() => answered.abort());
   };
 
   const anyShell = async (): Promise<Shell> => {
@@ -167,6 +191,7 @@ export async function openShells({
         return await open("further");
       } catch (error) {
         // The connection went at this very moment: nothing has been done yet.
+        await connectionKnown();
         if (attempt > 0 || control.isUsable || !(error instanceof Unreachable)) throw error;
       }
     }
@@ -220,6 +245,12 @@ export async function openShells({
     },
   };
 }
+
+/** It is looked whether anybody there can answer each time that so long has gone by without an answer. Milliseconds. */
+const LOOK_MS = 5_000;
+
+/** The ends of shells that end together are heard of within so long. */
+const LAST_HEARD_MS = 250;
 
 /** A connection that does not end by itself is cut after so long. */
 const CLOSING_MS = 2_000;

@@ -3,10 +3,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
 import { quoteWords } from "../../util/shell.ts";
+import { pause } from "../../util/abort.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 import { loginScript, overSign, plainCommand } from "../remote/login.ts";
 import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
-import { type Line, type Reach, Unreachable } from "../remote/reach.ts";
+import { type Line, type LineEnd, type Reach, Unreachable } from "../remote/reach.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
 import type { Host } from "./reasons.ts";
@@ -34,6 +35,12 @@ interface Master {
 /** BatchMode keeps ssh itself from asking; the ssh to a host in front of it (ProxyJump) must not ask by a window either. */
 const UNATTENDED = { SSH_ASKPASS_REQUIRE: "never" };
 
+/** ssh ends with this status when it has lost the connection (ssh(1)). */
+const CONNECTION_LOST = 255;
+
+/** Who holds a connection ends at about the same time as those that share it: so long is waited for its words. Milliseconds. */
+const TELLING_MS = 500;
+
 /**
  * The way to a host by the system's ssh. The first line is the master of the connection and the first shell at once, so when we die nothing of it stays.
  *
@@ -54,6 +61,8 @@ export async function sshReach(
   const ending = new Set<Promise<void>>();
   const alive = new Set<Line>();
   let master: Master | undefined;
+  /** Of the ssh that holds the connection, or held the last one: what it says of a loss. */
+  let masterEnded: Promise<LineEnd> | undefined;
   let isClosed = false;
   let numbers = 0;
 
@@ -103,6 +112,7 @@ export async function sshReach(
     killWhenOver(line, secret);
     const own: Master = { socket, folder, lines, nudged: readiness.nudged };
     master = own;
+    masterEnded = line.ended;
     void line.ended.then(() => {
       if (master === own) master = undefined;
     });
@@ -128,13 +138,20 @@ export async function sshReach(
       if (master === undefined) throw new Unreachable(`the connection to ${target} is lost`, { mayPass: true });
       return openFurther(master);
     },
-    explain: async (end) => whyLost(host, end),
+    explain: async (end) => whyLost(host, await tellingEnd(end, masterEnded)),
     async close() {
       isClosed = true;
       for (const line of alive) line.kill();
       while (ending.size > 0) await Promise.all(ending);
     },
   };
+}
+
+/** Who shares a connection only knows that it has gone; why, the one knows that held it, and says so in a moment. */
+async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefined): Promise<LineEnd> {
+  if (end.code !== CONNECTION_LOST || end.said !== "" || masterEnded === undefined) return end;
+  const told = await Promise.race([masterEnded, pause(TELLING_MS, undefined, { keepsAlive: false })]);
+  return told ?? end;
 }
 
 const newSecret = () => randomBytes(16).toString("hex");

@@ -41,7 +41,8 @@ export async function witness({ backend, folder, sh }: Scene): Promise<Witness> 
 const WAYS: { readonly [name: string]: string } = {
   background: "{ echo background >&9; exec sleep 1000; } &",
   orphan: "(sh -c 'echo orphan >&9; exec sleep 1000' &)",
-  hangup: "nohup sh -c 'echo hangup >&9; exec sleep 1000' >/dev/null 2>&1 &",
+  // What nohup does; a small system has none.
+  hangup: "sh -c 'trap \"\" HUP; echo hangup >&9; exec sleep 1000' >/dev/null 2>&1 &",
   session: inSession("echo session >&9; exec sleep 1000"),
   daemon: `( ${inSession('(sh -c "echo daemon >&9; exec sleep 1000" &)')} )`,
   deaf: "sh -c 'trap \"\" TERM HUP INT; echo deaf >&9; while :; do sleep 1000; done' &",

@@ -1,9 +1,7 @@
 import { posix } from "node:path";
 import type { ToolContext } from "../../contract/tool.ts";
+import { type GitIgnore, MAX_GITIGNORE, gitIgnore } from "../../files/git-ignore.ts";
 import { isInside } from "../../util/paths.ts";
-
-/** Of a .gitignore so much is read. */
-const MAX_BYTES = 256 * 1024;
 
 /** What .gitignore files say of the folders and files under a folder. Paths are relative to it. */
 export interface IgnoreRules {
@@ -22,14 +20,14 @@ export interface IgnoreRules {
  */
 export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext, "backend" | "permit">): IgnoreRules {
   const top = isInside(root, backend.workDir) ? backend.workDir : root;
-  const rules = new Map<string, Promise<Rules | undefined>>();
+  const rules = new Map<string, Promise<GitIgnore | undefined>>();
   const decisions = new Map<string, Promise<boolean>>();
 
   let having: ReadonlySet<string> | undefined;
 
   const rulesIn = (folder: string) => remembered(rules, folder, () => read(folder));
 
-  const read = async (folder: string): Promise<Rules | undefined> => {
+  const read = async (folder: string): Promise<GitIgnore | undefined> => {
     const under = posix.relative(root, folder);
     if (having !== undefined && isInside(folder, root) && !having.has(under)) return undefined;
     const path = posix.join(folder, ".gitignore");
@@ -37,7 +35,7 @@ export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext,
       if (!isInside(folder, root)) await permit({ kind: "read", path });
       const file = await backend.files.open(path);
       try {
-        return await rulesOf(Buffer.from(await file.read(0, MAX_BYTES)).toString("utf8"));
+        return await gitIgnore(Buffer.from(await file.read(0, MAX_GITIGNORE)).toString("utf8"));
       } finally {
         await file.close();
       }
@@ -74,40 +72,6 @@ export function ignoreRules(root: string, { backend, permit }: Pick<ToolContext,
       return false;
     },
   };
-}
-
-interface Rules {
-  /** What one file says of a path in a folder that is not ignored. */
-  say(path: string): { readonly ignored: boolean; readonly unignored: boolean };
-  /** Names that are ignored at any depth, and not taken back here. */
-  readonly names: readonly string[];
-  mayTakeBack(name: string): boolean;
-}
-
-async function rulesOf(text: string): Promise<Rules> {
-  const { default: ignore } = await import("ignore");
-  const rules = ignore({ ignorecase: false }).add(text);
-  const lines = text.split(/\r?\n/);
-  const taken = lines.filter((line) => line.startsWith("!")).map((line) => posix.basename(line.slice(1).trimEnd()));
-  const mayTakeBack = (name: string) => taken.some((last) => last === name || /[*?[\\]/.test(last));
-  const names = lines.flatMap((line) => /^(\w[\w.-]*)\/?$/.exec(line)?.[1] ?? []);
-  return {
-    say(path) {
-      const above = foldersAbove(path);
-      if (!above.some((folder) => rules.test(folder).ignored)) return rules.test(path);
-      // Another file, further in, has taken the folder back.
-      const takenBack = above.map((folder) => `!/${folder.replace(/[\\*?[\] ]/g, "\\$&")}`);
-      return ignore({ ignorecase: false }).add(rules).add(takenBack).test(path);
-    },
-    names: names.filter((name) => !mayTakeBack(name)),
-    mayTakeBack,
-  };
-}
-
-/** "a/", "a/b/" of "a/b/c". */
-function foldersAbove(path: string): readonly string[] {
-  const parts = path.replace(/\/$/, "").split("/");
-  return parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);
 }
 
 function remembered<T>(known: Map<string, T>, name: string, make: () => T): T {

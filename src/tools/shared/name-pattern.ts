@@ -1,5 +1,5 @@
 import { ToolFailure } from "../../contract/failure.ts";
-import { codeOf } from "../../util/errors.ts";
+import { withDeadline } from "../../util/deadline.ts";
 import { clip } from "../../util/text.ts";
 import { type Hidden, hiddenIn } from "./ripgrep.ts";
 
@@ -64,31 +64,6 @@ async function matching(glob: string): Promise<NamePattern["pick"]> {
     throw new ToolFailure(`the glob takes too long to match: ${clip(glob, 200)}`, {
       hint: "Use fewer stars and braces.",
     });
-  };
-}
-
-/**
- * Globs become regular expressions that go back and forth, for years if need be. Only a script of its own can be stopped in the
- * middle of one.
- *
- * @returns a function that does what it is given, or gives `undefined` when that takes longer.
- */
-async function withDeadline(milliseconds: number): Promise<<T>(work: () => T) => T | undefined> {
-  const { Script, createContext } = await import("node:vm");
-  const script = new Script("run()");
-  const sandbox = { run: () => {} };
-  const context = createContext(sandbox);
-  return <T>(work: () => T) => {
-    let result: T | undefined;
-    sandbox.run = () => {
-      result = work();
-    };
-    try {
-      script.runInContext(context, { timeout: milliseconds });
-    } catch (error) {
-      if (codeOf(error) !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-    }
-    return result;
   };
 }
 

@@ -1,0 +1,35 @@
+import { constants } from "node:os";
+import type { Exit } from "../../contract/backend.ts";
+import { pause } from "../../util/abort.ts";
+import { quoteWords } from "../../util/shell.ts";
+import type { Shells } from "./shells.ts";
+
+/** Whoever ends processes there takes 2 s of grace and as long as it takes to kill: he is not waited for longer than this. */
+const LONGEST_MS = 20_000;
+
+/** It is looked so often at the least whether they have ended. */
+const LOOK_MS = 100;
+
+/**
+ * Ends all processes with the mark there, what descends from them, and the leader's group and session: TERM, two seconds of grace, KILL. Resolves when none is left.
+ *
+ * @throws ToolFailure when there is no connection.
+ */
+export async function endThere(shells: Pick<Shells, "ask">, mark: string, leader = ""): Promise<void> {
+  const { out } = await shells.ask(`hr_kill ${quoteWords([mark, leader])}`);
+  const killer = Number(out.toString("latin1"));
+  const deadline = performance.now() + LONGEST_MS;
+  for (let wait = 5; performance.now() < deadline; wait = Math.min(2 * wait, LOOK_MS)) {
+    await pause(wait);
+    const { status } = await shells.ask(`hr_lives ${killer} ''`);
+    if (status !== 0) return;
+  }
+}
+
+/** How a process has ended that was killed, by the exit code that its shell saw: 128 and the signal's number. */
+export function exitOf(code: number, wasKilled: boolean): Exit {
+  const signal = wasKilled && code > 128 ? SIGNALS.get(code - 128) : undefined;
+  return signal === undefined ? { how: "exited", code } : { how: "signaled", signal };
+}
+
+const SIGNALS = new Map<number, string>(Object.entries(constants.signals).map(([name, number]) => [number, name]));

@@ -1,0 +1,223 @@
+import type { Command, Exit, Process } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { createOutputLog } from "../../output/log.ts";
+import { onAbort } from "../../util/abort.ts";
+import { messageOf } from "../../util/errors.ts";
+import { type CommandWords, commandWords, startFailure, unreadyFailure } from "./command-script.ts";
+import { endThere, exitOf } from "./ending.ts";
+import { flowInto } from "./flow.ts";
+import type { Reach } from "./reach.ts";
+import { LineLost, type Shell, type Streaming } from "./shell.ts";
+import type { Shells } from "./shells.ts";
+import { stoppingOf } from "./stopping.ts";
+
+export interface RunOptions {
+  readonly shells: Shells;
+  readonly reach: Pick<Reach, "place" | "explain">;
+  /** Where output goes here that is too big for memory. */
+  readonly outputFolder: string;
+  /** A real path there. */
+  readonly cwd: string;
+  /** What names the process and all that it starts, and the number of the first shell there. Asked when there is a shell to run it in. */
+  readonly identity: () => { readonly mark: string; readonly first: number };
+}
+
+/**
+ * Runs a command in the foreground of a shell of its own. It has ended when it has, whatever still holds its output; and with the connection.
+ *
+ * @throws ToolFailure when it cannot be started.
+ */
+export async function runThere(command: Command, options: RunOptions): Promise<Process> {
+  for (let attempt = 0; ; attempt++) {
+    const shell = await taken(command, options.shells);
+    try {
+      return await runIn(shell, command, options);
+    } catch (error) {
+      if (!(error instanceof LineLost)) throw error;
+      if (error.unsent && attempt === 0) continue;
+      const { message, hint } = await options.reach.explain(error.end);
+      throw new ToolFailure(`${command.argv[0]} may or may not have been started: ${message}`, {
+        ...(hint !== undefined && { hint }),
+        cause: error,
+      });
+    }
+  }
+}
+
+/** A shell, unless the command is stopped before there is one. */
+async function taken({ argv, signal }: Command, shells: Shells): Promise<Shell> {
+  const stopped = () => new ToolFailure(`${argv[0]} was stopped before it was started`);
+  if (signal?.aborted) throw stopped();
+  const taking = shells.take();
+  if (signal === undefined) return taking;
+  return new Promise((resolve, reject) => {
+    let isGiven = false;
+    const release = onAbort(signal, () => {
+      isGiven = true;
+      reject(stopped());
+    });
+    taking.then((shell) => (isGiven ? shells.giveBack(shell) : resolve(shell)), reject).finally(release);
+  });
+}
+
+/** What a shell tells of the command that it runs. */
+type Told = { readonly code: number; readonly orphaned: boolean };
+
+async function runIn(
+  shell: Shell,
+  command: Command,
+  { shells, reach, outputFolder, cwd, identity }: RunOptions,
+): Promise<Process> {
+  const { argv, streams = "merged" } = command;
+  const stdin = command.stdin === "pipe" ? "pipe" : "closed";
+  const { mark, first } = identity();
+  const copying: string[] = [];
+  const unready = later<number>();
+  const started = later<string>();
+  const exited = later<Told>();
+  const tell = (words: string) => {
+    const [word = "", value = ""] = words.split(" ");
+    if (word === "started") started.resolve(value);
+    if (word === "unready") unready.resolve(Number(value));
+    if (word === "copying") copying.push(value);
+    if (word === "exited" || word === "orphaned")
+      exited.resolve({ code: Number(value), orphaned: word === "orphaned" });
+  };
+
+  let script: string;
+  try {
+    script = foreground(commandWords(command, cwd, mark), { streams, stdin, first });
+  } catch (error) {
+    shells.giveBack(shell);
+    throw error;
+  }
+  const output = createOutputLog({ folder: outputFolder });
+  const errors = streams === "split" ? createOutputLog({ folder: outputFolder }) : undefined;
+  const logs = errors === undefined ? [output] : [output, errors];
+  const streaming: Streaming = shell.stream(script, {
+    out: (chunk) => flow.take(output, chunk),
+    // With merged streams only the shell itself could say something there.
+    err: (chunk) => errors !== undefined && flow.take(errors, chunk),
+    told: tell,
+  });
+  const flow = flowInto(streaming, shells);
+  const finished: Promise<undefined | LineLost> = streaming.finished.then(
+    () => undefined,
+    (error: unknown) =>
+      error instanceof LineLost ? error : new LineLost({ code: null, signal: null, said: messageOf(error) }, false),
+  );
+  const release = () => {
+    if (stdin === "pipe") shell.end(); // what was not read of its stdin must never be read as a script
+    shells.giveBack(shell);
+  };
+  const drained = new AbortController();
+  void finished.then(() => {
+    drained.abort();
+    release();
+  });
+
+  const beginning = await Promise.race([
+    started.promise,
+    unready.promise.then((code) => unreadyFailure(code, argv[0], cwd)),
+    finished.then(
+      async (lost) => lost ?? startFailure(Buffer.from(await output.tail(2_000)).toString("utf8"), argv[0]),
+    ),
+  ]);
+  if (typeof beginning !== "string") {
+    for (const log of logs) void log.dispose();
+    throw beginning;
+  }
+
+  const stopping = stoppingOf(
+    command,
+    () => endThere(shells, mark, beginning).catch(() => shell.kill()), // there is no connection: nothing more is heard of it here
+  );
+  let isOver = false;
+  const exit = (async (): Promise<Exit> => {
+    const told = await Promise.race([exited.promise, finished]);
+    const lost = told instanceof LineLost ? told : await Promise.race([finished, flow.held(drained.signal)]);
+    await stopping.settled(); // what it started goes too before the call is over
+    stopping.over();
+    isOver = true;
+    await Promise.all(logs.map((log) => log.end()));
+    // A child in the background may still write: nobody here reads that any more, and the shell goes back.
+    if (!drained.signal.aborted) void shells.ask(`kill ${copying.join(" ")} 2>/dev/null`).catch(() => undefined);
+    if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
+    if (lost instanceof LineLost && (told === undefined || told instanceof LineLost))
+      return { how: "lost", reason: await reasonOf(lost, reach) };
+    if (told === undefined || told instanceof LineLost)
+      return { how: "lost", reason: "the shell that watched over it there was killed" };
+    if (told.orphaned && !stopping.wasStopped) {
+      return {
+        how: "lost",
+        reason: `the connection to ${reach.place} was lost, and it was ended there, if it had not just come to its end`,
+      };
+    }
+    return exitOf(told.code, stopping.wasStopped);
+  })();
+
+  return {
+    id: beginning,
+    output,
+    errors,
+    exit,
+    async write(text) {
+      if (stdin === "closed") throw new ToolFailure("this process has no stdin: it was started with stdin closed");
+      if (isOver) throw new ToolFailure("the process no longer reads its stdin: it has ended");
+      const sent = streaming.write(Buffer.from(text, "utf8")).catch((error: unknown) => {
+        throw new ToolFailure(`the process no longer reads its stdin: ${messageOf(error)}`, { cause: error });
+      });
+      const ended = exit.then(() => {
+        throw new ToolFailure("the process no longer reads its stdin: it has ended");
+      });
+      await Promise.race([sent, ended]);
+    },
+    async endInput() {
+      if (stdin === "pipe" && !isOver) await Promise.race([streaming.endInput(), exit]);
+    },
+    async kill() {
+      await stopping.stop();
+      await exit;
+    },
+  };
+}
+
+/**
+ * A script that runs a command in a pipeline, so that it does not ignore SIGINT as what runs in the background would. Descriptors: 8 is where things are told, 9 the stderr of
+ * the shell, 6 stdout of a command whose streams are split. None of them is the command's. In a subshell, for what a shell says of a command that a signal has ended goes where it
+ * has redirected that command to.
+ */
+function foreground(
+  { environment, ready, words }: CommandWords,
+  {
+    streams,
+    stdin,
+    first,
+  }: { readonly streams: "merged" | "split"; readonly stdin: "closed" | "pipe"; readonly first: number },
+): string {
+  const input = stdin === "closed" ? "</dev/null " : "";
+  const outputs = streams === "merged" ? "2>&1" : "2>&1 >&6 6>&- 9>&-";
+  const run = `exec 2>/dev/null
+${environment}
+if hr_ready ${ready}; then
+( exec $hr_session "$hr_sh" -c "$hr_inner" sh "$hr_n" ${words} ${input}${outputs} )
+hr_exited $? ${first} >&8
+else hr_tell unready $? >&8; fi`;
+  const script =
+    streams === "merged"
+      ? `{ { ${run}\n} | hr_copy; } 8>&1`
+      : `{ { { ${run}\n} | hr_copy >&9; } 6>&1 | hr_copy; } 8>&1 9>&2`;
+  // Unread stdin stands where the shell would read its next script.
+  return stdin === "closed" ? script : `${script}\nhr_tell end; hr_tell end >&2; exit 0`;
+}
+
+async function reasonOf({ end }: LineLost, reach: Pick<Reach, "explain">): Promise<string> {
+  const { message } = await reach.explain(end);
+  return `${message}; it may have run to its end or in part, and what was left of it is ended there`;
+}
+
+function later<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}

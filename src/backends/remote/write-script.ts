@@ -1,0 +1,108 @@
+/**
+ * Writing of files there, as functions of a POSIX shell (see files-script.ts). Who calls `hr_file_write` has defined `hr_file_give`, which prints the content, and
+ * `hr_file_drain`, which takes it from stdin where it is not wanted: a byte of it left there would be read as a command.
+ */
+export const WRITE_FUNCTIONS = `
+hr_file_take() {
+  head -c "$1" 2>/dev/null
+  case $? in
+  0) ;;
+  1 | 2 | 64 | 126 | 127) dd ibs=1 obs=65536 count="$1" 2>/dev/null ;;
+  *) kill -9 $$ ;;
+  esac
+}
+
+hr_file_copy() { cat || { cat >/dev/null; return 1; }; }
+
+hr_file_folders() {
+  cd /
+  hr_todo=\${1#/}/ hr_at= hr_word=ok
+  while [ -n "$hr_todo" ]; do
+    hr_part=\${hr_todo%%/*}
+    hr_todo=\${hr_todo#*/}
+    [ -n "$hr_part" ] || continue
+    hr_at=$hr_at/$hr_part
+    if [ -L "./$hr_part" ]; then hr_word=changed
+    elif [ ! -e "./$hr_part" ]; then mkdir "./$hr_part" || [ -d "./$hr_part" ] || hr_word=failed
+    elif [ ! -d "./$hr_part" ]; then hr_word=not-a-folder; fi
+    [ "$hr_word" = ok ] || return
+    cd -P "./$hr_part" 2>/dev/null || { hr_word=denied; return 1; }
+    [ "$PWD" = "$hr_at" ] || { hr_word=changed; return 1; }
+  done
+}
+
+hr_file_fields() {
+  hr_text=$1
+  # ls has the mode as -rwxr-sr-t: as chmod(1) takes it that is u=rwx,g=rxs,o=rxt.
+  [ "$hr_form" != none ] || hr_text=$(printf '%s\\n' "$1" |
+    sed -e 's/^.\\(...\\)\\(...\\)\\(...\\)[^ ]*/u=\\1,g=\\2,o=\\3/' -e 's/s/xs/g;s/S/s/g;s/t/xt/g;s/T/t/g;s/-//g')
+  set -- $hr_text
+  hr_mode=\${1#0} hr_names=$2 hr_owner=$3:$4 hr_size=$5
+}
+
+hr_file_put() {
+  hr_after=$(hr_file_info "./$hr_temp") || { hr_word=failed; return; }
+  hr_file_fields "$hr_after"
+  if [ "$hr_size" != "$hr_asked" ]; then hr_word=short; return; fi
+  if [ -n "$hr_before" ]; then
+    if [ "$hr_old_names" -gt 1 ]; then hr_file_in_place; return; fi
+    if [ "$hr_owner" != "$hr_old_owner" ] && ! chown "$hr_old_owner" "./$hr_temp"; then hr_word="owner $hr_old_owner"; return; fi
+    if [ "$hr_owner $hr_mode" != "$hr_old_owner $hr_old_mode" ]; then
+      chmod "$hr_old_mode" "./$hr_temp" && hr_after=$(hr_file_info "./$hr_temp") || { hr_word=failed; return; }
+    fi
+  fi
+  mv -fT "./$hr_temp" "./$hr_name" 2>/dev/null && return
+  if [ -d "./$hr_name" ]; then hr_word="kind folder"
+  else mv -f "./$hr_temp" "./$hr_name" || hr_word=failed; fi
+}
+
+hr_file_cut() { dd if=/dev/null of="$hr_self" bs=1 seek="$1" count=0 2>/dev/null; }
+
+hr_file_in_place() {
+  hr_word=failed hr_self=/dev/fd/3
+  [ -e /dev/fd/0 ] || hr_self=./$hr_name
+  {
+    if [ "$(hr_file_held)" != "$hr_before" ]; then hr_word=changed
+    elif [ "$hr_asked" -gt "$hr_old_size" ] && ! tail -c "+$((hr_old_size + 1))" "./$hr_temp" >>"$hr_self"; then hr_file_cut "$hr_old_size"
+    elif cat "./$hr_temp" >&3; then
+      if [ "$hr_asked" -ge "$hr_old_size" ] || hr_file_cut "$hr_asked"; then hr_word=ok; fi
+    fi
+    hr_after=$(hr_file_held)
+  } 3<>"./$hr_name"
+  rm -f "./$hr_temp"
+}
+
+hr_file_write() {
+  hr_asked=$3 hr_temp=$4 hr_given= hr_before=
+  hr_file_find "$1" "$2"
+  if [ "$hr_word" = missing ]; then
+    hr_missing=$hr_real
+    hr_file_folders "\${hr_missing%/*}" && hr_file_enter "$hr_missing"
+    hr_real=$hr_missing
+  fi
+  if [ "$hr_word" = ok ] && [ -e "./$hr_name" ] && hr_file_regular; then
+    hr_before=$(hr_file_info "./$hr_name") || hr_word=changed
+    hr_file_fields "$hr_before"
+    hr_old_mode=$hr_mode hr_old_names=$hr_names hr_old_owner=$hr_owner hr_old_size=$hr_size
+    case $hr_mode in 644) umask 133 ;; *) umask 077 ;; esac
+  fi
+  if [ "$hr_word" = ok ]; then
+    hr_word=failed
+    # Left by this very write, when its connection was lost: what may still run there must not meet the new one.
+    if [ -e "./$hr_temp" ]; then
+      rm -f "./$hr_temp"
+      hr_temp=\${hr_temp%.tmp}.$$.tmp
+    fi
+    trap 'rm -f "./$hr_temp"; exit 1' HUP INT TERM
+    set -C
+    { set +C; hr_given=yes; if hr_file_give >&4; then hr_word=ok; else hr_word=short; fi; } 4>"./$hr_temp"
+    set +C
+    if [ "$hr_word" = ok ]; then hr_file_put; fi
+    if [ "$hr_word" != ok ] && [ -n "$hr_given" ]; then rm -f "./$hr_temp"; fi
+  fi
+  [ -n "$hr_given" ] || hr_file_drain
+  hr_file_say
+  [ "$hr_word" != ok ] || printf '%s' "$hr_after"
+  printf '\\0'
+}
+`;

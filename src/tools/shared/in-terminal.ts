@@ -1,0 +1,93 @@
+import type { Exit, Process } from "../../contract/backend.ts";
+import type { ToolContext } from "../../contract/tool.ts";
+import { pause } from "../../util/abort.ts";
+import { reportOutput } from "./command-output.ts";
+
+/** Of the screen so many lines are shown below which somebody is to type. */
+const LAST_LINES = 15;
+
+/** A command in a live terminal that goes on as a job: the time is over, or it waits for somebody to type. */
+export type GoesOn = {
+  readonly why: "timeout" | "input";
+  readonly job: string;
+  /** Where it is, as "%1". */
+  readonly pane: string;
+  /** What people type to join in. */
+  readonly attach: string;
+  /** The last lines of that pane, where it waits for input. A question may stand nowhere else. */
+  readonly screen: string;
+};
+
+/** How the wait for a command ended. */
+export type Waited = { readonly ended: Exit } | { readonly goesOn: GoesOn };
+
+/**
+ * Waits for a command, and shows people its output meanwhile. One in a live terminal goes on, as a job, when the time is over or when it waits for
+ * somebody to type. Where that cannot be, it is stopped when the time is over.
+ *
+ * @param timeoutMs Default: no end.
+ */
+export async function waitFor(
+  process: Process,
+  { timeoutMs, script }: { readonly timeoutMs?: number | undefined; readonly script: string },
+  context: ToolContext,
+): Promise<Waited> {
+  const over = new AbortController();
+  const watching = reportOutput(process.output, context, over.signal);
+  const time = timeoutMs === undefined ? NEVER : pause(timeoutMs, over.signal).then(() => "timeout" as const);
+  try {
+    let first = await Promise.race([process.exit, time, waiting(process, over.signal)]);
+    if (first === "input") {
+      const goesOn = await kept(process, first, script, context);
+      if (goesOn !== undefined) return { goesOn };
+      first = await Promise.race([process.exit, time]); // a person may answer it all the same
+    }
+    if (typeof first === "object") return { ended: first };
+    const goesOn = await kept(process, "timeout", script, context);
+    if (goesOn !== undefined) return { goesOn };
+    await process.kill();
+    const exit = await process.exit;
+    const isOurs = exit.how === "exited" || exit.how === "signaled";
+    return { ended: isOurs ? { how: "timed-out", afterMs: timeoutMs ?? 0 } : exit };
+  } finally {
+    over.abort();
+    await watching;
+  }
+}
+
+/** What is told of a command that goes on: where it is, how to look at it, to answer it, to stop it. */
+export function goesOnText({ why, job, pane, attach, screen }: GoesOn, timeoutMs: number | undefined): string {
+  const stop = `Stop it with send-keys ({"target": "${pane}", "keys": ["C-c"]}) or the jobs tool (kill ${job}). A note comes with a later result when it ends; its output is in output://job-${job}.`;
+  if (why === "timeout") {
+    return `[The command was not done after ${(timeoutMs ?? 0) / 1_000} s. It still runs in tmux pane ${pane}, as job ${job}. Look at it with capture-pane ({"target": "${pane}"}, optionally a delay). ${stop}]`;
+  }
+  const asked = screen === "" ? "" : `The last lines of the screen:\n${screen}\n`;
+  return `${asked}[The command waits for input in tmux pane ${pane}; it was left there, as job ${job}. Answer it with send-keys ({"target": "${pane}", "literal_text": "…", "enter": true}), or ask a person to (${attach}). ${stop}]`;
+}
+
+const NEVER = new Promise<never>(() => undefined);
+
+/** Settles only when it waits for somebody. */
+async function waiting(process: Process, until: AbortSignal): Promise<"input"> {
+  return (await process.awaitsInput?.(until)) === true ? "input" : NEVER;
+}
+
+/** Makes a job of it; `undefined` where nothing keeps one. */
+async function kept(
+  process: Process,
+  why: GoesOn["why"],
+  script: string,
+  { jobs, backend }: ToolContext,
+): Promise<GoesOn | undefined> {
+  const { terminal } = backend;
+  if (process.place === undefined || terminal === undefined) return undefined;
+  const pane = process.place.replace(/^pane /, "");
+  const screen = why === "timeout" ? "" : await lastLines(() => terminal.capture({ target: pane }));
+  const job = await jobs.adopt(process, script).catch(() => undefined);
+  return job && { why, job: job.id, pane, attach: terminal.attach, screen };
+}
+
+async function lastLines(capture: () => Promise<{ readonly text: string }>): Promise<string> {
+  const text = await capture().then((captured) => captured.text, () => "");
+  return text.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+}

@@ -1,0 +1,237 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { isAlive, until } from "../support/until.ts";
+import { SHELLS, running, textOf, there } from "./there.ts";
+
+/** Seconds that nothing else sleeps, so that a process is found by them. */
+const someSeconds = () => String(100_000 + Math.floor(Math.random() * 900_000));
+
+const lasting = { lasting: true } as const;
+
+/** The folders of jobs there. */
+const jobsIn = (folder: string) =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith("handrail-"))
+    .flatMap((name) => readdirSync(join(folder, name)).filter((job) => !job.startsWith("claim")));
+
+describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name: a job", ({ shell }) => {
+  test("says what it wrote and how it ended, and leaves nothing there", async () => {
+    const host = await there({ shell });
+    const job = await host.sh("echo one; echo two >&2; pwd; exit 7", lasting);
+    expect(await job.exit).toEqual({ how: "exited", code: 7 });
+    expect(await textOf(job)).toBe(`one\ntwo\n${host.folder}\n`);
+    await until("its folder is gone", () => jobsIn(host.folder).length === 0);
+    await host.close();
+    expect(readdirSync(host.folder).filter((name) => name.startsWith("handrail-"))).toEqual([]);
+  });
+
+  test("that cannot be started is said to", async () => {
+    const host = await there({ shell });
+    await expect(host.start(["no-such-program-here"], lasting)).rejects.toThrow(
+      "cannot start no-such-program-here: no such program on the PATH",
+    );
+    await expect(host.start(["true"], { ...lasting, cwd: "/no/folder" })).rejects.toThrow(
+      "cannot start true: there is no folder /no/folder",
+    );
+    await expect(host.start(["true", "x".repeat(200_000)], lasting)).rejects.toThrow(
+      "cannot start true: its arguments are too long",
+    );
+    expect(jobsIn(host.folder)).toEqual([]);
+  });
+
+  test("shows what it writes while it runs, byte by byte the same", async () => {
+    const host = await there({ shell });
+    const job = await host.start(
+      ["sh", "-c", "printf '\\001\\000\\377'; sleep 0.3; echo; head -c 3000000 /dev/zero; sleep 0.2; echo end"],
+      lasting,
+    );
+    await job.output.grown(0);
+    expect(Buffer.from(await job.output.read(0, 3))).toEqual(Buffer.from([1, 0, 255]));
+    expect(await job.exit).toEqual({ how: "exited", code: 0 });
+    expect(job.output.size).toBe(3_000_008);
+    expect(Buffer.from(await job.output.tail(5)).toString("latin1")).toBe("\0end\n");
+  });
+
+  test("ignores no signals, and has arguments, variables, no descriptors of ours and a session of its own", async () => {
+    const host = await there({ shell });
+    const script =
+      'printf "%s|" "$@" "$WORD"; echo; ls /proc/$$/fd; grep SigIgn /proc/$$/status; cut -d" " -f 1,6 /proc/$$/stat';
+    const job = await host.start(["sh", "-c", script, "sh", "a'b", "$(x)", "-n\n"], {
+      ...lasting,
+      env: { WORD: "w o" },
+    });
+    await job.exit;
+    const lines = (await textOf(job)).trim().split("\n");
+    expect(lines.slice(0, 2)).toEqual(["a'b|$(x)|-n", "|w o|"]);
+    expect(lines.slice(2, -2).filter((line) => Number(line) < 10)).toEqual(["0", "1", "2"]);
+    expect(lines.at(-2)).toMatch(/^SigIgn:\s0000000000000000$/);
+    expect(new Set(lines.at(-1)?.split(" ")).size).toBe(1);
+  });
+
+  test("lives on over a lost connection, its stdin too, and all that it wrote comes", async () => {
+    const host = await there({ shell });
+    const job = await host.start(["sh", "-c", "echo begun; while read line; do echo got $line; done; exit 5"], {
+      ...lasting,
+      stdin: "pipe",
+    });
+    await job.write("one\n");
+    await until("it answers", async () => (await textOf(job)).includes("got one"));
+    for (let loss = 1; loss <= 2; loss++) {
+      host.reach.cut();
+      await until("it is known", () => host.losses() === loss);
+      expect(await isAlive(Number(job.id))).toBe(true);
+      await job.write(`after ${loss}\n`);
+    }
+    await job.endInput();
+    expect(await job.exit).toEqual({ how: "exited", code: 5 });
+    expect(await textOf(job)).toBe("begun\ngot one\ngot after 1\ngot after 2\n");
+    await expect(job.write("late")).rejects.toThrow("the process no longer reads its stdin");
+  });
+
+  test("that ends while the connection is lost gives its true exit", async () => {
+    const host = await there({ shell });
+    const job = await host.start(["sh", "-c", "sleep 0.3; echo done; exit 9"], lasting);
+    host.reach.cut();
+    expect(await job.exit).toEqual({ how: "exited", code: 9 });
+    expect(await textOf(job)).toBe("done\n");
+  });
+
+  test("is killed with all that it started, after a lost connection too", async () => {
+    const host = await there({ shell });
+    const seconds = someSeconds();
+    const job = await host.start(
+      ["sh", "-c", `(setsid sleep ${seconds} &); env -i sleep ${seconds} & echo go; wait`],
+      lasting,
+    );
+    await job.output.grown(0);
+    host.reach.cut();
+    await until("it is known", () => host.losses() === 1);
+    await job.kill();
+    expect(await job.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
+    expect(running(`^sleep ${seconds}`)).toEqual([]);
+  });
+
+  test("ends at its timeout, and with the backend", async () => {
+    const host = await there({ shell });
+    const seconds = someSeconds();
+    const late = await host.start(["sleep", seconds], { ...lasting, timeoutMs: 200 });
+    expect(await late.exit).toMatchObject({ how: "timed-out" });
+    const job = await host.start(["sleep", seconds], lasting);
+    await host.close();
+    expect((await job.exit).how).toBe("signaled");
+    expect(running(`^sleep ${seconds}`)).toEqual([]);
+  });
+
+  test("that ends while a child in the background holds its output has ended", async () => {
+    const host = await there({ shell });
+    const seconds = someSeconds();
+    const job = await host.sh(`sleep ${seconds} & echo mine`, lasting);
+    expect(await job.exit).toEqual({ how: "exited", code: 0 });
+    expect(await textOf(job)).toBe("mine\n");
+  });
+
+  test("that does not read its stdin holds up nobody", async () => {
+    const host = await there({ shell });
+    const job = await host.start(["sleep", "1"], { ...lasting, stdin: "pipe" });
+    const writing = job.write("x".repeat(1_000_000));
+    writing.catch(() => undefined);
+    expect(await textOf(await host.sh("echo meanwhile"))).toBe("meanwhile\n");
+    await expect(writing).rejects.toThrow("the process no longer reads its stdin");
+    expect(await job.exit).toEqual({ how: "exited", code: 0 });
+  });
+
+  test("runs beside others, more than there are shells", async () => {
+    const host = await there({ shell });
+    const all = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.5; echo ${index}`, lasting)),
+    );
+    expect(await Promise.all(all.map(textOf))).toEqual(Array.from({ length: 12 }, (_, index) => `${index}\n`));
+  });
+
+  test("is ended there when nobody claims it in time", async () => {
+    const host = await there({ shell, unclaimedSeconds: 1 });
+    const seconds = someSeconds();
+    const job = await host.start(["sleep", seconds], lasting);
+    const first = Number((await host.shells.ask("echo $$")).out.toString());
+    // As if the network were gone: nothing opens it again.
+    host.reach.open = () => Promise.reject(new Error("no network"));
+    process.kill(first, "SIGHUP");
+    await until("it is ended there", () => running(`^sleep ${seconds}`).length === 0);
+    expect(await isAlive(Number(job.id))).toBe(false);
+    await until("its folder is gone", () => !readdirSync(host.folder).some((name) => name.startsWith("handrail-")));
+  });
+});
+
+describe("a full disk there", () => {
+  test.skipIf(process.getuid?.() !== 0)(
+    "neither stops a job nor hides how it ends; what it kept is there",
+    async () => {
+      const host = await there();
+      const small = join(host.folder, "small");
+      execFileSync("sh", ["-c", `mkdir ${small} && mount -t tmpfs -o size=256k none ${small}`]);
+      try {
+        const family = await there({ temporary: small });
+        const job = await family.start(["sh", "-c", "head -c 1000000 /dev/zero; sleep 0.3; exit 6"], lasting);
+        expect(await job.exit).toEqual({ how: "exited", code: 6 });
+        expect(job.output.kept).toBeGreaterThan(100_000);
+        expect(job.output.kept).toBeLessThanOrEqual(262_144);
+        expect(job.output.size).toBeGreaterThan(800_000);
+        await family.close();
+        expect(readdirSync(small)).toEqual([]);
+      } finally {
+        execFileSync("umount", ["-l", small]);
+      }
+    },
+  );
+});
+
+describe("a connection that stands still", () => {
+  test("leaves nothing there once another is open: its first shell is ended, and what ran in it", async () => {
+    const host = await there();
+    const seconds = someSeconds();
+    const child = await host.start(["sh", "-c", `echo go; exec sleep ${seconds}`]);
+    await child.output.grown(0);
+    const first = Number((await host.shells.ask("echo $$")).out.toString());
+    process.kill(first, "SIGSTOP");
+    host.reach.stall();
+    expect((await child.exit).how).toBe("lost");
+    await until("it is known", () => host.losses() === 1);
+    expect(await textOf(await host.sh("echo again"))).toBe("again\n");
+    await until("the old shell is gone", async () => !(await isAlive(first)));
+    await until("what ran in it is gone", () => running(`^sleep ${seconds}`).length === 0);
+  });
+});
+
+describe("a detached process", () => {
+  test("outlives its backend, and is found, read and stopped by the next", async () => {
+    const one = await there({ detachedOwner: "someone" });
+    const seconds = someSeconds();
+    const process = await one.start(["sh", "-c", `echo hello; exec sleep ${seconds}`], {
+      detached: { label: "a server" },
+    });
+    await process.output.grown(5);
+    expect(await textOf(process)).toBe("hello\n");
+    await one.close();
+    expect(running(`^sleep ${seconds}`).length).toBe(1);
+    expect((await process.exit).how).toBe("lost");
+
+    const two = await there({ detachedOwner: "someone", preamble: `XDG_STATE_HOME=${one.folder}/state` });
+    const [found, ...others] = await two.processes.detached.list();
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({ id: process.id, label: "a server", cwd: one.folder, ended: undefined });
+    expect(found === undefined ? undefined : await textOf(found.process)).toBe("hello\n");
+    await expect(two.processes.detached.remove(process.id)).rejects.toThrow(`${process.id} still runs`);
+    await found?.process.kill();
+    expect(await found?.process.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
+    expect(running(`^sleep ${seconds}`)).toEqual([]);
+    const [ended] = await two.processes.detached.list();
+    expect(ended?.ended).toMatchObject({ how: "exited" });
+    expect(Math.abs((ended?.endedMs ?? 0) - Date.now())).toBeLessThan(60_000);
+    await two.processes.detached.remove(process.id);
+    expect(await two.processes.detached.list()).toEqual([]);
+    expect(existsSync(join(one.folder, "state/handrail/detached/someone", process.id))).toBe(false);
+    await expect(two.processes.detached.remove("../x")).rejects.toThrow("there is no detached process ../x");
+  });
+});

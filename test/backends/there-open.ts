@@ -1,0 +1,125 @@
+import { askFacts } from "../../src/backends/remote/facts.ts";
+import type { LineEnd } from "../../src/backends/remote/reach.ts";
+import { PROCESS_FUNCTIONS } from "../../src/backends/remote/processes-script.ts";
+import { type Processes, createProcesses } from "../../src/backends/remote/processes.ts";
+import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
+import type { Command, Process } from "../../src/contract/backend.ts";
+import { type LocalReach, localReach } from "../support/local-reach.ts";
+
+/** Processes on a system that is really this one, over shells that are held open. */
+export interface There {
+  readonly folder: string;
+  readonly reach: Stallable;
+  readonly shells: Shells;
+  readonly processes: Processes;
+  /** Starts it, by default in the folder. */
+  start(argv: Command["argv"], command?: Omit<Command, "argv">): Promise<Process>;
+  /** Runs a script to its end. */
+  sh(script: string, command?: Omit<Command, "argv">): Promise<Process>;
+  /** How often the connection was lost so far. */
+  losses(): number;
+  close(): Promise<void>;
+}
+
+/** A reach whose connection may come to stand still. */
+export interface Stallable extends LocalReach {
+  /** Nothing is heard of the connection any more, as when its keep-alive has given up; there all stays as it is. */
+  stall(): void;
+}
+
+export interface ThereOptions {
+  /** Temporary files, state and outputs go there; commands stand in it. */
+  readonly folder: string;
+  readonly shell?: readonly string[];
+  readonly unclaimedSeconds?: number;
+  /** Where temporary files go there. Default: the folder. */
+  readonly temporary?: string;
+  readonly detachedOwner?: string;
+  /** What every shell does first. */
+  readonly preamble?: string;
+  readonly outputFolder?: string;
+}
+
+/** For programs that are no tests. */
+export async function there({
+  folder,
+  shell = ["dash"],
+  unclaimedSeconds = 600,
+  detachedOwner = "test",
+  preamble = "",
+  outputFolder,
+  temporary = folder,
+}: ThereOptions): Promise<There> {
+  const reach = stallable(shell);
+  const opened: { processes?: Processes } = {};
+  let losses = 0;
+  const shells = await openShells({
+    reach,
+    preamble: () =>
+      `TMPDIR=${temporary}; export TMPDIR; XDG_STATE_HOME=${folder}/state; export XDG_STATE_HOME\n${preamble}\n${PROCESS_FUNCTIONS}`,
+    backOffMs: [0, 50, 200, 1_000],
+    lost: () => losses++,
+    reopened: async (first) => opened.processes?.reopened(first),
+  });
+  const asked = await shells.take();
+  const facts = await askFacts(asked);
+  shells.giveBack(asked);
+  const processes = createProcesses({
+    shells,
+    facts,
+    reach,
+    outputFolder: outputFolder ?? `${folder}/outputs`,
+    detachedOwner,
+    unclaimedSeconds,
+  });
+  opened.processes = processes;
+  const { start: begin } = processes;
+  const start: There["start"] = (argv, command = {}) => begin({ argv, ...command }, { cwd: command.cwd ?? folder });
+  const made: There = {
+    folder,
+    reach,
+    shells,
+    processes,
+    start,
+    async sh(script, command) {
+      const process = await start(["sh", "-c", script], command);
+      await process.exit;
+      return process;
+    },
+    losses: () => losses,
+    async close() {
+      await processes.close();
+      await shells.close();
+    },
+  };
+  return made;
+}
+
+function stallable(shell: readonly string[]): Stallable {
+  const reaches = [localReach(shell)];
+  let giveUp = new AbortController();
+  const now = () => reaches.at(-1) ?? localReach(shell);
+  const { name, place, explain } = now();
+  return {
+    name,
+    place,
+    explain,
+    async open(which) {
+      const { signal } = giveUp;
+      const { stdin, stdout, stderr, ended, kill } = await now().open(which);
+      const stalled = new Promise<LineEnd>((resolve) => {
+        signal.addEventListener("abort", () => resolve({ code: 255, signal: null, said: "it stands still" }));
+      });
+      return { stdin, stdout, stderr, ended: Promise.race([ended, stalled]), kill: () => signal.aborted || kill() };
+    },
+    async close() {
+      await Promise.all(reaches.map((each) => each.close()));
+    },
+    cut: () => now().cut(),
+    stall() {
+      reaches.push(localReach(shell));
+      giveUp.abort();
+      giveUp = new AbortController();
+    },
+  };
+}
