@@ -18,8 +18,11 @@ export default {
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Projects that tests build in the sandbox have packages of their own.
   ignore: ["test/fixtures/projects/**"],
-  // A part of every POSIX system, and the sandbox's program.
-  ignoreBinaries: ["bwrap", "mkfifo", "mount", "umount"],
+  // Parts of every Linux system, the sandbox's program, and what an sshd and a container are made with.
+  ignoreBinaries: [
+    ...["bwrap", "mkfifo", "mount", "umount"],
+    ...["dockerd", "ssh-keygen", "useradd", "userdel", "usermod"],
+  ],
   // Started by scripts/check.mjs by their names, and the linter's helper program.
   ignoreDependencies: ["@arethetypeswrong/cli", "publint", "oxlint", "oxlint-tsgolint"],
   // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.

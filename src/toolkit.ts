@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
-import { type Place, type Surroundings, isContained, openBackend } from "./backends/open.ts";
+import { type Place, type Surroundings, hasTerminal, isContained, openBackend } from "./backends/open.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
@@ -77,9 +77,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   }
   const { outputOwner = randomName(16), store = memoryStore() } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const sandboxed = options.backend === undefined ? isContained(options) : options.backend.sandbox !== undefined;
+  const { sandboxed, terminal } = conditions(options);
   const toolsWith = (shell?: ScriptShell) =>
-    toolset(chosenTools(options, { sandboxed, ...(shell !== undefined && { shell }) }));
+    toolset(chosenTools(options, { sandboxed, terminal, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
   const backend =
@@ -127,7 +127,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const notices: Notices = {
     take(thread) {
       const news = backend.notices?.();
-      return news === undefined || news.length === 0 ? jobs.notices.take(thread) : [...news, ...jobs.notices.take(thread)];
+      return news === undefined || news.length === 0
+        ? jobs.notices.take(thread)
+        : [...news, ...jobs.notices.take(thread)];
     },
   };
 
@@ -197,6 +199,13 @@ export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
 }
 
+/** Under what conditions commands will run. */
+function conditions(options: ToolkitOptions): { readonly sandboxed: boolean; readonly terminal: boolean } {
+  const { backend } = options;
+  if (backend === undefined) return { sandboxed: isContained(options), terminal: hasTerminal(options) };
+  return { sandboxed: backend.sandbox !== undefined, terminal: backend.terminal !== undefined };
+}
+
 /** What the backend needs. What the policy says of paths holds for commands in the sandbox too. */
 function surroundings(
   { policy = {}, sandboxLimits }: ToolkitOptions,
@@ -224,7 +233,7 @@ function surroundings(
 /** Where Handrail keeps its own on the backend's side, when that is another system. */
 const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/handrail"];
 
-const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "ssh", "container"] as const;
+const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "ssh", "container", "tmux", "pane"] as const;
 
 const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: string } = {
   workDir: "a backend has its own working directory: leave workDir out",
@@ -232,6 +241,8 @@ const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: strin
   sandbox: "wrap the backend in it: sandbox(backend, { folder })",
   ssh: "the backend is the place of work: leave ssh out",
   container: "the backend is the place of work: leave container out",
+  tmux: "wrap the backend in it: tmux(backend)",
+  pane: "a backend has its own terminal, or none: leave pane out",
 };
 
 /** Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not hidden. */

@@ -9,6 +9,8 @@ export interface GlobalOptions {
   readonly workDir?: string;
   readonly ssh?: string;
   readonly container?: string;
+  readonly tmux?: true;
+  readonly tmuxSession?: string;
   readonly autonomy?: Autonomy;
   readonly sandbox?: SandboxMode;
   readonly yes?: true;
@@ -19,6 +21,7 @@ export const PRESET_NAMES: readonly PresetName[] = [
   "coding",
   "readonly",
   "workspace",
+  "operator",
   "default",
   "assistant",
   "all",

@@ -1,3 +1,4 @@
+import type { Place } from "../backends/open.ts";
 import { loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
@@ -57,8 +58,25 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
     outputOwner: OUTPUT_OWNER,
     store: await storeOf(settings),
     ...(workDir !== undefined && { workDir }),
-    ...(options.ssh !== undefined && { ssh: options.ssh }),
-    ...(options.container !== undefined && { container: options.container }),
+    ...placeOf(options),
+  };
+}
+
+/** Where the options say that work happens. In a pane of tmux on this machine, that is there too. */
+export function placeOf({
+  ssh,
+  container,
+  tmux,
+  tmuxSession,
+}: GlobalOptions): Pick<Place, "ssh" | "container" | "tmux" | "pane"> {
+  const session = tmuxSession ?? tmux;
+  const { TMUX: server, TMUX_PANE: id } = process.env;
+  const [socketPath = ""] = server?.split(",") ?? [];
+  return {
+    ...(ssh !== undefined && { ssh }),
+    ...(container !== undefined && { container }),
+    ...(session !== undefined && { tmux: session }),
+    ...(session === undefined && id !== undefined && socketPath !== "" && { pane: { id, socketPath } }),
   };
 }
 

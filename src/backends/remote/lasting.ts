@@ -99,11 +99,14 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
     const hasCome = bytes.length === 0 && !job.log.isBehind;
     if (state.isRemoved) job.end({ how: "lost", reason: "its folder there was removed" });
     else if (state.exit !== undefined) {
+      // Quiet counts from here: what it wrote last may be on its way into the file.
+      if (!job.isEnding) job.lastGrownMs = now;
       job.isEnding = true;
       if (!hasCome) return true;
       if (state.filled !== undefined || now - job.lastGrownMs >= QUIET_MS)
         job.end({ how: "exited", code: state.exit.code }, state.filled);
     } else if (state.isGone) {
+      if (job.goneSinceMs === undefined) job.lastGrownMs = now;
       job.goneSinceMs ??= now;
       job.isEnding = true;
       if (now - job.goneSinceMs >= TOLD_MS) job.end({ how: "lost", reason: "what watched over it there has died too" });

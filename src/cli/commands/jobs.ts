@@ -41,7 +41,12 @@ export async function jobs(
   }
 }
 
-async function jobsOf(all: readonly Found[], action: JobsAction, id: string | undefined, follow: boolean): Promise<void> {
+async function jobsOf(
+  all: readonly Found[],
+  action: JobsAction,
+  id: string | undefined,
+  follow: boolean,
+): Promise<void> {
   if (action === "list") return list(all);
   const found = all.find(({ job }) => job.id === id);
   if (found === undefined) {

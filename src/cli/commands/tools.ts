@@ -1,9 +1,9 @@
-import { isContained } from "../../backends/open.ts";
+import { hasTerminal, isContained } from "../../backends/open.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
-import { settingsFrom, toolChoice } from "../settings.ts";
+import { placeOf, settingsFrom, toolChoice } from "../settings.ts";
 
 /** Prints the toolset: a table for people, or JSON for the receiver named. */
 export async function tools({
@@ -11,8 +11,9 @@ export async function tools({
   ...options
 }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
   const settings = await settingsFrom(options);
-  const sandboxed = isContained({ ...options, sandbox: settings.policy.sandbox });
-  const set = toolset(chosenTools(toolChoice(settings), { sandboxed }));
+  const place = { ...placeOf(options), sandbox: settings.policy.sandbox };
+  const conditions = { sandboxed: isContained(place), terminal: hasTerminal(place) };
+  const set = toolset(chosenTools(toolChoice(settings), conditions));
   const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
   process.stdout.write(`${text}\n`);
 }

@@ -2,21 +2,22 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBackend } from "../../backends/open.ts";
+import { searchWay } from "../../backends/remote/helper.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { GlobalOptions } from "../options.ts";
+import { placeOf } from "../settings.ts";
 import type { Check } from "./check.ts";
 
 /** The host or container that was named is really worked in: it is reached, a command runs there, a search too. */
-export const placeOfWork = ({ ssh, container, workDir }: GlobalOptions): Check => ({
+export const placeOfWork = (options: GlobalOptions): Check => ({
   name: "place of work",
   required: true,
-  fix: ssh === undefined ? `docker inspect ${container ?? ""}` : `ssh ${ssh} true`,
+  fix: options.ssh === undefined ? `docker inspect ${options.container ?? ""}` : `ssh ${options.ssh} true`,
   async run(signal) {
     const folder = await mkdtemp(join(tmpdir(), "handrail-doctor-"));
-    const place = { ...(ssh !== undefined && { ssh }), ...(container !== undefined && { container }) };
     try {
       const backend = await openBackend(
-        { ...place, ...(workDir !== undefined && { workDir }) },
+        { ...placeOf(options), ...(options.workDir !== undefined && { workDir: options.workDir }) },
         { outputFolder: folder, detached: { owner: "doctor", folder }, sandbox: { folder } },
       );
       try {
@@ -27,13 +28,10 @@ export const placeOfWork = ({ ssh, container, workDir }: GlobalOptions): Check =
         await child.exit;
         const written = Buffer.from(await child.output.tail(100)).toString();
         if (written !== "out\n") throw new Error(`a command there wrote ${JSON.stringify(written)}, not "out"`);
-        const search = await backend.helper("rg", ["--version"], { paths: [], signal });
-        await search.endInput();
-        await search.exit;
-        const ripgrep = Buffer.from(await search.output.read(0, 100)).toString().split("\n")[0] ?? "";
+        const search = await searchWay(backend);
         return {
           status: "ok",
-          detail: `${backend.name} answers in ${answered.toFixed(1)} ms; work begins in ${backend.workDir}, commands run in ${backend.shell ?? "bash"}, searches with ${ripgrep}`,
+          detail: `${backend.name} answers in ${answered.toFixed(1)} ms; work begins in ${backend.workDir}, commands run in ${backend.shell ?? "bash"}, searches with ${search ?? "ripgrep"}`,
         };
       } finally {
         await backend.close();

@@ -10,7 +10,8 @@ export const sshClient: Check = {
   fix: installCommand("openssh-client"),
   async run() {
     const version = await sshVersion();
-    if (version === undefined) return { status: "missing", detail: "not on the PATH", fix: installCommand("openssh-client") };
+    if (version === undefined)
+      return { status: "missing", detail: "not on the PATH", fix: installCommand("openssh-client") };
     return { status: "ok", detail: `${version}: work on a host with --ssh user@host` };
   },
 };
@@ -23,9 +24,18 @@ export const containers: Check = {
   async run() {
     const engines = await probeEngines();
     const works = engines.filter(({ problem }) => problem === undefined);
-    const said = engines.map(({ engine, version, problem }) => `${engine} ${version ?? ""}`.trim() + (problem === undefined ? "" : `: ${problem}`));
-    if (works.length > 0) return { status: "ok", detail: `${said.join("; ")}: work in a container with --container name` };
-    if (engines.length === 0) return { status: "missing", detail: "neither docker nor podman is on the PATH", fix: installCommand("podman") };
-    return { status: "missing", detail: said.join("; "), fix: engines.find(({ hint }) => hint !== undefined)?.hint ?? installCommand("podman") };
+    const said = engines.map(
+      ({ engine, version, problem }) =>
+        `${engine} ${version ?? ""}`.trim() + (problem === undefined ? "" : `: ${problem}`),
+    );
+    if (works.length > 0)
+      return { status: "ok", detail: `${said.join("; ")}: work in a container with --container name` };
+    if (engines.length === 0)
+      return { status: "missing", detail: "neither docker nor podman is on the PATH", fix: installCommand("podman") };
+    return {
+      status: "missing",
+      detail: said.join("; "),
+      fix: engines.find(({ hint }) => hint !== undefined)?.hint ?? installCommand("podman"),
+    };
   },
 };

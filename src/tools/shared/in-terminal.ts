@@ -88,6 +88,9 @@ async function kept(
 }
 
 async function lastLines(capture: () => Promise<{ readonly text: string }>): Promise<string> {
-  const text = await capture().then((captured) => captured.text, () => "");
+  const text = await capture().then(
+    (captured) => captured.text,
+    () => "",
+  );
   return text.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
 }

@@ -62,6 +62,9 @@ export async function firstMatches(
   return found.ending === "full" ? collect(search, { sorted: true, most, signal }) : found;
 }
 
+/** What is found quickly has come within so many times what it takes to start a search. */
+const FAR = 4;
+
 interface Way {
   readonly sorted: boolean;
   readonly most: number;
@@ -72,9 +75,12 @@ interface Way {
 
 /** Throws the signal's reason when that fires. */
 async function collect(search: Search, { sorted, most, signal, patience }: Way): Promise<Found> {
+  const asked = performance.now();
   const process = await search.start(sorted);
+  // Where starting takes long, on another system, so does hearing of what is found.
+  const patient = patience === undefined ? undefined : Math.max(patience, FAR * (performance.now() - asked));
   const late = new AbortController();
-  const timer = patience === undefined ? undefined : setTimeout(() => late.abort(), patience);
+  const timer = patient === undefined ? undefined : setTimeout(() => late.abort(), patient);
   const fileAt = currentFile(search);
   const lines: Entry[] = [];
   const hidden = new Set<string>();

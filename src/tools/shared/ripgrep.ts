@@ -74,10 +74,10 @@ export async function complaints(process: Process, root: string | undefined, bac
     .split(/^rg: /m)
     .map((part) => part.trim())
     .filter((part) => part !== "");
+  await requireEnded(process);
   // What is wrong with the question is said before any file is opened; what is said of a file begins with its path.
   const [first] = said;
   if (first !== undefined && (root === undefined || !first.startsWith(root))) throw questionFailure(first);
-  await requireEnded(process);
   return inOneLine(said, root ?? "", backend);
 }
 
@@ -105,6 +105,8 @@ async function requireEnded({ exit }: Process): Promise<void> {
   const how = await exit;
   if (how.how === "signaled")
     throw new ToolFailure(`the search was ended from outside (${how.signal})`, { hint: "Try again." });
+  if (how.how === "lost")
+    throw new ToolFailure(`the search did not come to its end: ${how.reason}`, { hint: "Try again." });
 }
 
 /** Half of what ripgrep says advises flags that nobody can give here. */

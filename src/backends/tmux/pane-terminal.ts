@@ -1,0 +1,75 @@
+import type { Backend, Command, Terminal } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { randomName } from "../../util/identifier.ts";
+import { type Base, absolutePath } from "../../util/paths.ts";
+import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { shownCommand } from "./shown.ts";
+import { type RunScript, capture, paneAt, sendKeys } from "./terminal.ts";
+
+export interface PaneOptions {
+  /** The socket of the server, as the first part of `$TMUX` says. Default: the one that tmux would use. */
+  readonly socketPath?: string;
+}
+
+/**
+ * The very pane in which we run, as a terminal: `pane` is `$TMUX_PANE`. Nothing else is made or marked.
+ *
+ * @throws ToolFailure when there is no such pane.
+ */
+export async function paneTerminal(
+  inner: Pick<Backend, "spawn" | "workDir" | "home">,
+  pane: string,
+  { socketPath }: PaneOptions = {},
+): Promise<Terminal> {
+  const tmux = ["tmux", ...(socketPath === undefined ? [] : ["-S", socketPath])];
+  const run: RunScript = async (script) => {
+    const process = await inner.spawn({ argv: ["sh", "-c", script] });
+    const exit = await process.exit;
+    const out = Buffer.from(await process.output.read(0, process.output.kept));
+    await process.output.dispose();
+    return { status: exit.how === "exited" ? exit.code : 1, out };
+  };
+  const at = (target = pane) => ({ tmux, target });
+  await paneAt(run, at());
+  return {
+    attach: quoteWords([...tmux, "attach", "-t", pane]),
+    capture: async (options = {}) => capture(run, at(options.target), options),
+    sendKeys: async (keys) => sendKeys(run, at(keys.target), keys),
+    async dispatch(command) {
+      const { status, out } = await run(
+        typing(command, { inner, tmux: quoteWords([...tmux, "-u"]), pane: quoteWord(pane) }),
+      );
+      if (status !== 0) throw new ToolFailure(`it could not be typed into pane ${pane}: ${out.toString().trim()}`);
+      return { pane };
+    },
+  };
+}
+
+/**
+ * Types a short line that runs a file. The file removes itself, puts what the person is to see in the place of that line, and becomes the command, in
+ * the environment of that shell.
+ */
+function typing(
+  { argv, cwd = ".", env = {} }: Command,
+  { inner, tmux, pane }: { readonly inner: Base; readonly tmux: string; readonly pane: string },
+): string {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const file = [
+    'rm -f -- "$0"',
+    `printf '\\033[%sA\\033[%sG\\033[J%s\\n' "$1" "$2" ${quoteWord(shownCommand(argv))}`,
+    `cd -P ${quoteWord(absolutePath(cwd, inner))} || exit`,
+    `exec ${quoteWords([...(variables.length === 0 ? [] : ["env", ...variables]), ...argv])}`,
+    "",
+  ].join("\n");
+  return `umask 077
+f=\${TMPDIR:-/tmp}/handrail.${randomName(8)}
+set -C
+printf %s ${quoteWord(file)} >"$f" || exit
+set -- $(${tmux} display-message -p -t ${pane} '#{cursor_x} #{pane_width} #{pane_in_mode}')
+[ -n "$3" ] || { rm -f "$f"; echo "there is no such pane"; exit 1; }
+[ "$3" = 0 ] || ${tmux} send-keys -t ${pane} -X cancel
+line=" sh $f 99 999"
+up=$((($1 + \${#line}) / $2 + 1))
+line=$(printf "%-\${#line}s." " sh $f $up $(($1 + 1))")
+${tmux} send-keys -t ${pane} -l "\${line%.}" && ${tmux} send-keys -t ${pane} Enter`;
+}

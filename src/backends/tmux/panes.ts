@@ -1,0 +1,284 @@
+import type { Backend } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { pause } from "../../util/abort.ts";
+import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { type Control, openControl } from "./control.ts";
+import type { Keeper } from "./keeper.ts";
+
+/** The session of ours, and its panes. */
+export interface Panes {
+  /** A pane whose shell stands at its prompt, for one command that is typed. Another one than `except`. */
+  prompt(except?: string): Promise<Prompt>;
+  /** Runs a program in a window of its own, which is gone when that ends. Resolves to its pane. */
+  window(name: string, argv: readonly string[], cwd: string): Promise<string>;
+  /** The pane where commands are typed. */
+  main(): Promise<string>;
+  /** Lets go of the panes; they stay. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** A pane that waits for a command. */
+export interface Prompt {
+  readonly pane: string;
+  /** Types one short line of ASCII and Enter. `words` is called with how many lines up and in which column it will have begun. */
+  type(words: (up: number, column: number) => string): Promise<void>;
+}
+
+export interface PanesOptions {
+  readonly inner: Backend;
+  readonly keeper: Keeper;
+  readonly tmux: readonly string[];
+  readonly session: string;
+  /** The interactive shell. Default: tmux' own choice. */
+  readonly shell: string | undefined;
+  notice(text: string): void;
+}
+
+/** A shell that has just been started, or where a command has just ended, may take so long until it shows its prompt. */
+const PROMPT_MS = 10_000;
+const AFTER_MS = 3_000;
+/** In a pane that was found something may just be ending. */
+const FOUND_MS = 300;
+/** Half-typed text is put away within this time. */
+const CLEARED_MS = 30;
+
+/** The option of a pane that says whose it is: the folder of the backend, or "free". */
+const OWNER = "@handrail";
+
+interface Pane {
+  readonly id: string;
+  readonly pid: string;
+  /** Where the prompt ends, when it was last seen. */
+  column?: number;
+  /** Until when it is expected to show its prompt. */
+  settlesMs: number;
+}
+
+/** Opens nothing yet: the session is made or found when it is first needed, and again when it has gone. */
+export function createPanes({ inner, keeper, tmux, session, shell, notice }: PanesOptions): Panes {
+  let control: Control | undefined;
+  let opening: Promise<Control> | undefined;
+  let pane: Pane | undefined;
+  /** The session has just been made, and so its shell started. */
+  let isFresh = false;
+  /** Said of the pane that is replaced. */
+  let replaced: string | undefined;
+  let choosing: Promise<unknown> = Promise.resolve();
+  let closed = false;
+
+  const open = async (): Promise<Control> => {
+    await control?.close();
+    isFresh = await ensureSession(keeper, { tmux, session, shell, cwd: inner.workDir });
+    if (isFresh && pane !== undefined) {
+      replaced = "The tmux session had ended and was made again";
+      pane = undefined;
+    }
+    control = await openControl(inner, { tmux, session });
+    return control;
+  };
+  const connected = async (): Promise<Control> => {
+    if (control?.isOpen === true) return control;
+    opening ??= open().finally(() => (opening = undefined));
+    return opening;
+  };
+  const send = async (...words: readonly string[]) => (await connected()).send(words);
+
+  const look = async ({ id, pid }: Pane): Promise<View | undefined> => {
+    const [line = ""] = await send("display-message", "-p", "-t", id, VIEW);
+    const [found, dead, inMode, x, width, ...command] = line.split(" ");
+    if (found !== pid || dead === "1") return undefined;
+    return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
+  };
+  const claim = async (id: string, from: string): Promise<boolean> => {
+    const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(keeper.folder)}`;
+    await send("if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine);
+    return (await send("display-message", "-p", "-t", id, `#{${OWNER}}`))[0] === keeper.folder;
+  };
+  const isAtPrompt = async ({ pid }: Pick<Pane, "pid">): Promise<boolean> => {
+    const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
+    return /^(?:idle|unknown)$/m.test(out.toString());
+  };
+
+  /** Panes of the session that nobody has who lives. */
+  const freePanes = async (): Promise<readonly Pane[]> => {
+    const lines = await send(
+      "list-panes",
+      "-s",
+      "-t",
+      `=${session}`,
+      "-F",
+      `#{pane_id} #{pane_pid} #{pane_dead} #{${OWNER}}`,
+    );
+    const found: Pane[] = [];
+    for (const [id = "", pid = "", dead, owner = ""] of lines.map((line) => line.split(" "))) {
+      if (dead === "1" || owner === "" || owner === keeper.folder) continue;
+      if (owner !== "free" && (await lives(keeper, owner))) continue;
+      if (await claim(id, owner)) found.push({ id, pid, settlesMs: Date.now() + (isFresh ? PROMPT_MS : FOUND_MS) });
+    }
+    isFresh = false;
+    return found;
+  };
+  const release = async (...panes: readonly Pane[]) => {
+    await Promise.all(panes.map(({ id }) => send("set-option", "-p", "-t", id, OWNER, "free").catch(() => undefined)));
+  };
+  const newPane = async (): Promise<Pane> => {
+    const program = shell === undefined ? [] : [`exec ${shell}`];
+    const where = ["-t", `=${session}:`, "-c", inner.workDir];
+    const [line = ""] = await send(
+      "new-window",
+      "-d",
+      "-P",
+      "-F",
+      "#{pane_id} #{pane_pid}",
+      "-n",
+      "handrail",
+      ...where,
+      ...program,
+    );
+    const [id = "", pid = ""] = line.split(" ");
+    await send("set-option", "-p", "-t", id, OWNER, keeper.folder);
+    return { id, pid, settlesMs: Date.now() + PROMPT_MS };
+  };
+  /** The pane where commands are typed; chosen when there is none. Free ones that somebody works in are passed over, unless `mayBeBusy`. */
+  const chosen = async (mayBeBusy: boolean, except?: string): Promise<Pane> => {
+    if (pane !== undefined) return pane;
+    const free = await freePanes();
+    let found: Pane | undefined;
+    for (const each of free) {
+      if (found === undefined && each.id !== except && (mayBeBusy || (await isAtPrompt(each)))) found = each;
+      else await release(each);
+    }
+    pane = found ?? (await newPane());
+    if (replaced !== undefined) notice(`${replaced}; commands are typed into pane ${pane.id} now.`);
+    replaced = undefined;
+    return pane;
+  };
+  const leave = async (left: Pane, why: string) => {
+    pane = undefined;
+    replaced = `Pane ${left.id} ${why}`;
+    await release(left);
+  };
+
+  const prompt = async (except?: string): Promise<Prompt> => {
+    for (let attempt = 0; attempt < 5; attempt++) {
+      if (pane !== undefined && pane.id === except) await leave(pane, "did not take a command (somebody types there)");
+      const now = await chosen(attempt === 0, except);
+      const both = () => Promise.all([look(now), isAtPrompt(now)]);
+      let [view, isReady] = await both();
+      while (view !== undefined && !isReady && Date.now() < now.settlesMs) {
+        await pause(5);
+        [view, isReady] = await both();
+      }
+      if (view === undefined) {
+        await leave(now, "was closed");
+        continue;
+      }
+      if (!isReady) {
+        await leave(now, `is busy (${view.command} runs in it)`);
+        continue;
+      }
+      return { pane: now.id, type: (words) => type(now, view, words) };
+    }
+    throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
+  };
+
+  const type = async (now: Pane, view: View, words: (up: number, column: number) => string): Promise<void> => {
+    const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
+    let { x } = view;
+    if (view.inMode) await keys("-X", "cancel");
+    await keys("C-e", "C-u"); // what somebody has half typed
+    if (x !== now.column) {
+      await pause(CLEARED_MS);
+      x = (await look(now))?.x ?? x;
+      now.column = x;
+    }
+    const length = words(9, 999).length;
+    const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1);
+    now.settlesMs = Date.now() + AFTER_MS;
+    await Promise.all([keys("-l", line.padEnd(length)), keys("Enter")]);
+  };
+
+  /** One after the other: choosing a pane may make one. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed) return Promise.reject(new ToolFailure("the backend is closed: nothing can be started on it any more"));
+    const done = choosing.then(work);
+    choosing = done.catch(() => undefined);
+    return done;
+  };
+
+  return {
+    prompt: (except) =>
+      inTurn(() =>
+        prompt(except).catch(async (error: unknown) => {
+          if (control?.isOpen === true) throw error;
+          return prompt(except); // the server or the session has ended meanwhile
+        }),
+      ),
+    async window(name, argv, cwd) {
+      const where = ["-t", `=${session}:`, "-c", cwd];
+      const [id = ""] = await send("new-window", "-d", "-P", "-F", "#{pane_id}", "-n", name, ...where, ...argv);
+      await send("set-option", "-p", "-t", id, "remain-on-exit", "off").catch(() => undefined); // it may have ended already
+      return id;
+    },
+    main: () =>
+      inTurn(async () => {
+        const now = await chosen(true);
+        if ((await look(now)) !== undefined) return now.id;
+        await leave(now, "was closed");
+        return (await chosen(true)).id;
+      }),
+    async close() {
+      closed = true;
+      await choosing;
+      if (pane !== undefined && control?.isOpen === true) await release(pane);
+      await control?.close();
+    },
+  };
+}
+
+/** What tmux knows of a pane. */
+interface View {
+  readonly inMode: boolean;
+  readonly x: number;
+  readonly width: number;
+  readonly command: string;
+}
+
+const VIEW = "#{pane_pid} #{pane_dead} #{pane_in_mode} #{cursor_x} #{pane_width} #{pane_current_command}";
+
+/** Whether the backend lives that has this folder. */
+async function lives(keeper: Keeper, folder: string): Promise<boolean> {
+  const pid = `read -r hr_pid <${quoteWord(`${folder}/keeper`)}`;
+  return (await keeper.ask(`{ ${pid}; } 2>/dev/null && kill -0 "$hr_pid" 2>/dev/null`)).status === 0;
+}
+
+/** Whether the session had to be made. A server that is started gets the environment of a person, without what is there because nobody sits in front of commands. */
+async function ensureSession(
+  keeper: Keeper,
+  {
+    tmux,
+    session,
+    shell,
+    cwd,
+  }: {
+    readonly tmux: readonly string[];
+    readonly session: string;
+    readonly shell: string | undefined;
+    readonly cwd: string;
+  },
+): Promise<boolean> {
+  const target = `=${session}`;
+  const create = [
+    ...[...tmux, "-u", "new-session", "-d", "-s", session, "-n", "handrail", "-x", "200", "-y", "50", "-c", cwd],
+    ...(shell === undefined ? [] : [`exec ${shell}`]),
+    ...[";", "set-option", "-p", "-t", `${target}:`, OWNER, "free"],
+  ];
+  const { status, out } = await keeper.ask(`(
+unset HANDRAIL_PROCESS TMUX TMUX_PANE PAGER GIT_PAGER MANPAGER GIT_TERMINAL_PROMPT
+exec 4<&-
+${quoteWords([...tmux, "has-session", "-t", target])} 2>/dev/null || { ${quoteWords(create)} && echo made; } ||
+  ${quoteWords([...tmux, "has-session", "-t", target])}
+)`);
+  if (status !== 0) throw new ToolFailure(`tmux could not make the session ${session}: ${out.toString().trim()}`);
+  return /^made$/m.test(out.toString());
+}

@@ -1,0 +1,24 @@
+import { terminalSafe } from "../../output/terminal-text.ts";
+import { quoteWords } from "../../util/shell.ts";
+import { clip } from "../../util/text.ts";
+
+/** Lines of a script that are shown, and characters of each. */
+const MOST_LINES = 20;
+const MOST_CHARACTERS = 400;
+
+/** A command as a person would have typed it behind the prompt: the script of `sh -c` alone; what is long is clipped. */
+export function shownCommand(argv: readonly string[]): string {
+  const lines = terminalSafe(scriptOf(argv) ?? quoteWords(argv))
+    .trimEnd()
+    .split("\n");
+  const shown = lines.slice(0, MOST_LINES).map((line) => clip(line, MOST_CHARACTERS));
+  if (lines.length > MOST_LINES) shown.push(`… (${lines.length - MOST_LINES} more lines)`);
+  return shown.join("\n");
+}
+
+/** The script, where the command is a shell that runs one and nothing else. */
+export function scriptOf(argv: readonly string[]): string | undefined {
+  const [program = "", option, script, ...more] = argv;
+  if (more.length > 0 || option !== "-c" || !/(?:^|\/)(?:ba|da|z|k)?sh$/.test(program)) return undefined;
+  return script;
+}

@@ -1,0 +1,131 @@
+import type { Backend, Terminal } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { randomName } from "../../util/identifier.ts";
+import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { type Commands, createCommands } from "./commands.ts";
+import { type Keeper, openKeeper } from "./keeper.ts";
+import { type Panes, createPanes } from "./panes.ts";
+import { RUNNER } from "./runner-script.ts";
+import { capture, sendKeys } from "./terminal.ts";
+
+export interface TmuxOptions {
+  /** The session's name: letters, digits, "-" and "_". Found again where it is there. Default "handrail". */
+  readonly session?: string;
+  /** The interactive shell, as sh reads it: "zsh", "busybox sh". Default: the `default-shell` of tmux there. */
+  readonly shell?: string;
+  /** The name of the server's socket, as tmux' `-L`. Default: the person's own server. */
+  readonly socket?: string;
+}
+
+/** The first version that has all that is used: flags of clients (`no-output`) and `-N` of capture-pane. */
+const OLDEST = [3, 2] as const;
+
+/**
+ * Commands of another backend in a live terminal: they are typed into a pane of tmux there, to which people attach. Output and exit codes do not come from the screen.
+ * Everything else is the inner backend's.
+ *
+ * @throws ToolFailure when there is no tmux, an older one than 3.2, or it may not be used.
+ */
+export async function tmux(
+  inner: Backend,
+  { session = "handrail", shell, socket }: TmuxOptions = {},
+): Promise<Backend> {
+  if (!/^[\w-]+$/.test(session)) {
+    throw new ToolFailure(`a tmux session is named with letters, digits, - and _, got ${JSON.stringify(session)}`);
+  }
+  const program = ["tmux", ...(socket === undefined ? [] : ["-L", socket])];
+  const token = randomName(8);
+  const notices: string[] = [];
+  let hasSessions = false;
+  let closed: Promise<void> | undefined;
+  const commands: Commands = createCommands({
+    inner,
+    keeper: () => keeper,
+    panes: () => panes,
+    family: `:tmux-${token}.`,
+    hasSessions: () => hasSessions,
+    async type(pane, text) {
+      await sendKeys((script) => keeper.ask(script), { tmux: program, target: pane }, { text });
+    },
+  });
+  const keeper: Keeper = await openKeeper({ inner, token, heard: commands.heard, reopened: () => commands.ask() });
+  try {
+    hasSessions = await requireTmux(keeper, inner);
+    await keeper.ask(`printf %s ${quoteWord(RUNNER)} >"$F/run"`);
+  } catch (error) {
+    await keeper.ask(REMOVE).catch(() => undefined);
+    await keeper.close();
+    throw error;
+  }
+  const notice = (text: string) => void notices.push(text);
+  const panes: Panes = createPanes({ inner, keeper, tmux: program, session, shell, notice });
+
+  const run = (script: string) => keeper.ask(script);
+  const targeted = async (target: string | undefined) => ({ tmux: program, target: target ?? (await panes.main()) });
+  const terminal: Terminal = {
+    attach: attachCommand(inner.name, [...program, "attach", "-t", session]),
+    capture: async (options = {}) => capture(run, await targeted(options.target), options),
+    sendKeys: async (keys) => sendKeys(run, await targeted(keys.target), keys),
+    dispatch: (command) => commands.dispatch(command),
+  };
+
+  const close = async () => {
+    await commands.close();
+    await panes.close();
+    await keeper.ask(REMOVE).catch(() => undefined);
+    await keeper.close();
+    await inner.close();
+  };
+
+  return {
+    name: `tmux(${inner.name})`,
+    workDir: inner.workDir,
+    home: inner.home,
+    ...(inner.shell !== undefined && { shell: inner.shell }),
+    files: inner.files,
+    spawn: (command) => (command.detached === undefined ? commands.spawn(command) : inner.spawn(command)),
+    helper: (helper, args, options) => inner.helper(helper, args, options),
+    terminal,
+    ...(inner.sandbox !== undefined && { sandbox: inner.sandbox }),
+    ...(inner.detached !== undefined && { detached: inner.detached }),
+    notices: () => [...(inner.notices?.() ?? []), ...notices.splice(0)],
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** Runners of what was dispatched have opened their files already. */
+const REMOVE = 'kill "$hr_listener" 2>/dev/null; rm -rf "$F"';
+
+/** Whether there is `setsid` beside tmux. */
+async function requireTmux(keeper: Keeper, inner: Backend): Promise<boolean> {
+  const { out } = await keeper.ask(
+    "command -v tmux >/dev/null && tmux -V; command -v setsid >/dev/null && echo setsid; :",
+  );
+  const said = out.toString();
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
+  if (!said.startsWith("tmux ")) {
+    throw new ToolFailure(`there is no tmux on ${inner.name}`, {
+      hint: "Install it there (apt-get install tmux, apk add tmux, dnf install tmux, brew install tmux), or work without --tmux.",
+    });
+  }
+  const [oldMajor, oldMinor] = OLDEST;
+  if (major !== undefined && (Number(major) < oldMajor || (Number(major) === oldMajor && Number(minor) < oldMinor))) {
+    throw new ToolFailure(
+      `tmux on ${inner.name} is too old: expected ${OLDEST.join(".")} or newer, got ${said.split("\n")[0]}`,
+      {
+        hint: "Install a newer one there, or work without --tmux.",
+      },
+    );
+  }
+  return /^setsid$/m.test(said);
+}
+
+/** What a person types here to join in, from the inner backend's name. */
+function attachCommand(place: string, words: readonly string[]): string {
+  const [, kind, name] = /^(ssh|docker|podman):(.+)$/s.exec(place) ?? [];
+  if (kind === undefined || name === undefined) return quoteWords(words);
+  return quoteWords(kind === "ssh" ? ["ssh", "-t", name, ...words] : [kind, "exec", "-it", name, ...words]);
+}
