@@ -43,7 +43,7 @@ function overSsh() {
     },
     {
       name: "ssh-read",
-      what: "100 MB read over ssh; ceiling scp of it on a connection that is open",
+      what: "100 MB read over ssh, 32 MiB at a time; ceiling scp of it on a connection that is open",
       rounds: 3,
       target: atMost(1.5),
       async prepare(folder) {
@@ -55,7 +55,7 @@ function overSsh() {
           async ours() {
             const file = await backend.files.open(there);
             let read = 0;
-            for (let at = 0; at < READ; at += 4_194_304) read += (await file.read(at, 4_194_304)).length;
+            for (let at = 0; at < READ; at += 33_554_432) read += (await file.read(at, 33_554_432)).length;
             await file.close();
             if (read !== READ) throw new Error(`${read} bytes were read`);
           },
