@@ -76,7 +76,7 @@ export function createCommands(options: CommandsOptions): Commands {
       number,
       mode,
       cwd: absolutePath(command.cwd ?? ".", inner),
-      mark: mode === "dispatch" ? `:dispatched${family}${number}:` : `${family}${number}:`,
+      mark: mode === "dispatch" ? `:dispatched${family.slice(1)}${number}:` : `${family}${number}:`,
       isApart: (mode === "closed" || mode === "pipe") && options.hasSessions(),
       folder: options.keeper().folder,
       shell: options.keeper().shell,
@@ -152,7 +152,7 @@ export function createCommands(options: CommandsOptions): Commands {
     stories.set(plan.number, story);
     try {
       await makeFiles(command, plan);
-      const ended = () => {
+      const whenEnded = () => {
         running.delete(plan.number);
         forget(plan.number);
         if ("prompt" in where) where.ended();
@@ -164,7 +164,7 @@ export function createCommands(options: CommandsOptions): Commands {
         story,
         keeper: options.keeper(),
         type: options.type,
-        ended,
+        ended: whenEnded,
       });
       reading.catch(() => undefined);
       let pane: string;

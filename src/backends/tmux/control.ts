@@ -122,11 +122,11 @@ export function readControl(heard: ControlHeard): { write(chunk: Uint8Array): vo
   };
 }
 
-/** One word as tmux reads it: in double quotes, where `\`, `"` and `$` are special, and what is not seen as an octal number (tmux(1), PARSING SYNTAX). */
+/** One word as tmux reads it: in double quotes, where `\`, `"` and `$` are special, and `~` and what is not seen as octal numbers (tmux(1), PARSING SYNTAX). */
 export function controlWord(word: string): string {
   const quoted = word
     .replace(/["\\$]/g, "\\$&")
-    .replace(/[\0-\x1f\x7f]/g, (found) => `\\${found.charCodeAt(0).toString(8).padStart(3, "0")}`);
+    .replace(/[\0-\x1f\x7f~]/g, (found) => `\\${found.charCodeAt(0).toString(8).padStart(3, "0")}`);
   return `"${quoted}"`;
 }
 

@@ -83,7 +83,12 @@ hr_waits() {
         set -- $(cat "/proc/$hr_pid/syscall")
         case $2 in 0x*) hr_fd=$((${"$"}2)) ;; *) hr_fd=0 ;; esac
         case $(readlink "/proc/$hr_pid/fd/$hr_fd") in /dev/pts/*|/dev/tty*) echo yes; return ;; esac ;;
-      *select*|*poll*) [ -n "$hr_ready" ] && { echo yes; return; } ;;
+      *select*|*poll*)
+        [ -n "$hr_ready" ] && { echo yes; return; }
+        # The read of busybox polls; a shell polls for nothing else.
+        read -r hr_name <"/proc/$hr_pid/comm"
+        case $hr_name in sh|ash|busybox) ;; *) continue ;; esac
+        case $(readlink "/proc/$hr_pid/fd/0") in /dev/pts/*|/dev/tty*) echo yes; return ;; esac ;;
     esac
   done 2>/dev/null
   echo no

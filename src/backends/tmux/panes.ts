@@ -89,10 +89,14 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     if (found !== pid || dead === "1") return undefined;
     return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
   };
+  /** At once, whoever else tries. (Not by the client that is held open: what `if-shell` runs is answered there besides, as one more.) */
   const claim = async (id: string, from: string): Promise<boolean> => {
     const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(keeper.folder)}`;
-    await send("if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine);
-    return (await send("display-message", "-p", "-t", id, `#{${OWNER}}`))[0] === keeper.folder;
+    const tried = ["if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine];
+    const { out } = await keeper.ask(
+      quoteWords([...tmux, ...tried, ";", "display-message", "-p", "-t", id, `#{${OWNER}}`]),
+    );
+    return out.toString().trim() === keeper.folder;
   };
   const isAtPrompt = async ({ pid }: Pick<Pane, "pid">): Promise<boolean> => {
     const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
@@ -154,6 +158,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     return pane;
   };
   const leave = async (left: Pane, why: string) => {
+    if (pane !== left) return; // it went with its session
     pane = undefined;
     replaced = `Pane ${left.id} ${why}`;
     await release(left);
@@ -162,6 +167,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
   const prompt = async (except?: string): Promise<Prompt> => {
     for (let attempt = 0; attempt < 5; attempt++) {
       if (pane !== undefined && pane.id === except) await leave(pane, "did not take a command (somebody types there)");
+      await connected();
       const now = await chosen(attempt === 0, except);
       const both = () => Promise.all([look(now), isAtPrompt(now)]);
       let [view, isReady] = await both();

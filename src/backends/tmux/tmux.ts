@@ -24,7 +24,7 @@ const OLDEST = [3, 2] as const;
  * Commands of another backend in a live terminal: they are typed into a pane of tmux there, to which people attach. Output and exit codes do not come from the screen.
  * Everything else is the inner backend's.
  *
- * @throws ToolFailure when there is no tmux, an older one than 3.2, or it may not be used.
+ * @throws ToolFailure when there is no tmux, an older one than 3.2, it may not be used, or the inner backend has a sandbox.
  */
 export async function tmux(
   inner: Backend,
@@ -32,6 +32,11 @@ export async function tmux(
 ): Promise<Backend> {
   if (!/^[\w-]+$/.test(session)) {
     throw new ToolFailure(`a tmux session is named with letters, digits, - and _, got ${JSON.stringify(session)}`);
+  }
+  if (inner.sandbox !== undefined) {
+    throw new ToolFailure(
+      "commands in a terminal that people share are not contained, so tmux takes the backend without a sandbox",
+    );
   }
   const program = ["tmux", ...(socket === undefined ? [] : ["-L", socket])];
   const token = randomName(8);
@@ -86,7 +91,6 @@ export async function tmux(
     spawn: (command) => (command.detached === undefined ? commands.spawn(command) : inner.spawn(command)),
     helper: (helper, args, options) => inner.helper(helper, args, options),
     terminal,
-    ...(inner.sandbox !== undefined && { sandbox: inner.sandbox }),
     ...(inner.detached !== undefined && { detached: inner.detached }),
     notices: () => [...(inner.notices?.() ?? []), ...notices.splice(0)],
     close() {

@@ -1,0 +1,168 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import { paneTerminal } from "../../src/backends/tmux/pane-terminal.ts";
+import { tmux } from "../../src/backends/tmux/tmux.ts";
+import { mustBeHere } from "../support/here.ts";
+import { until } from "../support/until.ts";
+import { sh, testServer, textOf, tmuxProblem } from "./tmux-server.ts";
+
+mustBeHere("tmux", tmuxProblem());
+
+describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", () => {
+  const server = testServer();
+  const inner = () => local({ workDir: server.folder, outputFolder: `${server.folder}/outputs` });
+
+  test("a closed pane is replaced with a notice; what ran in it has ended with its output so far", async () => {
+    const backend = await server.open({ session: "pane" });
+    for (const stdin of ["closed", "terminal"] as const) {
+      const process = await backend.spawn({ argv: ["sh", "-c", "echo ready; exec sleep 1000"], stdin });
+      await process.output.grown(0);
+      const pane = process.place?.replace("pane ", "") ?? "";
+      await server.run("new-window", "-d", "-t", "=pane:", "sleep 1000"); // the session is not to end with its last pane
+      await server.run("kill-pane", "-t", pane);
+      expect(await process.exit).toEqual({ how: "exited", code: 129 });
+      expect(await textOf(process)).toBe("ready\n");
+      expect(await sh(backend, "echo next")).toBe("next\n (0)");
+      expect(backend.notices?.().join()).toMatch(
+        new RegExp(`^Pane ${pane} was closed; commands are typed into pane %\\d+ now\\.$`),
+      );
+    }
+  });
+
+  test("a dead shell is replaced", async () => {
+    const backend = await server.open({ session: "shell" });
+    await sh(backend, "true");
+    const pid = await server.run("display-message", "-p", "-t", "=shell:", "#{pane_pid}");
+    execFileSync("kill", ["-9", pid]);
+    expect(await sh(backend, "echo next")).toBe("next\n (0)");
+    expect(backend.notices?.()).toHaveLength(1);
+  });
+
+  test("what a command does to its shell does not reach the person's", async () => {
+    const backend = await server.open({ session: "own" });
+    for (const script of [
+      "exit 7",
+      "exec true",
+      "set -e; false",
+      "kill -9 $$",
+      "trap '' INT; cd /; PS1=x",
+      "kill -9 0",
+    ]) {
+      await sh(backend, script);
+    }
+    expect(await sh(backend, "echo still")).toBe("still\n (0)");
+    expect(backend.notices?.()).toEqual([]);
+  });
+
+  test("a killed server is started again with a notice", async () => {
+    const other = testSocket();
+    const backend = await tmux(await inner(), { socket: other, shell: "bash --norc" });
+    try {
+      const process = await backend.spawn({ argv: ["sh", "-c", "echo ready; exec sleep 1000"] });
+      await process.output.grown(0);
+      execFileSync("tmux", ["-L", other, "kill-server"]);
+      expect(await process.exit).toEqual({ how: "exited", code: 129 });
+      expect(await sh(backend, "echo next")).toBe("next\n (0)");
+      expect(backend.notices?.().join()).toMatch(
+        /^The tmux session had ended and was made again; commands are typed into pane %\d+ now\.$/,
+      );
+    } finally {
+      await backend.close();
+      execFileSync("tmux", ["-L", other, "kill-server"]);
+    }
+  });
+
+  test("the client and the shell that are held open may be killed: others take their place", async () => {
+    const backend = await server.open({ session: "held" });
+    const running = await backend.spawn({ argv: ["sh", "-c", "echo ready; read line; exit 5"], stdin: "terminal" });
+    await running.output.grown(0);
+    const clients = await server.run("list-clients", "-t", "=held", "-F", "#{client_pid}");
+    execFileSync("kill", ["-9", ...clients.split("\n")]);
+    await until("it is gone", async () => (await server.run("list-clients", "-t", "=held")) === "");
+    await backend.terminal?.sendKeys({ enter: true });
+    expect(await running.exit).toEqual({ how: "exited", code: 5 });
+    expect(await sh(backend, "echo next")).toBe("next\n (0)");
+    expect(backend.notices?.()).toEqual([]);
+  });
+
+  test("a later backend finds the session and its pane; closing leaves both, and no files", async () => {
+    const first = await server.open({ session: "later" });
+    const process = await first.spawn({ argv: ["true"] });
+    await process.exit;
+    await first.close();
+    const second = await server.open({ session: "later" });
+    const again = await second.spawn({ argv: ["true"] });
+    expect(again.place).toBe(process.place);
+    const beside = await server.open({ session: "later" });
+    const own = await beside.spawn({ argv: ["true"] });
+    expect(own.place).not.toBe(process.place);
+    await Promise.all([again.exit, own.exit]);
+    const owners = async () => (await server.run("list-panes", "-s", "-t", "=later", "-F", "#{@handrail}")).split("\n");
+    const folders = await owners();
+    expect(folders.map((folder) => existsSync(folder))).toEqual([true, true]);
+    await Promise.all([second.close(), beside.close()]);
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, false]);
+    expect(await owners()).toEqual(["free", "free"]);
+  });
+
+  test("without tmux there, or with a name that is none, it says what is missing", async () => {
+    const bare = await inner();
+    const none = {
+      ...bare,
+      spawn: (command: Parameters<typeof bare.spawn>[0]) => bare.spawn({ ...command, env: { PATH: "/none" } }),
+    };
+    await expect(tmux(none)).rejects.toThrow(/no such program|no tmux/);
+    await expect(tmux(bare, { session: "a:b" })).rejects.toThrow("letters, digits");
+    await bare.close();
+  });
+
+  test("a picture of a pane has what is asked for; a pane or a key that there is not is named", async () => {
+    const backend = await server.open({ session: "look" });
+    const { terminal } = backend;
+    await sh(backend, "printf '\\033[31mred\\033[m and 漢字   \\n'; printf '%0300d\\n' 0");
+    const plain = await terminal?.capture({ includeAlternateScreen: true });
+    expect(plain?.text).toContain("\nred and 漢字\n");
+    expect(plain?.text).toContain("0".repeat(300));
+    expect(plain?.noAlternateScreen).toBe(true);
+    const asIs = await terminal?.capture({
+      includeEscapeSequences: true,
+      preserveTrailingSpaces: true,
+      joinWrappedLines: false,
+    });
+    expect(asIs?.text).toContain("[31mred");
+    expect(asIs?.text).not.toContain("0".repeat(300));
+    await expect(terminal?.capture({ target: "%999" })).rejects.toThrow(/no tmux pane "%999"/);
+    await expect(terminal?.sendKeys({ target: "nowhere:9", text: "x" })).rejects.toThrow(/no tmux pane "nowhere:9"/);
+    await expect(terminal?.sendKeys({ keys: ["Foo"] })).rejects.toThrow(/no key "Foo"/);
+    expect(terminal?.attach).toBe(`tmux -L ${server.socket} attach -t look`);
+  });
+
+  test("text of 50,000 characters is typed whole", async () => {
+    const backend = await server.open({ session: "long" });
+    const lines = Array.from({ length: 1_000 }, (_, index) => `${index} '"$\` ${"漢x".repeat(20)}\n`).join("");
+    const process = await backend.spawn({ argv: ["sh", "-c", "echo ready; cat"], stdin: "terminal" });
+    await process.output.grown(0);
+    await backend.terminal?.sendKeys({ text: lines, keys: ["C-d"] });
+    expect(await process.exit).toEqual({ how: "exited", code: 0 });
+    expect(await textOf(process)).toBe(`ready\n${lines}`);
+  });
+
+  test("in somebody's pane, that very pane is looked at and typed into", async () => {
+    const socketPath = await server.run("display-message", "-p", "#{socket_path}");
+    const pane = await server.run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "bash --norc");
+    const backend = await inner();
+    const terminal = await paneTerminal(backend, pane, { socketPath });
+    expect(await terminal.sendKeys({ text: "echo typed-$((1 + 1))", enter: true })).toEqual({ pane });
+    await until("it is shown", async () => (await terminal.capture()).text.includes("\ntyped-2\n"));
+    expect(await terminal.dispatch({ argv: ["sh", "-c", "pwd\nexit 3"], cwd: "/" })).toEqual({ pane });
+    await until("it is shown", async () => /[#$] pwd\nexit 3\n\/\n/.test((await terminal.capture()).text));
+    await expect(paneTerminal(backend, "%999", { socketPath })).rejects.toThrow(/no tmux pane/);
+    await backend.close();
+  });
+});
+
+function testSocket(): string {
+  return `handrail-test-${process.pid}`;
+}

@@ -1,0 +1,69 @@
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import { type TmuxOptions, tmux } from "../../src/backends/tmux/tmux.ts";
+import type { Backend, Process } from "../../src/contract/backend.ts";
+import { randomName } from "../../src/util/identifier.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+/** Why tmux cannot be tried here; `undefined`: it can. */
+export function tmuxProblem(): string | undefined {
+  return spawnSync("tmux", ["-V"]).status === 0 ? undefined : "there is no tmux on the PATH";
+}
+
+/** A server of tmux for one test file, without anybody's configuration; ends with the file. */
+export interface TestServer {
+  /** The name of its socket. */
+  readonly socket: string;
+  /** A folder for this test file alone. */
+  readonly folder: string;
+  /** A new backend on it; closed with the file, if not before. */
+  open(options?: Omit<TmuxOptions, "socket">): Promise<Backend>;
+  /** Runs a command of tmux, as a person would. */
+  run(...words: readonly string[]): Promise<string>;
+}
+
+/** Called at the top of a test file. */
+export function testServer(): TestServer {
+  const socket = `handrail-test-${randomName(6)}`;
+  const folder = temporaryFolder();
+  const opened: Backend[] = [];
+  const run = async (...words: readonly string[]) =>
+    (await promisify(execFile)("tmux", ["-u", "-L", socket, "-f", "/dev/null", ...words])).stdout.trimEnd();
+  if (tmuxProblem() === undefined) {
+    // A server that is there already does not read the configuration of whoever runs the tests.
+    execFileSync("tmux", ["-L", socket, "-f", "/dev/null", "new-session", "-d", "-s", "keep", "sleep 3600"]);
+  }
+  afterAll(async () => {
+    await Promise.all(opened.map((each) => each.close()));
+    await run("kill-server").catch(() => undefined);
+  });
+  return {
+    socket,
+    folder,
+    async open(options = {}) {
+      const inner = await local({
+        workDir: folder,
+        outputFolder: `${folder}/outputs`,
+        detachedFolder: `${folder}/detached`,
+      });
+      const backend = await tmux(inner, { shell: "bash --norc", ...options, socket });
+      opened.push(backend);
+      return backend;
+    },
+    run,
+  };
+}
+
+/** What it has written so far. */
+export async function textOf(process: Process): Promise<string> {
+  return Buffer.from(await process.output.read(0, process.output.kept)).toString();
+}
+
+/** Runs a script of sh to its end: "OUTPUT (CODE)". */
+export async function sh(backend: Backend, script: string): Promise<string> {
+  const process = await backend.spawn({ argv: ["sh", "-c", script] });
+  const exit = await process.exit;
+  return `${await textOf(process)} (${exit.how === "exited" ? exit.code : JSON.stringify(exit)})`;
+}
