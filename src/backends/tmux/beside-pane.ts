@@ -1,5 +1,5 @@
-import type { Backend } from "../../contract/backend.ts";
-import { type PaneOptions, paneTerminal } from "./pane-terminal.ts";
+import type { Backend, Terminal } from "../../contract/backend.ts";
+import type { PaneOptions } from "./pane-terminal.ts";
 
 /** A pane of tmux. */
 export interface Pane extends PaneOptions {
@@ -9,15 +9,19 @@ export interface Pane extends PaneOptions {
 
 /**
  * A backend of this machine beside a pane of tmux: that can be looked at and typed into; commands run as ever, and not in it. What is typed there is
- * not contained, whatever contains the commands.
- *
- * @throws ToolFailure when there is no such pane.
+ * not contained, whatever contains the commands. Whether there is such a pane is seen when it is first used.
  */
-export async function besidePane(inner: Backend, { id, ...options }: Pane): Promise<Backend> {
+export function besidePane(inner: Backend, { id, ...options }: Pane): Backend {
   const { workDir, home } = inner;
   // tmux itself is spoken to from outside of any sandbox.
   const spawn: Backend["spawn"] = (command) => inner.spawn({ ...command, within: "none" });
-  const terminal = await paneTerminal({ workDir, home, spawn }, id, options);
+  let opened: Promise<Terminal> | undefined;
+  const terminal = () => {
+    opened ??= import("./pane-terminal.ts").then(({ paneTerminal }) =>
+      paneTerminal({ workDir, home, spawn }, id, options),
+    );
+    return opened;
+  };
   return {
     name: inner.name,
     workDir,
@@ -25,8 +29,13 @@ export async function besidePane(inner: Backend, { id, ...options }: Pane): Prom
     ...(inner.shell !== undefined && { shell: inner.shell }),
     files: inner.files,
     spawn: (command) => inner.spawn(command),
-    helper: (program, args, options) => inner.helper(program, args, options),
-    terminal,
+    helper: (program, args, helperOptions) => inner.helper(program, args, helperOptions),
+    terminal: {
+      attach: `tmux attach -t ${id}`,
+      capture: async (captureOptions) => (await terminal()).capture(captureOptions),
+      sendKeys: async (keys) => (await terminal()).sendKeys(keys),
+      dispatch: async (command) => (await terminal()).dispatch(command),
+    },
     ...(inner.sandbox !== undefined && { sandbox: inner.sandbox }),
     ...(inner.detached !== undefined && { detached: inner.detached }),
     notices: () => inner.notices?.() ?? [],
