@@ -27,6 +27,7 @@ import { createRules } from "./policy/rules/rules.ts";
 import { protectedFile } from "./policy/sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
+import { presetPolicy } from "./tools/presets/policies.ts";
 import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { randomName } from "./util/identifier.ts";
 
@@ -100,12 +101,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       const label = detached && { detached: { label: mask.text(detached.label) } };
       return jobs.start({ ...command, ...label }, mask.text(script), by);
     },
+    adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
     list: jobs.list,
     get: jobs.get,
     told: jobs.told,
   };
   const policies = [
-    createPolicy(options.policy ?? {}, backend, own, rules),
+    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, own, rules),
     ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];

@@ -17,6 +17,10 @@ const MOST_ENDED = 32;
 
 const NO_NOTICES: readonly string[] = [];
 
+const CLOSED = "the toolkit is closed: no job can be started any more";
+
+type StartedBy = Parameters<Jobs["start"]>[2];
+
 export interface JobsOptions {
   readonly backend: Pick<Backend, "spawn" | "detached">;
   readonly store: Pick<Store, "append">;
@@ -27,9 +31,9 @@ export interface JobsOptions {
 }
 
 /** The jobs of a toolkit, what is to be told of them, and their output as files. */
-export interface JobKeeper extends Jobs {
+export interface JobKeeper extends Required<Jobs> {
   readonly notices: Notices;
-  /** The output of job 3, from the id "job-3"; `undefined` when that is no job's. */
+  /** The output of job 3, from the id "job-3"; of split streams its stderr from "job-3-errors". `undefined` when that is no job's. */
   openOutput(id: string): Promise<OpenFile | undefined>;
   /** Stops all but the detached ones and lets go of their output. Never rejects. */
   close(): Promise<void>;
@@ -61,6 +65,7 @@ export function createJobs({ backend, store, keep = true, alarms }: JobsOptions)
     for (const job of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) {
       jobs.delete(job.id);
       void job.process.output.dispose();
+      void job.process.errors?.dispose();
     }
   };
 
@@ -73,9 +78,40 @@ export function createJobs({ backend, store, keep = true, alarms }: JobsOptions)
     return [...jobs.values()];
   };
 
+  const requireRoom = () => {
+    const running = [...jobs.values()].filter((job) => job.ended === undefined);
+    if (running.length + starting < MOST_RUNNING) return;
+    throw new ToolFailure(`${plural(running.length + starting, "job")} are running, and more are not started`, {
+      hint: `Stop one first: ${running.map(({ id }) => id).join(", ")}.`,
+    });
+  };
+
+  /** From now on it is a job: its beginning and its end are recorded, and its end is told. */
+  const kept = (facts: Omit<Job, "ended">, { call, thread }: StartedBy): Job => {
+    const job = watched(facts);
+    const { id, detached, command, process } = job;
+    jobs.set(id, job);
+    record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), detached });
+    const finish = (exit: Exit, refusals: readonly Refusal[]) => {
+      if (closed && detached) return; // it goes on, and ends in front of somebody else
+      if (refusals.length > 0) {
+        record({ type: "sandbox.refused", call, thread, at: Date.now(), job: id, refusals });
+        const alarm = alarms?.(refusals);
+        if (alarm !== undefined) record({ type: "sandbox.alarmed", call, thread, at: Date.now(), ...alarm });
+      }
+      record({ type: "job.ended", call, thread, at: Date.now(), job: id, exit });
+      notices.push({ thread, job: id, text: endNotice(job, exit, refusals) });
+      dropOldest();
+    };
+    const { exit, refusals } = process;
+    if (refusals === undefined) void exit.then((how) => finish(how, []));
+    else void Promise.all([exit, refusals]).then(([how, refused]) => finish(how, refused));
+    return job;
+  };
+
   return {
-    async start(command, script, { call, thread }) {
-      if (closed) throw new ToolFailure("the toolkit is closed: no job can be started any more");
+    async start(command, script, by) {
+      if (closed) throw new ToolFailure(CLOSED);
       const detached = command.detached !== undefined;
       if (!keep && !detached) {
         throw new ToolFailure("nothing would keep this job: it would end with this one call", {
@@ -85,34 +121,20 @@ export function createJobs({ backend, store, keep = true, alarms }: JobsOptions)
       if (detached && backend.detached === undefined) {
         throw new ToolFailure("this backend cannot keep a process that outlives it", { hint: "Start it as a job." });
       }
-      const running = [...jobs.values()].filter((job) => job.ended === undefined);
-      if (running.length + starting >= MOST_RUNNING) {
-        throw new ToolFailure(`${plural(running.length + starting, "job")} are running, and more are not started`, {
-          hint: `Stop one first: ${running.map(({ id }) => id).join(", ")}.`,
-        });
-      }
+      requireRoom();
       starting++;
       const process = await backend.spawn({ ...command, lasting: true }).finally(() => starting--);
       const id = detached ? process.id : String(++started);
-      const job = watched({ id, command: script, startedMs: Date.now(), detached, process });
-      jobs.set(id, job);
-      record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(script, 4_096), detached });
-      const finish = (exit: Exit, refusals: readonly Refusal[]) => {
-        if (closed && detached) return; // it goes on, and ends in front of somebody else
-        if (refusals.length > 0) {
-          record({ type: "sandbox.refused", call, thread, at: Date.now(), job: id, refusals });
-          const alarm = alarms?.(refusals);
-          if (alarm !== undefined) record({ type: "sandbox.alarmed", call, thread, at: Date.now(), ...alarm });
-        }
-        record({ type: "job.ended", call, thread, at: Date.now(), job: id, exit });
-        notices.push({ thread, job: id, text: endNotice(job, exit, refusals) });
-        dropOldest();
-      };
-      const { exit, refusals } = process;
-      if (refusals === undefined) void exit.then((how) => finish(how, []));
-      else void Promise.all([exit, refusals]).then(([how, refused]) => finish(how, refused));
+      const job = kept({ id, command: script, startedMs: Date.now(), detached, process }, by);
       if (closed && !detached) await process.kill(); // it was closed while this started
       return job;
+    },
+    async adopt(process, script, by) {
+      if (closed) throw new ToolFailure(CLOSED);
+      if (!keep) throw new ToolFailure("nothing would keep this process: it ends with this one call");
+      requireRoom();
+      const { startedMs } = by;
+      return kept({ id: String(++started), command: script, startedMs, detached: false, process }, by);
     },
     list: all,
     get: async (id) => jobs.get(id) ?? (await all()).find((job) => job.id === id),
@@ -126,17 +148,18 @@ export function createJobs({ backend, store, keep = true, alarms }: JobsOptions)
       },
     },
     async openOutput(id) {
-      const number = /^job-(\w+)$/.exec(id)?.[1];
+      const [, number, errors] = /^job-(\w+)(-errors)?$/.exec(id) ?? [];
       const job =
         number === undefined ? undefined : (jobs.get(number) ?? (await all()).find((each) => each.id === number));
-      return job === undefined ? undefined : logFile(job.process.output, `output://${id}`, job.startedMs);
+      const log = errors === undefined ? job?.process.output : job?.process.errors;
+      return job === undefined || log === undefined ? undefined : logFile(log, `output://${id}`, job.startedMs);
     },
     async close() {
       closed = true;
       await Promise.all(
         [...jobs.values()].map(async ({ detached, process }) => {
           if (!detached) await process.kill();
-          await process.output.dispose();
+          await Promise.all([process.output.dispose(), process.errors?.dispose()]);
         }),
       );
     },
@@ -157,6 +180,8 @@ function watched(job: Omit<Job, "ended">, earlier?: JobEnd): Job {
 
 function endNotice({ id, command, startedMs, process }: Job, exit: Exit, refusals: readonly Refusal[]): string {
   const seconds = ((Date.now() - startedMs) / 1_000).toFixed(1);
-  const ended = `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} s, ${formatSize(process.output.size)} of output in output://job-${id}`;
+  const { size } = process.errors ?? { size: 0 };
+  const said = size === 0 ? "" : ` and ${formatSize(size)} of errors in output://job-${id}-errors`;
+  const ended = `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} s, ${formatSize(process.output.size)} of output in output://job-${id}${said}`;
   return refusals.length === 0 ? ended : `${ended}. ${describeRefusals(refusals)}`;
 }

@@ -43,7 +43,7 @@ export const ASKING: { readonly [K in KeysWith<"when trusted">]: Rule<K> } = {
 /** Those that do more than look. A preset that is not there has none; that it is not there is said elsewhere. */
 function actingTools(choice: ToolChoice): readonly string[] {
   try {
-    const acting = chosenTools(choice).filter(({ touches }) =>
+    const acting = chosenTools(choice, { terminal: true }).filter(({ touches }) =>
       touches.some((kind) => kind !== "read" && kind !== "output"),
     );
     return acting.map(({ name }) => name);

@@ -1,5 +1,5 @@
 import { findConfig } from "./find.ts";
-import { DEFAULT_SETTINGS, type Flags, type Settings, withFlags } from "./settings.ts";
+import { type Flags, type Settings, defaultSettings, withFlags } from "./settings.ts";
 import { stateFolder } from "./state.ts";
 
 /** The settings of one run, and what a person should know of them. */
@@ -24,9 +24,14 @@ export async function loadSettings({ config, ...flags }: LoadOptions = {}): Prom
     ...(config !== undefined && { named: config }),
     ...(flags.workDir !== undefined && { from: flags.workDir }),
   });
-  if (Object.keys(files).length === 0) return { settings: withFlags(DEFAULT_SETTINGS, flags), notices: [] };
+  if (Object.keys(files).length === 0) {
+    return { settings: withFlags(defaultSettings(flags.preset), flags), notices: [] };
+  }
   const [{ readSettings }, { createTrust }] = await Promise.all([import("./read-settings.ts"), import("./trust.ts")]);
-  const { settings, project } = await readSettings(files, { trust: createTrust(stateFolder()) });
+  const { settings, project } = await readSettings(files, {
+    trust: createTrust(stateFolder()),
+    ...(flags.preset !== undefined && { preset: flags.preset }),
+  });
   const passedOver = project?.standing === "trusted" ? [] : (project?.asks ?? []);
   const why = project?.standing === "changed" ? "has changed since you trusted it" : "is not trusted";
   const keys = [...new Set(passedOver.map(({ key }) => key))].join(", ");

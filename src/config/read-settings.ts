@@ -7,7 +7,7 @@ import { didYouMean } from "./nearest.ts";
 import { ConfigError, type Problem } from "./problem.ts";
 import { allowedOfProject } from "./project.ts";
 import { type ConfigFile, readConfigFile } from "./read-file.ts";
-import { DEFAULT_SETTINGS, type Settings, frozen } from "./settings.ts";
+import { DEFAULT_SETTINGS, type Settings, defaultSettings, frozen } from "./settings.ts";
 import type { Standing, Trust, TrustedFile } from "./trust.ts";
 
 /** What the files say. */
@@ -30,6 +30,8 @@ export interface ProjectStanding {
 export interface ReadOptions {
   readonly trust: Pick<Trust, "standing">;
   readonly env?: NodeJS.ProcessEnv;
+  /** The preset that a flag says. It counts before those of the files for what presets say of the policy, and for nothing else here. */
+  readonly preset?: string;
 }
 
 /**
@@ -39,28 +41,44 @@ export interface ReadOptions {
  */
 export async function readSettings(
   files: ConfigFiles,
-  { trust, env = process.env }: ReadOptions,
+  { trust, env = process.env, preset }: ReadOptions,
 ): Promise<FileSettings> {
   const problems: Problem[] = [];
-  const readOwn = async (path: string, base: Settings) => {
-    const file = await readConfigFile(path, problems, async () => env);
-    const settings = withOwn(base, file.given);
-    requirePreset(file, settings, problems);
-    return { settings, choseTools: file.given["tools.preset"] !== undefined };
+  const own: ConfigFile[] = [];
+  for (const path of [files.user, files.named]) {
+    if (path !== undefined) own.push(await readConfigFile(path, problems, async () => env));
+  }
+  const chosen = own.map(({ given }) => given["tools.preset"]?.value).findLast((each) => each !== undefined);
+  const settings = over(defaultSettings(preset ?? chosen), own, problems);
+  const choseTools = own.at(-1)?.given["tools.preset"] !== undefined;
+  const withProjectOver = async (without: Settings): Promise<FileSettings> => {
+    if (files.project === undefined) return { settings: without };
+    return readProject(files.project, { settings: without, choseTools }, { trust, env }, problems);
   };
-
-  const nothing: Without = { settings: DEFAULT_SETTINGS, choseTools: false };
-  const user = files.user === undefined ? nothing : await readOwn(files.user, nothing.settings);
-  const named = files.named === undefined ? user : await readOwn(files.named, user.settings);
-  const all = files.project === undefined ? named : await readProject(files.project, named, { trust, env }, problems);
+  let all = await withProjectOver(settings);
+  // A project that wants another preset gets none of what the user's own would loosen.
+  const isOwn = preset !== undefined || all.settings.tools.preset === settings.tools.preset;
+  if (!isOwn && problems.length === 0 && defaultSettings(chosen) !== DEFAULT_SETTINGS) {
+    all = await withProjectOver(over(DEFAULT_SETTINGS, own, problems));
+  }
   if (problems.length > 0) throw new ConfigError(inOrder(problems));
   return files.named === undefined ? all : { settings: protecting(all.settings, files.named) };
+}
+
+/** The user's own files, one over the other. */
+function over(base: Settings, files: readonly ConfigFile[], problems: Problem[]): Settings {
+  let settings = base;
+  for (const file of files) {
+    settings = withOwn(settings, file.given);
+    requirePreset(file, settings, problems);
+  }
+  return settings;
 }
 
 async function readProject(
   path: string,
   without: Without,
-  { trust, env }: Required<ReadOptions>,
+  { trust, env }: Required<Pick<ReadOptions, "trust" | "env">>,
   problems: Problem[],
 ): Promise<FileSettings> {
   const envFor = async (file: TrustedFile) => ((await trust.standing(file)) === "trusted" ? env : undefined);

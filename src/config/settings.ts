@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import { type AskInSandbox, type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
+import { presetPolicy } from "../tools/presets/policies.ts";
 
 /** What is set for one run: files and flags, checked, over the defaults. Immutable. Paths are absolute or start with `~`. */
 export interface Settings {
@@ -98,6 +99,13 @@ export const DEFAULT_SETTINGS: Settings = frozen({
   },
   store: "sqlite",
 });
+
+/** What holds where nothing is said but which preset the user wants. */
+export function defaultSettings(preset: string | undefined): Settings {
+  const policy = presetPolicy(preset);
+  if (policy === undefined) return DEFAULT_SETTINGS;
+  return frozen({ ...DEFAULT_SETTINGS, policy: { ...DEFAULT_SETTINGS.policy, ...policy } });
+}
 
 /** The settings with what flags say in place of what files say. */
 export function withFlags(

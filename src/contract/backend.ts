@@ -54,6 +54,11 @@ export interface Terminal {
   sendKeys(keys: Keys): Promise<{ readonly pane: string }>;
   /** Types a command into the pane where commands are typed, and does not wait for its end. Rejects with a `ToolFailure` when it cannot be started. */
   dispatch(command: Command): Promise<{ readonly pane: string }>;
+  /**
+   * Whether a pane (as tmux's `-t`) was opened for commands of ours, and is no other pane of a person's. False where there is no such pane. Left
+   * out: only the pane where commands are typed counts as ours.
+   */
+  isOwn?(target: string): Promise<boolean>;
 }
 
 /** Processes that were started with `detached`, by this backend or an earlier one like it. */

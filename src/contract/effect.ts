@@ -24,10 +24,17 @@ export type Effect =
       readonly real?: string;
     }
   /**
-   * A live terminal, or a job by its id: what is typed into it. Neither `types` nor `keys`: it only looks, or stops what the toolkit started
-   * itself.
+   * A live terminal, or a job by its id: what is typed into it, the text first, then the keys by their names (Enter among them). Neither `types`
+   * nor `keys`: it only looks, or stops what the toolkit started itself. `pane` is a pane of the terminal, as it was named; left out, the one
+   * where commands are typed.
    */
-  | { readonly kind: "terminal"; readonly job?: string; readonly types?: string; readonly keys?: readonly string[] }
+  | {
+      readonly kind: "terminal";
+      readonly job?: string;
+      readonly pane?: string;
+      readonly types?: string;
+      readonly keys?: readonly string[];
+    }
   | { readonly kind: "fetch"; readonly url: string; readonly method: string }
   /** A saved output of this toolkit, `output://ID`. */
   | { readonly kind: "output"; readonly id: string }

@@ -25,6 +25,15 @@ export interface JobEnd {
 export interface Jobs {
   /** Starts a command that goes on when the call is over. `script` is what people are shown. */
   start(command: Command, script: string, by: { readonly call: CallId; readonly thread: ThreadId }): Promise<Job>;
+  /**
+   * Keeps a process that runs already as a job, from now on. Rejects with a `ToolFailure`, and leaves the process as it is, where it would not be
+   * kept: nothing lasts longer than the call, too many run.
+   */
+  adopt(
+    process: Process,
+    script: string,
+    by: { readonly call: CallId; readonly thread: ThreadId; readonly startedMs: number },
+  ): Promise<Job>;
   /** Those of this toolkit and the detached ones of earlier toolkits with the same name, in the order they were started. */
   list(): Promise<readonly Job[]>;
   get(id: string): Promise<Job | undefined>;

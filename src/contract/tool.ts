@@ -1,5 +1,5 @@
 import type { CallUpdate } from "./activity.ts";
-import type { Backend, Command, FileInfo, OpenFile, OutputLog } from "./backend.ts";
+import type { Backend, Command, FileInfo, OpenFile, OutputLog, Process } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
@@ -87,6 +87,11 @@ export interface Closed {
 export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
   /** `script` is the command as people are shown it. */
   start(command: Command, script: string): Promise<Job>;
+  /**
+   * Lets a process that this call started go on as a job when the call is over. Only one in a live terminal, where people see it. Rejects with a
+   * `ToolFailure` where it cannot go on; then it is the call's own still.
+   */
+  adopt(process: Process, script: string): Promise<Job>;
 }
 
 /** Results too big for a model, kept for the toolkit that made them and read again as `output://ID`. */

@@ -1,4 +1,4 @@
-import type { Command } from "../contract/backend.ts";
+import type { Command, Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
@@ -12,13 +12,23 @@ export interface CallBounds {
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
   runs(command: Command, background: "job" | "detached"): Promise<Command>;
+  /** What keeps the process with this call; `undefined` when this call did not start it in a live terminal. */
+  tieOf(process: Process): Tie | undefined;
+}
+
+/** What binds a process to the call that started it. */
+export interface Tie {
+  /** When the process was started. Milliseconds since 1970. */
+  readonly startedMs: number;
+  /** From now on the process does not end with the call, nor when the call is stopped. */
+  cut(): void;
 }
 
 /** The toolkit's jobs, as one call may use them: it starts what it declared, and touches the jobs it named. */
 export function jobsOfCall(
   jobs: Jobs,
   { request, tool }: ApprovedCall,
-  { allowed, alive, runs }: CallBounds,
+  { allowed, alive, runs, tieOf }: CallBounds,
 ): ToolJobs {
   /** True when the effect lets this call do it. */
   type Declares = (effect: Extract<Effect, { kind: "terminal" }>) => boolean;
@@ -43,6 +53,7 @@ export function jobsOfCall(
         output: process.output,
         errors: process.errors,
         exit: process.exit,
+        ...(process.place !== undefined && { place: process.place }),
         write: async (text) => {
           may("write to", ({ types }) => types === text);
           return process.write(text);
@@ -64,6 +75,19 @@ export function jobsOfCall(
       const checked = await runs(command, command.detached === undefined ? "job" : "detached");
       // Not under the call's signal: the job is meant to outlive it.
       return confined(await jobs.start(checked, script, { call: request.id, thread: request.thread }));
+    },
+    async adopt(process, script) {
+      alive();
+      const tie = tieOf(process);
+      if (tie === undefined) {
+        throw new ToolFailure(
+          `tool "${tool.name}" tried to let a process go on that this call did not start in a live terminal`,
+        );
+      }
+      const { startedMs } = tie;
+      const job = await jobs.adopt(process, script, { call: request.id, thread: request.thread, startedMs });
+      tie.cut();
+      return confined(job);
     },
     async list() {
       alive();

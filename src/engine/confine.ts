@@ -6,10 +6,12 @@ import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
+import { onAbort } from "../util/abort.ts";
 import { absolutePath } from "../util/paths.ts";
 import { quoteWords } from "../util/shell.ts";
-import { jobsOfCall } from "./confine-jobs.ts";
+import { type Tie, jobsOfCall } from "./confine-jobs.ts";
 import { type PathUse, createReach } from "./confine-paths.ts";
+import { confinedTerminal } from "./confine-terminal.ts";
 import type { Host } from "./host.ts";
 
 /** A backend and the saved outputs, for one call. */
@@ -50,7 +52,9 @@ export function confine(
   const later = new Map<Effect, Decision>();
   const except = [...new Set(call.decision.except)];
   const paths = createReach(allowed, except, withheld);
-  const started: Promise<Process>[] = [];
+  const started = new Set<Promise<Process>>();
+  /** What binds the processes in a live terminal to this call. */
+  const ties = new Map<Process, Tie>();
   let over = false;
 
   const alive = () => {
@@ -92,16 +96,53 @@ export function confine(
   const begin = (start: () => Promise<Process>): Promise<Process> => {
     alive();
     const process = start();
-    started.push(process);
+    started.add(process);
     return process;
   };
 
   const both = (own: AbortSignal | undefined) => (own === undefined ? signal : AbortSignal.any([signal, own]));
 
+  /** In a live terminal a process may be kept as a job: then neither signal is its any more. */
+  const beginTied = async (command: Command): Promise<Process> => {
+    const startedMs = Date.now();
+    const controller = new AbortController();
+    const releases = [signal, ...(command.signal === undefined ? [] : [command.signal])].map((each) =>
+      onAbort(each, () => controller.abort(each.reason)),
+    );
+    const release = () => releases.forEach((each) => each());
+    const starting = begin(() => inner.spawn({ ...command, signal: controller.signal }));
+    const process = await starting.catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    void process.exit.then(release);
+    if (process.place === undefined) return process; // nobody sees it
+    ties.set(process, {
+      startedMs,
+      cut() {
+        release();
+        started.delete(starting);
+        ties.delete(process);
+      },
+    });
+    return process;
+  };
+
+  const terminal =
+    inner.terminal &&
+    confinedTerminal(inner.terminal, call, {
+      allowed,
+      alive,
+      runs,
+      shows: (pane) => [...ties.keys()].some(({ place }) => place === `pane ${pane}`),
+    });
+
   const backend: Backend = {
     name: inner.name,
     workDir: inner.workDir,
     home: inner.home,
+    ...(inner.shell !== undefined && { shell: inner.shell }),
+    ...(terminal !== undefined && { terminal }),
     files: {
       realPath: async (path) => {
         alive();
@@ -116,6 +157,7 @@ export function confine(
     async spawn(command) {
       if (command.detached !== undefined) throw new ToolFailure("a command that outlives its call is started as a job");
       const checked = await runs(command);
+      if (inner.terminal !== undefined) return beginTied(checked);
       return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
     },
     async helper(program, args, options) {
@@ -142,7 +184,7 @@ export function confine(
         throw new ToolFailure(`tool "${call.tool.name}" tried to read output://${id}, which this call did not declare`);
       },
     },
-    jobs: jobsOfCall(jobs, call, { allowed, alive, runs }),
+    jobs: jobsOfCall(jobs, call, { allowed, alive, runs, tieOf: (process) => ties.get(process) }),
     closed: { paths: except, holds: (path) => paths.reach("read", path, path) === "closed" },
     allow(effect, decision) {
       allowed.push(effect);
@@ -151,7 +193,7 @@ export function confine(
     },
     async end() {
       over = true;
-      return (await Promise.all(started.map(letGo))).flat();
+      return (await Promise.all([...started].map(letGo))).flat();
     },
   };
 }

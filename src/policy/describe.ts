@@ -1,5 +1,6 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
+import { ENTER, endsLine } from "./typed.ts";
 
 /**
  * What a call would do, in words for the person who is asked: a line an effect, "Run: npm test". The text is raw: whoever shows
@@ -28,7 +29,7 @@ export function describeEffect(effect: Effect): string {
     case "exec":
       return `${RUN[effect.background ?? "call"]}${effect.within === "none" ? ", outside the sandbox" : ""}: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}${needsOf(effect)}`;
     case "terminal":
-      return `Type${effect.job === undefined ? "" : ` to job ${effect.job}`}: ${[effect.types, ...(effect.keys ?? [])].filter((part) => part !== undefined).join(" ")}`;
+      return typingOf(effect);
     case "fetch":
       return `${effect.method}: ${effect.url}`;
     case "output":
@@ -40,6 +41,18 @@ export function describeEffect(effect: Effect): string {
     case "foreign":
       return `Call a tool of: ${effect.from}`;
   }
+}
+
+/** Keys stand in brackets. Text that nothing ends is a part of what is typed next, or was before. */
+function typingOf({ job, pane, types, keys = [] }: Extract<Effect, { kind: "terminal" }>): string {
+  if (types === undefined && keys.length === 0) {
+    if (job !== undefined) return `Look after job ${job}`;
+    return `Look at ${pane === undefined ? "the terminal" : `pane ${pane}`}`;
+  }
+  const where = job === undefined ? (pane === undefined ? "" : ` into pane ${pane}`) : ` to job ${job}`;
+  const typed = [...(types === undefined ? [] : [types]), ...keys.map((key) => `[${key}]`)].join(" ");
+  const isOpen = job === undefined && types !== undefined && !endsLine(types) && !keys.some((key) => ENTER.has(key));
+  return `Type${where}: ${typed}${isOpen ? " (without Enter)" : ""}`;
 }
 
 /** Where a link leads is what is consented to, so the real path stands beside any other spelling of it. */

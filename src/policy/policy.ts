@@ -13,6 +13,7 @@ import { ruled } from "./ruled.ts";
 import { type Rules, createRules } from "./rules/rules.ts";
 import { scopeOf } from "./scopes.ts";
 import type { PolicySettings } from "./settings.ts";
+import { terminalJudge } from "./terminal.ts";
 
 /**
  * The standard policy: judges every effect of a call by autonomy, path rules, network rules and people's own rules. The strictest decision is the call's.
@@ -29,15 +30,24 @@ export function createPolicy(
   const pathJudgeBy = pathJudge(settings, backend, own);
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy);
-  const judgeExec = execJudge(settings, backend, own, createCommandJudge({ settings, backend, rules: rules.command }));
+  const execJudgeBy = (some: PolicySettings) =>
+    execJudge(some, backend, own, createCommandJudge({ settings: some, backend, rules: rules.command }));
+  const judgeExec = execJudgeBy(settings);
+  const judgeLeniently = execJudgeBy({ ...settings, blockHighRiskCommands: false });
+  const judgeTerminal = terminalJudge({ autonomy, backend });
 
   return async (call) => {
     const look = createLookUps(backend.files);
     const judgePath = pathJudgeBy(look);
+    const judgeRuled = ruledPaths(judgePath, { rules, backend, call, look });
     const judges: Judges = {
       path: judgePath,
       fetch: judgeFetch,
-      exec: (effect) => judgeExec(effect, ruledPaths(judgePath, { rules, backend, call, look }), look),
+      exec: (effect) => judgeExec(effect, judgeRuled, look),
+      terminal: (effect) =>
+        judgeTerminal(effect, (command, strictness) =>
+          (strictness === "strict" ? judgeExec : judgeLeniently)(command, judgeRuled, look),
+        ),
     };
     // All begun together, like what they look up.
     const decisions = await Promise.all(
@@ -81,6 +91,7 @@ interface Judges {
   readonly path: PathJudge;
   readonly fetch: FetchJudge;
   readonly exec: (effect: Extract<Effect, { kind: "exec" }>) => Promise<Decision>;
+  readonly terminal: (effect: Extract<Effect, { kind: "terminal" }>) => Promise<Decision>;
 }
 
 interface Ruled {
@@ -120,9 +131,7 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): P
     case "output":
       return { verdict: "allow", risk: "low", rule: "output" }; // only the toolkit that made it can open it
     case "terminal":
-      return isAct(effect)
-        ? judgeAct(autonomy, "Typing into a terminal requires approval")
-        : { verdict: "allow", risk: "low", rule: "autonomy" };
+      return judge.terminal(effect);
     case "fetch":
       return judge.fetch(effect);
     case "state":

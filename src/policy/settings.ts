@@ -51,6 +51,9 @@ export interface CommandRule {
   readonly not_match?: readonly string[];
 }
 
+/** Where keys and settings are kept (seed 003's). */
+export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "~/.config"];
+
 // Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the longer
 // match and stays usable.
 export const DEFAULT_FORBIDDEN_PATHS: readonly string[] = [
@@ -68,8 +71,5 @@ export const DEFAULT_FORBIDDEN_PATHS: readonly string[] = [
   "/sys",
   "/var",
   "/tmp",
-  "~/.ssh",
-  "~/.gnupg",
-  "~/.aws",
-  "~/.config",
+  ...KEY_FOLDERS,
 ];

@@ -5,7 +5,8 @@ import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
-import { reportOutput, shownTail } from "./shared/command-output.ts";
+import { shownTail } from "./shared/command-output.ts";
+import { goesOnText, waitFor } from "./shared/in-terminal.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
@@ -15,6 +16,8 @@ const MAX_TIMEOUT_S = 86_400;
 export interface BashOptions extends ToolOptions {
   /** Seconds after which a command is stopped that was given no timeout of its own; not in the background. Default 120. */
   readonly timeout?: number;
+  /** True: there is a live terminal; what is not done in time goes on there, and the description says so. Default false. */
+  readonly terminal?: boolean;
   /** True: there is a sandbox, and a command can ask it for more. Default false. */
   readonly sandboxed?: boolean;
   /** What runs the script. "sh" where there is no bash; the description says so. Default "bash". */
@@ -24,6 +27,7 @@ export interface BashOptions extends ToolOptions {
 /** Runs a shell script and returns what it wrote, stdout and stderr in order; or starts it in the background. */
 export const bash = ({
   timeout: defaultTimeout = DEFAULT_TIMEOUT_S,
+  terminal = false,
   sandboxed = false,
   shell = "bash",
   ...options
@@ -57,7 +61,9 @@ export const bash = ({
     title: "Run command",
     description:
       `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh; there is no bash)"} command in the working directory and return its output (stdout and stderr together; of long output the end). ` +
-      "There is no terminal and no input. A command that is not done after the timeout is stopped." +
+      (terminal
+        ? "It runs in a tmux pane that people see and can type in. A command that waits for input, or is not done after the timeout, goes on there as a job."
+        : "There is no terminal and no input. A command that is not done after the timeout is stopped.") +
       (sandboxed
         ? " It runs in a sandbox: the workspace and /tmp are writable, the network is not there unless asked for."
         : ""),
@@ -88,10 +94,11 @@ export const bash = ({
       const background = backgroundOf(how);
       const argv = scriptCommand(shell, command);
       if (background !== undefined) return startJob(argv, command, { background, timeout }, context);
-      return runToEnd(argv, { timeout: timeout ?? defaultTimeout, limit }, context);
+      return runToEnd(argv, { command, timeout: timeout ?? defaultTimeout, limit }, context);
     },
     render: (data) => {
-      if ("job" in data) return startedText(data);
+      if ("process" in data) return startedText(data);
+      if ("job" in data) return `${data.output}${gap(data.output)}${goesOnText(data, data.timeout_ms)}`;
       const { output, exit_code, signal } = data;
       if (signal !== null) return `${output}${gap(output)}Killed by signal: ${signal}`;
       if (exit_code !== 0) return `${output}${gap(output)}Exit code: ${exit_code}`;
@@ -107,15 +114,24 @@ function backgroundOf({ background, detached }: { background?: boolean; detached
 
 async function runToEnd(
   argv: Command["argv"],
-  { timeout, limit }: { readonly timeout: number; readonly limit: typeof DEFAULT_LIMIT },
+  {
+    command,
+    timeout,
+    limit,
+  }: { readonly command: string; readonly timeout: number; readonly limit: typeof DEFAULT_LIMIT },
   context: ToolContext,
 ) {
-  const process = await context.backend.spawn({ argv, timeoutMs: timeout * 1_000 });
-  const ended = new AbortController();
-  const watching = reportOutput(process.output, context, ended.signal);
-  const exit = await process.exit;
-  ended.abort();
-  await watching;
+  const timeoutMs = timeout * 1_000;
+  // In a live terminal it is not stopped when the time is over, so the time is not the backend's to keep.
+  const isLive = context.backend.terminal !== undefined;
+  const process = await context.backend.spawn({ argv, ...(isLive ? { stdin: "terminal" } : { timeoutMs }) });
+  const waited = await waitFor(process, { timeoutMs: isLive ? timeoutMs : undefined, script: command }, context);
+  if ("goesOn" in waited) {
+    const { goesOn } = waited;
+    const output = await shownTail(process.output, limit, context, { savedAs: `job-${goesOn.job}` });
+    return { ...goesOn, output, timeout_ms: timeoutMs };
+  }
+  const exit = waited.ended;
   const output = await shownTail(process.output, limit, context);
   const content = contentOf(output);
   if (exit.how === "timed-out") {
@@ -153,14 +169,14 @@ async function startJob(
     },
     command,
   );
-  return { job: id, process: process.id, detached, output: `output://job-${id}` };
+  return { job: id, process: process.id, place: process.place ?? null, detached, output: `output://job-${id}` };
 }
 
-function startedText({ job, process, detached, output }: Awaited<ReturnType<typeof startJob>>): string {
+function startedText({ job, process, place, detached, output }: Awaited<ReturnType<typeof startJob>>): string {
   if (detached) {
     return `Job ${job} was started, detached: it goes on after this session. Its output so far is always in ${output}; the jobs tool waits for it and stops it, and people do that with \`handrail jobs\`.`;
   }
-  return `Job ${job} was started (process ${process}). A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
+  return `Job ${job} was started${place === null ? "" : ` in tmux ${place}`} (process ${process}). A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
 }
 
 function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {

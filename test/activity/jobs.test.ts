@@ -209,3 +209,50 @@ describe("closing", () => {
     }
   });
 });
+
+describe("a process that runs already", () => {
+  const spawned = (backend: Backend, script: string) =>
+    backend.spawn({ argv: ["bash", "-c", script], streams: "split" });
+  const by = { call: "one", thread: "main", startedMs: 1_000 };
+
+  test("becomes a job, with its beginning, its end and both its outputs", async () => {
+    const { jobs, backend, events } = await keeper();
+    const job = await jobs.adopt(await spawned(backend, "echo out; echo err >&2; exit 4"), "the script", by);
+    expect(job).toMatchObject({ id: "1", command: "the script", detached: false, startedMs: 1_000 });
+    await job.process.exit;
+    await until("its end is noted", () => job.ended !== undefined);
+    expect((await events()).map(({ type }) => type)).toEqual(["job.started", "job.ended"]);
+    expect(jobs.notices.take("main")).toEqual([
+      expect.stringMatching(
+        /^Job 1 has ended: the script\. Exit code 4 after .* s, 4B of output in output:\/\/job-1 and 4B of errors in output:\/\/job-1-errors$/,
+      ),
+    ]);
+    for (const [id, text] of [
+      ["job-1", "out\n"],
+      ["job-1-errors", "err\n"],
+    ] as const) {
+      const file = await jobs.openOutput(id);
+      expect(Buffer.from((await file?.read(0, 99)) ?? []).toString()).toBe(text);
+    }
+    expect(await jobs.openOutput("job-2-errors")).toBeUndefined();
+  });
+
+  test("is left as it is where nothing would keep it, and ends with the jobs otherwise", async () => {
+    const once = await keeper({ keep: false });
+    const process = await spawned(once.backend, "exec sleep 1000");
+    await expect(once.jobs.adopt(process, "x", by)).rejects.toThrow("nothing would keep this process");
+    expect(await isAlive(Number(process.id))).toBe(true);
+    const { jobs, backend } = await keeper();
+    const kept = await jobs.adopt(await spawned(backend, "exec sleep 1000"), "x", by);
+    await jobs.close();
+    expect(await isAlive(Number(kept.process.id))).toBe(false);
+    await expect(jobs.adopt(process, "x", by)).rejects.toThrow("the toolkit is closed");
+  });
+
+  test("counts among those that run", async () => {
+    const { jobs, backend, start } = await keeper();
+    for (let count = 0; count < 31; count++) await start("exec sleep 1000");
+    await jobs.adopt(await spawned(backend, "exec sleep 1000"), "x", by);
+    await expect(jobs.adopt(await spawned(backend, "exec sleep 1000"), "x", by)).rejects.toThrow("32 jobs are running");
+  });
+});

@@ -115,7 +115,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a preset that there is not",
       "tools:\n  preset: codign\n",
-      'config.yaml:2:11: tools.preset: expected a preset or a toolset (coding, readonly, workspace, default, assistant, all, none), got "codign". Did you mean "coding"?',
+      'config.yaml:2:11: tools.preset: expected a preset or a toolset (coding, readonly, workspace, operator, default, assistant, all, none), got "codign". Did you mean "coding"?',
     ],
     [
       "a toolset with a preset's name",

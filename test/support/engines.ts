@@ -99,12 +99,14 @@ async function startDaemon(): Promise<Record<string, string>> {
   const folder = keptFolder("docker");
   const group = `handrail-${basename(folder)}`;
   const DOCKER_HOST = `unix://${join(folder, "socket")}`;
+  // What a shell has in the background ignores these two, and so would all that containers run.
+  const heeding = "env --default-signal=INT,QUIT";
   const namespaces = "unshare --mount --propagation slave --pid --fork --kill-child --mount-proc";
   const options = `--iptables=false --bridge=none --data-root="$folder/data" --exec-root="$folder/exec" --pidfile="$folder/pid"`;
   const daemon = `"$dockerd" ${options} --cgroup-parent="/$group" -H "$DOCKER_HOST"`;
   const { pid = 0 } = await keep({
     folder,
-    begin: `${namespaces} ${daemon} >"$folder/log" 2>&1 & child=$!`,
+    begin: `${heeding} ${namespaces} ${daemon} >"$folder/log" 2>&1 & child=$!`,
     end: [
       `kill -KILL $(cat "/proc/$child/task/$child/children") || kill -KILL "$child"`,
       `wait "$child"`,

@@ -41,11 +41,14 @@ function archiveOf(kind: ImageKind): Promise<string> {
   return withLockAsync(archive, async () => {
     if (existsSync(archive)) return archive;
     if (kind === "bare") await fillBare(folder);
-    else await fillWithShell(folder, kind === "bash" ? ["bash", "tmux"] : []);
+    else await fillWithShell(folder, kind === "bash" ? ["bash", "tmux", ...POSIX] : POSIX);
     pack(folder, archive);
     return archive;
   });
 }
+
+/** Programs that POSIX has and a busybox may lack. */
+const POSIX: readonly string[] = ["cksum", "nohup"];
 
 async function fillBare(root: string): Promise<void> {
   const busybox = busyboxHere();
@@ -67,7 +70,7 @@ async function fillWithShell(root: string, programs: readonly string[]): Promise
   const found = programs.flatMap((program) => installed(program) ?? []);
   for (const program of found) copy(program, root, `/bin/${basename(program)}`);
   for (const library of await librariesOf([busybox, ...found])) copy(library, root);
-  if (found.length > 0) for (const path of ["/usr/lib/locale/C.utf8", "/lib/terminfo"]) copy(path, root);
+  if (programs.includes("bash")) for (const path of ["/usr/lib/locale/C.utf8", "/lib/terminfo"]) copy(path, root);
   writeFileSync(join(root, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\ndev:x:1000:1000::/home/dev:/bin/sh\n");
   writeFileSync(join(root, "etc/group"), "root:x:0:\ndev:x:1000:\n");
   writeFileSync(join(root, "etc/image"), `${basename(root)}\n`);

@@ -7,6 +7,7 @@ import type { JsonSchema } from "../../src/contract/schema.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import type { DefinitionFormat } from "../../src/contract/toolkit.ts";
 import { definitions, toolset } from "../../src/engine/toolset.ts";
+import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";
 import { read } from "../../src/tools/read.ts";
 
@@ -78,12 +79,52 @@ describe("the definitions of every tool", () => {
 });
 
 test("every argument of a built-in tool is described", () => {
-  for (const { name, parameters } of definitions(toolset(PRESETS.all()), "json") ?? []) {
+  const all = [...PRESETS.all(), ...PRESETS.operator().filter(({ name }) => /^(read|write)_file$/.test(name))];
+  for (const { name, parameters } of definitions(toolset(all), "json") ?? []) {
     const properties = parameters["properties"] as { readonly [name: string]: { readonly description?: string } };
     for (const [argument, { description }] of Object.entries(properties)) {
       expect(description, `${name}.${argument}`).toMatch(/\w/);
     }
   }
+});
+
+test("the tools of seed 000 have its arguments, and say to a client which of them act", () => {
+  const made = definitions(toolset(chosenTools({ preset: "operator" }, { terminal: true })), "mcp") ?? [];
+  const shapes = made.map(({ name, inputSchema, annotations }) => ({
+    name,
+    arguments: Object.keys(inputSchema["properties"] ?? {}),
+    required: inputSchema["required"] ?? [],
+    looks: annotations.readOnlyHint,
+  }));
+  expect(shapes).toEqual([
+    { name: "run_shell", arguments: ["command", "wait"], required: ["command"], looks: false },
+    { name: "read_file", arguments: ["path"], required: ["path"], looks: true },
+    { name: "write_file", arguments: ["path", "content"], required: ["path", "content"], looks: false },
+    {
+      name: "capture-pane",
+      arguments: [
+        "target",
+        "start",
+        "end",
+        "join_wrapped_lines",
+        "preserve_trailing_spaces",
+        "include_escape_sequences",
+        "escape_non_printable",
+        "include_alternate_screen",
+        "delay",
+        "delay_ms",
+      ],
+      required: [],
+      looks: false,
+    },
+    {
+      name: "send-keys",
+      arguments: ["target", "keys", "literal_text", "enter", "delay", "delay_ms"],
+      required: [],
+      looks: false,
+    },
+    { name: "time", arguments: ["format"], required: [], looks: true },
+  ]);
 });
 
 test("one definition in each format, in full", () => {

@@ -1,14 +1,18 @@
 import type { Tool } from "../../contract/tool.ts";
 import { bash } from "../bash.ts";
+import { capturePane } from "../capture-pane.ts";
 import { edit } from "../edit.ts";
 import { find } from "../find.ts";
 import { grep } from "../grep.ts";
 import { jobs } from "../jobs.ts";
 import { ls } from "../ls.ts";
 import { read } from "../read.ts";
+import { readFile } from "../read-file.ts";
+import { runShell } from "../run-shell.ts";
+import { sendKeys } from "../send-keys.ts";
 import { shell } from "../shell.ts";
 import { time } from "../time.ts";
-import { write } from "../write.ts";
+import { type Written, write } from "../write.ts";
 
 /** Options of tools, by the tool's name; each is what its factory takes. */
 export interface ToolOptionsByName {
@@ -22,6 +26,11 @@ export interface ToolOptionsByName {
   readonly ls?: Parameters<typeof ls>[0];
   readonly time?: Parameters<typeof time>[0];
   readonly shell?: Parameters<typeof shell>[0];
+  readonly run_shell?: Parameters<typeof runShell>[0];
+  readonly "capture-pane"?: Parameters<typeof capturePane>[0];
+  readonly "send-keys"?: Parameters<typeof sendKeys>[0];
+  readonly read_file?: Parameters<typeof readFile>[0];
+  readonly write_file?: Parameters<typeof write>[0];
   readonly file_read?: Parameters<typeof read>[0];
   readonly file_write?: Parameters<typeof write>[0];
 }
@@ -38,23 +47,31 @@ export const BUILT_IN = {
   ls: (options) => ls(options.ls),
   time: (options) => time(options.time),
   shell: (options) => shell(options.shell),
-  // Seed 003's names and texts for reading and writing.
+  run_shell: (options) => runShell(options.run_shell),
+  "capture-pane": (options) => capturePane(options["capture-pane"]),
+  "send-keys": (options) => sendKeys(options["send-keys"]),
+  // Seed 000's names and texts for reading and writing.
+  read_file: (options) => readFile(options.read_file),
+  write_file: (options) => write({ name: "write_file", aliases: [], said: saidInBytes, ...options.write_file }),
+  // Seed 003's.
   file_read: (options) => read({ name: "file_read", aliases: [], ...options.file_read }),
-  file_write: (options) =>
-    write({
-      name: "file_write",
-      aliases: [],
-      said: ({ path, bytes }) => `Wrote ${bytes} bytes to ${path}`,
-      ...options.file_write,
-    }),
+  file_write: (options) => write({ name: "file_write", aliases: [], said: saidInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
 /** Second names of tools that are there under their own: seeds call them so. */
-export const SECOND_NAMES: ReadonlySet<string> = new Set(["file_read", "file_write"]);
+export const SECOND_NAMES: ReadonlySet<string> = new Set(["read_file", "write_file", "file_read", "file_write"]);
+
+/** Tools that there are only where there is a live terminal. */
+export const TERMINAL_TOOLS: ReadonlySet<string> = new Set(["capture-pane", "send-keys"]);
 
 export type BuiltInName = keyof typeof BUILT_IN;
 
 /** The tools of these names, in this order. */
 export function builtIn(names: readonly BuiltInName[], options: ToolOptionsByName = {}): readonly Tool[] {
   return names.map((name) => BUILT_IN[name](options));
+}
+
+/** The text of both seeds. */
+function saidInBytes({ path, bytes }: Written): string {
+  return `Wrote ${bytes} bytes to ${path}`;
 }

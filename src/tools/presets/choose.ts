@@ -1,6 +1,6 @@
 import type { ScriptShell } from "../../contract/backend.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { BUILT_IN, type BuiltInName, type ToolOptionsByName, builtIn } from "./built-in.ts";
+import { BUILT_IN, type BuiltInName, TERMINAL_TOOLS, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
 
 /** Which tools there are to be. */
@@ -17,22 +17,34 @@ export interface ToolChoice {
   readonly toolOptions?: ToolOptionsByName;
 }
 
+/** What there is where the tools work. */
+export interface ToolPlace {
+  /** Commands run in a sandbox, and the tools that run them offer what can be asked of it. Default false. */
+  readonly sandboxed?: boolean;
+  /** What runs commands. Default "bash". */
+  readonly shell?: ScriptShell;
+  /** There is a live terminal. Without one its tools are left out, wherever they are named. Default false. */
+  readonly terminal?: boolean;
+}
+
 /**
- * The tools that are chosen. `sandboxed`: commands run in a sandbox, and those that run them offer what can be asked of it. `shell`: what runs them.
+ * The tools that are chosen.
  *
  * @throws TypeError when there is no preset, toolset or tool of a name, and when a toolset has a preset's name.
  */
 export function chosenTools(
   { toolsets = {}, tools, disable = [], toolOptions = {}, ...choice }: ToolChoice,
-  { sandboxed = false, shell = "bash" }: { readonly sandboxed?: boolean; readonly shell?: ScriptShell } = {},
+  { sandboxed = false, shell = "bash", terminal = false }: ToolPlace = {},
 ): readonly Tool[] {
   const { preset = tools === undefined ? "coding" : "none" } = choice;
   const options = {
     ...toolOptions,
-    bash: { sandboxed, shell, ...toolOptions.bash },
+    bash: { sandboxed, shell, terminal, ...toolOptions.bash },
     shell: { sandboxed, shell, ...toolOptions.shell },
+    run_shell: { sandboxed, shell, terminal, ...toolOptions.run_shell },
   };
-  const all = [...presetTools(preset, toolsets, options), ...(tools ?? [])];
+  const own = presetTools(preset, toolsets, options).filter(({ name }) => terminal || !TERMINAL_TOOLS.has(name));
+  const all = [...own, ...(tools ?? [])];
   const unknown = disable.find((name) => !isBuiltIn(name) && !all.some((tool) => tool.name === name));
   if (unknown !== undefined) throw new TypeError(`disable: there is no tool ${JSON.stringify(unknown)}`);
   return all.filter(({ name }) => !disable.includes(name));

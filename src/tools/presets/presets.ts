@@ -4,6 +4,7 @@ import { assistant } from "./assistant.ts";
 import type { ToolOptionsByName } from "./built-in.ts";
 import { coding } from "./coding.ts";
 import { defaultTools } from "./default.ts";
+import { operator } from "./operator.ts";
 import { readonly } from "./readonly.ts";
 import { workspace } from "./workspace.ts";
 
@@ -12,6 +13,7 @@ export const PRESETS = {
   coding,
   readonly,
   workspace,
+  operator,
   default: defaultTools,
   assistant,
   all,

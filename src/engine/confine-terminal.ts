@@ -1,0 +1,55 @@
+import type { Command, Terminal } from "../contract/backend.ts";
+import type { ApprovedCall } from "../contract/call.ts";
+import type { Effect } from "../contract/effect.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { Keys } from "../contract/terminal.ts";
+
+/** What confinement knows of a call. */
+interface TerminalBounds {
+  readonly allowed: readonly Effect[];
+  /** @throws ToolFailure when the call is over. */
+  alive(): void;
+  /** The command in its real folder. Rejects when the call did not declare it. */
+  runs(command: Command, background: "detached"): Promise<Command>;
+  /** True when a command of this call runs in the pane: what it shows there is its output. */
+  shows(pane: string): boolean;
+}
+
+type Typing = Extract<Effect, { kind: "terminal" }>;
+
+/** The live terminal as one call may use it: it looks at the panes it declared and those of its own commands, types exactly what it declared, and dispatches the command it declared. */
+export function confinedTerminal(
+  terminal: Terminal,
+  { tool }: ApprovedCall,
+  { allowed, alive, runs, shows }: TerminalBounds,
+): Terminal {
+  const may = (what: string, target: string | undefined, declares: (effect: Typing) => boolean) => {
+    alive();
+    const isIt = (effect: Effect) =>
+      effect.kind === "terminal" && effect.job === undefined && effect.pane === target && declares(effect);
+    if (allowed.some(isIt)) return;
+    const where = target === undefined ? "the terminal" : `pane ${target}`;
+    throw new ToolFailure(`tool "${tool.name}" tried to ${what} ${where}, which this call did not declare`);
+  };
+  return {
+    attach: terminal.attach,
+    ...(terminal.isOwn !== undefined && { isOwn: terminal.isOwn }),
+    async capture(options = {}) {
+      if (options.target === undefined || !shows(options.target)) may("look at", options.target, () => true);
+      alive();
+      return terminal.capture(options);
+    },
+    async sendKeys(keys) {
+      may("type into", keys.target, (effect) => isTyped(effect, keys));
+      return terminal.sendKeys(keys);
+    },
+    // It stays in its pane when the toolkit is closed, so it is declared like what goes on after the session.
+    dispatch: async (command) => terminal.dispatch(await runs(command, "detached")),
+  };
+}
+
+/** The same text and the same keys, Enter at the end among them. */
+function isTyped({ types, keys: declared = [] }: Typing, { text, keys = [], enter = false }: Keys): boolean {
+  const all = enter ? [...keys, "Enter"] : keys;
+  return types === text && declared.length === all.length && declared.every((key, index) => key === all[index]);
+}

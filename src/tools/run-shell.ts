@@ -1,0 +1,192 @@
+import { constants } from "node:os";
+import { Type } from "typebox";
+import type { Command, Exit, OutputLog, Process, ScriptShell } from "../contract/backend.ts";
+import { text } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { decodeOutput } from "../output/decode.ts";
+import { truncateHead } from "../output/truncate.ts";
+import { renameKeys } from "../util/rename-keys.ts";
+import { LONGEST_MS, parseDuration } from "./shared/duration.ts";
+import { type GoesOn, goesOnText, waitFor } from "./shared/in-terminal.ts";
+import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
+import { scriptCommand } from "./shared/script.ts";
+
+/** Seed 000's, a stream; the beginning is kept. */
+const MAX_CHARACTERS = 4_000;
+const TRUNCATED = "...[truncated]";
+
+/** Both streams, with what stands around them. */
+const LIMIT = { characters: 2 * MAX_CHARACTERS + 4_096 };
+
+export interface RunShellOptions extends ToolOptions {
+  /** True: there is a live terminal, in which a command can be left running. Default false. */
+  readonly terminal?: boolean;
+  /** True: there is a sandbox, and a command can ask it for more. Default false. */
+  readonly sandboxed?: boolean;
+  /** What runs the script. Default "bash". */
+  readonly shell?: ScriptShell;
+}
+
+/** Runs a shell script as seed 000 does: exit code, stdout and stderr; waits as long as it is told. */
+export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", ...options }: RunShellOptions = {}) =>
+  defineTool({
+    name: "run_shell",
+    title: "Run command",
+    description:
+      `Run a ${shell === "bash" ? "bash" : "POSIX shell"} command and return its exit code, stdout and stderr (the first ${MAX_CHARACTERS} characters of each). ` +
+      (terminal
+        ? "It runs in a tmux pane that people see. What is not done in time goes on there: look at it with capture-pane, answer or stop it with send-keys."
+        : "There is no terminal and no input. What is not done in time is stopped."),
+    ...options,
+    limit: options.limit ?? LIMIT,
+    paramsHint: "command (required), wait",
+    touches: ["exec"],
+    input: Type.Object(
+      {
+        command: Type.String({ minLength: 1, description: "Shell command" }),
+        wait: Type.Optional(
+          Type.Union([Type.Boolean(), Type.String(), Type.Number({ minimum: 0 })], {
+            description:
+              'true (default): until it is done. "30s", "10m", "1h" or seconds: at most so long. false: do not wait' +
+              (terminal ? "; it runs in the pane" : " (needs a tmux pane, which is not there)"),
+          }),
+        ),
+        ...sandboxArguments(sandboxed),
+      },
+      { additionalProperties: false },
+    ),
+    mend: (raw) => withWait(typeof raw === "string" ? { command: raw } : renameKeys(raw, SPELLINGS)),
+    effects: ({ command, wait, ...asked }) => {
+      const mode = modeOf(wait);
+      if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
+      const within = withinOf(asked);
+      return [
+        {
+          kind: "exec",
+          command,
+          // It stays in its pane when the session is over.
+          ...(mode.how === "dispatch" && { background: "detached" as const }),
+          ...(within !== undefined && { within }),
+        },
+      ];
+    },
+    async run({ command, wait }, context) {
+      const mode = modeOf(wait);
+      if ("problem" in mode) throw new ToolFailure(mode.problem);
+      const argv = scriptCommand(shell, command);
+      if (mode.how === "dispatch") return dispatched(argv, context);
+      const process = await started(argv, mode.timeoutMs, context);
+      const isLive = context.backend.terminal !== undefined;
+      const waited = await waitFor(
+        process,
+        { timeoutMs: isLive ? mode.timeoutMs : undefined, script: command },
+        context,
+      );
+      const streams = await streamsOf(process);
+      if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: mode.timeoutMs ?? null };
+      return { ...streams, exit_code: codeOf(waited.ended, { ...mode, streams }) };
+    },
+    render: (data) => {
+      if ("dispatched" in data) {
+        return `command dispatched to tmux pane ${data.dispatched}; still running in background. Use capture-pane (optionally with delay) to poll output.`;
+      }
+      if ("exit_code" in data) return shown(`exit code: ${data.exit_code}`, data);
+      return `${shown("still running", data)}\n${goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined)}`;
+    },
+  });
+
+/** Other names of the argument that models use. */
+const SPELLINGS: { readonly [spelling: string]: string } = {
+  cmd: "command",
+  script: "command",
+  shell_command: "command",
+  command_line: "command",
+  timeout: "wait",
+};
+
+/** "true" and "false" are meant as what they say. */
+function withWait(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || !("wait" in raw)) return raw;
+  if (raw.wait === "true" || raw.wait === "false") return { ...raw, wait: raw.wait === "true" };
+  return raw;
+}
+
+type Mode =
+  | { readonly how: "wait"; readonly timeoutMs?: number }
+  | { readonly how: "dispatch" }
+  | { readonly problem: string };
+
+function modeOf(wait: boolean | string | number = true): Mode {
+  if (wait === true) return { how: "wait" };
+  if (wait === false) return { how: "dispatch" };
+  const timeoutMs = typeof wait === "number" ? Math.min(wait * 1_000, LONGEST_MS) : parseDuration(wait);
+  if (timeoutMs === undefined) return { problem: "invalid wait duration; use forms like 30s, 10m, 1h, 500ms" };
+  return { how: "wait", timeoutMs };
+}
+
+async function dispatched(argv: Command["argv"], { backend }: ToolContext) {
+  if (backend.terminal === undefined) {
+    throw new ToolFailure("run_shell wait=false requires a tmux-backed execution target");
+  }
+  return { dispatched: (await backend.terminal.dispatch({ argv })).pane };
+}
+
+/** In a live terminal it is not stopped when the time is over, so the time is not the backend's to keep. */
+function started(argv: Command["argv"], timeoutMs: number | undefined, { backend }: ToolContext): Promise<Process> {
+  const isLive = backend.terminal !== undefined;
+  return backend.spawn({
+    argv,
+    streams: "split",
+    ...(isLive ? { stdin: "terminal" } : timeoutMs !== undefined && { timeoutMs }),
+  });
+}
+
+interface Streams {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function streamsOf({ output, errors }: Process): Promise<Streams> {
+  return { stdout: await beginning(output), stderr: errors === undefined ? "" : await beginning(errors) };
+}
+
+/** The first characters of a stream. UTF-8 has at most four bytes a character. */
+async function beginning(log: OutputLog): Promise<string> {
+  const bytes = await log.read(0, Math.min(log.kept, 4 * MAX_CHARACTERS + 4));
+  const cut = truncateHead(decodeOutput(bytes), { characters: MAX_CHARACTERS });
+  return cut.truncated === false && log.size <= bytes.length ? cut.text : `${cut.text}${TRUNCATED}`;
+}
+
+/** As a shell tells it: 128 and its number for a signal. */
+function codeOf(
+  exit: Exit,
+  { timeoutMs = 0, streams }: { readonly timeoutMs?: number; readonly streams: Streams },
+): number {
+  const content = streams.stdout === "" && streams.stderr === "" ? [] : [text(shown("", streams).trimStart())];
+  switch (exit.how) {
+    case "exited":
+      return exit.code;
+    case "signaled":
+      return 128 + (SIGNALS[exit.signal] ?? 0);
+    case "timed-out":
+      throw new ToolFailure(`the command was not done after ${timeoutMs / 1_000} s and was stopped`, {
+        hint: "What it had started is stopped too. Give it longer to wait, or run less.",
+        content,
+      });
+    case "aborted":
+      throw new ToolFailure("the command was stopped", { content });
+    case "lost":
+      throw new ToolFailure(`nobody can say how the command ended: ${exit.reason}`, {
+        hint: "It may have done its work in part. Look before you run it again.",
+        content,
+      });
+  }
+}
+
+const SIGNALS: { readonly [name: string]: number | undefined } = constants.signals;
+
+/** Seed 000's form: what each stream wrote begins on a line of its own. */
+function shown(first: string, { stdout, stderr }: Streams): string {
+  return `${first}\nstdout:\n${stdout.replace(/\n$/, "")}\nstderr:\n${stderr.replace(/\n$/, "")}`;
+}

@@ -1,0 +1,82 @@
+import { createJobs } from "../../src/activity/jobs.ts";
+import { memoryStore } from "../../src/activity/memory-store.ts";
+import type { ActivityEvent } from "../../src/contract/activity.ts";
+import type { Backend } from "../../src/contract/backend.ts";
+import type { Approver } from "../../src/contract/policy.ts";
+import type { ToolResult } from "../../src/contract/result.ts";
+import type { Tool } from "../../src/contract/tool.ts";
+import { callTool } from "../../src/engine/call.ts";
+import type { Host } from "../../src/engine/host.ts";
+import { parse } from "../../src/engine/parse.ts";
+import { asText } from "../../src/engine/result.ts";
+import { toolset } from "../../src/engine/toolset.ts";
+import { createSeenFiles } from "../../src/files/seen.ts";
+import { NO_MASK } from "../../src/output/mask.ts";
+import { createOutputs } from "../../src/output/outputs.ts";
+import { createGrants } from "../../src/policy/grants.ts";
+import { createPolicy } from "../../src/policy/policy.ts";
+import type { PolicySettings } from "../../src/policy/settings.ts";
+import { chosenTools } from "../../src/tools/presets/choose.ts";
+import { temporaryFolder } from "./workspace.ts";
+
+interface TerminalToolsOptions {
+  /** Every tool there is, unless given. */
+  readonly tools?: readonly Tool[];
+  /** Default: full autonomy. */
+  readonly policy?: PolicySettings;
+  readonly approver?: Approver;
+  /** False: as in a process that makes one call. */
+  readonly keepJobs?: boolean;
+}
+
+/** The tools on a backend with a live terminal, put together of the parts that a toolkit is made of. */
+export interface TerminalTools {
+  readonly host: Host;
+  call(name: string, input: unknown, signal?: AbortSignal): Promise<ToolResult>;
+  /** What a model reads of it. */
+  text(name: string, input: unknown): Promise<string>;
+  events(): Promise<readonly ActivityEvent[]>;
+  /** Ends the jobs; the backend stays open. */
+  close(): Promise<void>;
+}
+
+export function terminalTools(
+  backend: Backend,
+  { tools, policy = { autonomy: "full" }, approver, keepJobs = true }: TerminalToolsOptions = {},
+): TerminalTools {
+  const stateDir = temporaryFolder();
+  const store = memoryStore();
+  const jobs = createJobs({ backend, store, keep: keepJobs });
+  const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: "test" });
+  const terminal = backend.terminal !== undefined;
+  const host: Host = {
+    tools: toolset(tools ?? chosenTools({ preset: "all" }, { terminal })),
+    policies: [createPolicy(policy, backend)],
+    approver,
+    grants: createGrants({
+      workspace: { backend: backend.name, folder: backend.workDir },
+      folder: `${stateDir}/grants`,
+    }),
+    backend,
+    outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
+    jobs,
+    notices: jobs.notices,
+    seen: createSeenFiles(),
+    withheld: () => undefined,
+    store,
+    mask: NO_MASK,
+  };
+  const call: TerminalTools["call"] = (name, input, signal = new AbortController().signal) =>
+    callTool(parse({ name, input }), host, signal);
+  return {
+    host,
+    call,
+    text: async (name, input) => asText(await call(name, input)),
+    async events() {
+      const all: ActivityEvent[] = [];
+      for await (const event of store.events()) all.push(event);
+      return all;
+    },
+    close: () => jobs.close(),
+  };
+}

@@ -1,0 +1,296 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Backend } from "../../src/contract/backend.ts";
+import { asText } from "../../src/engine/result.ts";
+import { countCharacters } from "../../src/output/measure.ts";
+import { until } from "../support/until.ts";
+import { type TerminalTools, terminalTools } from "../support/terminal-tools.ts";
+import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
+
+const problem = tmuxProblem();
+if (problem !== undefined && process.env["CI"] === "true") throw new Error(problem);
+const server = testServer();
+const opened: TerminalTools[] = [];
+afterAll(async () => {
+  for (const tools of opened) await tools.close();
+});
+
+let opening: Promise<unknown> = Promise.resolve();
+
+/**
+ * Tools on a session of their own, so that tests side by side do not type into each other's panes. The sessions are made one after the other: tmux turns
+ * clients away that come all at once.
+ */
+async function inTerminal(session: string, options: Parameters<typeof terminalTools>[1] = {}) {
+  const before = opening;
+  const open = async (): Promise<Backend> => {
+    await before.catch(() => undefined);
+    const made = await server.open({ session });
+    await made.terminal?.capture();
+    return made;
+  };
+  const ready = open();
+  opening = ready;
+  const backend = await ready;
+  const tools = terminalTools(backend, options);
+  opened.push(tools);
+  const screen = async () => (await backend.terminal?.capture())?.text ?? "";
+  return { ...tools, backend, screen, at: (name: string) => join(server.folder, name) };
+}
+
+const contentOf = (path: string) => readFile(path, "utf8").catch(() => "");
+
+describe.skipIf(problem !== undefined)(
+  `in a live terminal${problem === undefined ? "" : ` (${problem})`}`,
+  { concurrent: true },
+  () => {
+    test("a command runs in the pane, and both its streams come back apart", async () => {
+      const { text, screen } = await inTerminal("streams");
+      expect(await text("run_shell", "printf 'a\\tb\\n'; echo oops >&2; exit 3")).toBe(
+        "exit code: 3\nstdout:\na\tb\nstderr:\noops",
+      );
+      expect(await text("bash", "echo merged; echo too >&2")).toBe("merged\ntoo\n");
+      expect(await screen()).toContain("merged");
+    });
+
+    test("wait=false types a command and comes back; its output is seen, and C-c ends it", async () => {
+      const { text, at } = await inTerminal("dispatched");
+      const said = await text("run_shell", {
+        command:
+          "echo begun-$((40+2)); trap 'echo interrupted; exit 1' INT; echo $$ >dispatched.pid; while :; do sleep 0.05; done",
+        wait: false,
+      });
+      expect(said).toMatch(
+        /^command dispatched to tmux pane %\d+; still running in background\. Use capture-pane \(optionally with delay\) to poll output\.$/,
+      );
+      await until("it runs", async () => (await contentOf(at("dispatched.pid"))).endsWith("\n"));
+      await until("it is seen", async () => (await text("capture-pane", {})).includes("begun-42"));
+      expect(await text("send-keys", { keys: ["C-c"] })).toMatch(/^sent keys to tmux pane %\d+$/);
+      await until("it was interrupted", async () => (await text("capture-pane", {})).includes("interrupted"));
+    });
+
+    test("what is not done in time goes on as a job, says where, and can be looked at and stopped", async () => {
+      const { text, call, events, host } = await inTerminal("late");
+      const command = "echo out; echo err >&2; exec sleep 1000";
+      const result = await call("run_shell", { command, wait: "500ms" });
+      const said = asText(result);
+      expect(said).toMatch(
+        /^still running\nstdout:\nout\nstderr:\nerr\n\[The command was not done after 0\.5 s\. It still runs in tmux pane (%\d+), as job 1\. Look at it with capture-pane \(\{"target": "\1"\}, optionally a delay\)\. Stop it with send-keys /,
+      );
+      expect(result).toMatchObject({
+        status: "ok",
+        data: { job: "1", why: "timeout", stdout: "out\n", stderr: "err\n" },
+      });
+      const job = await host.jobs.get("1");
+      expect(job).toMatchObject({ command, ended: undefined, detached: false });
+      expect(await text("read", { path: "output://job-1" })).toContain("out");
+      expect(await text("read", { path: "output://job-1-errors" })).toContain("err");
+      let told = await text("send-keys", { keys: ["C-c"], target: /%\d+/.exec(said)?.[0] });
+      await job?.process.exit;
+      await until("its end is told", async () =>
+        (told += await text("time", {})).includes("[Job 1 has ended: echo out; "),
+      );
+      const all = await events();
+      expect(all.filter(({ type }) => type === "job.started" || type === "job.ended").map(({ type }) => type)).toEqual([
+        "job.started",
+        "job.ended",
+      ]);
+    });
+
+    test("bash does the same, and the jobs tool has what goes on", async () => {
+      const { text } = await inTerminal("bash-late");
+      const said = await text("bash", { command: "echo first; sleep 0.6; echo second; exec sleep 1000", timeout: 0.4 });
+      expect(said).toMatch(
+        /^first\n\n?\[The command was not done after 0\.4 s\. It still runs in tmux pane %\d+, as job 1\./,
+      );
+      await until("it goes on", async () =>
+        (await text("jobs", { action: "output", id: "1", offset: 1 })).includes("second"),
+      );
+      expect(await text("jobs", { action: "kill", id: "1" })).toMatch(/\[Job 1: (Killed by SIG|Exit code)/);
+    });
+
+    test("a job says which pane it is in", async () => {
+      const { text, call, screen } = await inTerminal("job");
+      const said = await text("bash", { command: "echo of-a-job; exec sleep 1000", background: true });
+      const pane = /^Job 1 was started in tmux pane (%\d+) \(process \d+\)\./.exec(said)?.[1];
+      await until("it is seen there", async () => (await text("capture-pane", { target: pane })).includes("of-a-job"));
+      expect(await screen()).not.toContain("of-a-job");
+      expect(await call("jobs", { action: "kill", id: "1" })).toMatchObject({ status: "ok" });
+    });
+
+    test("a command that waits for input says so with the screen's last lines, is answered by send-keys, and its end is told", async () => {
+      const { text, host } = await inTerminal("asks");
+      const said = await text("run_shell", {
+        command: "printf 'Proceed? ' >/dev/tty; read answer; echo \"got $answer\"",
+      });
+      expect(said).toMatch(
+        /^still running\nstdout:\n\nstderr:\n\nThe last lines of the screen:\n[^]*Proceed\?\n\[The command waits for input in tmux pane /,
+      );
+      expect(said).toContain("tmux -L ");
+      const pane = /in tmux pane (%\d+)/.exec(said)?.[1];
+      const sent = await text("send-keys", { target: pane, literal_text: "yes", enter: true });
+      expect(sent.split("\n")[0]).toBe(`sent keys to tmux pane ${pane}`); // its end may be told already
+      expect(await (await host.jobs.get("1"))?.process.exit).toEqual({ how: "exited", code: 0 });
+      expect(await text("read", { path: "output://job-1" })).toMatch(/^got yes\n/);
+    });
+
+    test("in a process that makes one call nothing goes on: what is not done in time is stopped", async () => {
+      const { text, at } = await inTerminal("once", { keepJobs: false });
+      const said = await text("run_shell", {
+        command: "trap 'echo ended >ended.txt; exit' TERM; while :; do sleep 0.05; done",
+        wait: 0.5,
+      });
+      expect(said).toMatch(/^Tool error: the command was not done after 0\.5 s and was stopped/);
+      expect(await contentOf(at("ended.txt"))).toBe("ended\n");
+    });
+
+    test("a call that is stopped takes its command with it; a job that it left does not end with its signal", async () => {
+      const { call, host } = await inTerminal("stopped");
+      const controller = new AbortController();
+      const left = await call("run_shell", { command: "exec sleep 1000", wait: "200ms" }, controller.signal);
+      expect(left).toMatchObject({ status: "ok", data: { job: "1" } });
+      controller.abort();
+      const second = new AbortController();
+      const running = call("run_shell", { command: "echo go >stopped.begun; exec sleep 1000" }, second.signal);
+      await until("it runs", async () => (await contentOf(join(server.folder, "stopped.begun"))) !== "");
+      second.abort();
+      expect((await running).status).toBe("aborted");
+      expect((await host.jobs.get("1"))?.ended).toBeUndefined();
+      expect(await host.jobs.list()).toHaveLength(1);
+    });
+  },
+);
+
+describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () => {
+  test("shows the end of a long history, and how much is left out", async () => {
+    const { text } = await inTerminal("history");
+    await text("run_shell", "seq 1 3000");
+    const said = await text("capture-pane", { start: "-" });
+    const [, left] = /^\[truncated (\d+) chars from start\]\n/.exec(said) ?? [];
+    expect(Number(left)).toBeGreaterThan(1_000);
+    expect(countCharacters(said.slice(said.indexOf("\n") + 1))).toBe(8_000);
+    expect(said).toContain("\n3000\n");
+    expect(said).not.toContain("\n1000\n");
+    expect(await text("capture-pane", { start: -3, end: 0 })).not.toContain("truncated");
+  });
+
+  test("cuts no character in two", async () => {
+    const { text } = await inTerminal("wide");
+    await text("run_shell", `for i in $(seq 200); do printf '😀%.0s' $(seq 60); echo; done`);
+    const said = await text("capture-pane", { start: "-" });
+    expect(said).toMatch(/^\[truncated \d+ chars from start\]\n/);
+    expect(said).not.toMatch(/\p{Surrogate}|\ufffd/u);
+  });
+
+  test("joins what was wrapped, keeps spaces, shows colours and control characters as its flags say", async () => {
+    const { text } = await inTerminal("flags");
+    await text("run_shell", "printf 'x%.0s' $(seq 300); echo; printf '\\033[31mred\\033[0m tail   \\n'");
+    const long = "x".repeat(300);
+    expect(await text("capture-pane", {})).toContain(long);
+    expect(await text("capture-pane", { join_wrapped_lines: false })).not.toContain(long);
+    expect(await text("capture-pane", {})).toMatch(/^red tail$/m);
+    expect(await text("capture-pane", { preserve_trailing_spaces: true })).toMatch(/^red tail {3}/m);
+    expect(await text("capture-pane", { include_escape_sequences: true })).toContain("\u001b[31mred");
+    expect(await text("capture-pane", { include_escape_sequences: true, escape_non_printable: true })).toContain(
+      "\\033[31mred",
+    );
+    expect(await text("capture-pane", { start: "0", end: "0" })).not.toMatch(/^red/m);
+  });
+
+  test("says when there is no alternate screen, and shows it when there is", async () => {
+    const { text } = await inTerminal("alternate");
+    await text("run_shell", "echo main-screen");
+    const notice = "[no alternate screen is active; this is the main one]";
+    expect(await text("capture-pane", { include_alternate_screen: true })).toMatch(/main-screen[^]*\n\[no alternate/);
+    await text("run_shell", { command: "printf '\\033[?1049h'; echo full-screen; read answer", wait: "10s" });
+    expect(await text("capture-pane", {})).toContain("full-screen");
+    const beneath = await text("capture-pane", { include_alternate_screen: true });
+    expect(beneath).toContain("main-screen");
+    expect(beneath).not.toContain(notice);
+  });
+
+  test("waits as it is told, and a call that is stopped waits no longer", async () => {
+    const { text, call } = await inTerminal("delays");
+    const [shown] = await Promise.all([text("capture-pane", { delay: "1s" }), text("run_shell", "echo later")]);
+    expect(shown).toContain("later");
+    const controller = new AbortController();
+    const waiting = call("capture-pane", { delay: "1h" }, controller.signal);
+    controller.abort();
+    expect((await waiting).status).toBe("aborted");
+  });
+
+  test.each([
+    [{ delay: "2s", delay_ms: 5 }, "Tool error: provide either delay or delay_ms, not both"],
+    [{ delay: "soon" }, "Tool error: invalid delay; use forms like 500ms, 2s, 1m, 1h"],
+    [{ delay: "1d" }, "Tool error: invalid delay; use forms like 500ms, 2s, 1m, 1h"],
+  ])("refuses %j", async (input, message) => {
+    const { text } = await inTerminal("refuses");
+    expect(await text("capture-pane", input)).toBe(message);
+    expect(await text("send-keys", { keys: ["q"], ...input })).toBe(message);
+  });
+
+  test("of a pane that is not there says so", async () => {
+    const { text } = await inTerminal("nowhere");
+    expect(await text("capture-pane", { target: "%999" })).toMatch(/^Tool error: .*%999/);
+    expect(await text("send-keys", { target: "%999", keys: ["C-c"] })).toMatch(/^Tool error: .*%999/);
+  });
+});
+
+describe.skipIf(problem !== undefined)("send-keys", { concurrent: true }, () => {
+  test("types the text, then the keys, then Enter", async () => {
+    const { text, at } = await inTerminal("order");
+    await text("run_shell", "true"); // the prompt is there
+    await text("send-keys", {
+      literal_text: "echo ab; echo 'ä 😀 $HOME' >typed.txt",
+      keys: ["Home", "End", "Space", "#"],
+      enter: true,
+    });
+    await until("it has run", async () => (await contentOf(at("typed.txt"))) !== "");
+    expect(await contentOf(at("typed.txt"))).toBe("ä 😀 $HOME\n");
+    expect(await text("send-keys", { keys: "C-l" })).toMatch(/^sent keys to tmux pane %\d+$/);
+  });
+
+  test("presses Enter for a line end in the text", async () => {
+    const { text, at } = await inTerminal("lines");
+    await text("run_shell", "true");
+    await text("send-keys", { literal_text: "echo one >lines.txt\necho two >>lines.txt\n" });
+    await until("both have run", async () => (await contentOf(at("lines.txt"))).length >= 8);
+    expect(await contentOf(at("lines.txt"))).toBe("one\ntwo\n");
+  });
+
+  test("with nothing to send says what it needs", async () => {
+    const { text } = await inTerminal("nothing");
+    for (const input of [{}, { literal_text: "" }, { keys: [] }, { enter: false }, { delay: "1h" }]) {
+      expect(await text("send-keys", input)).toBe(
+        "Tool error: send-keys requires at least one of: keys, literal_text, or enter=true",
+      );
+    }
+  });
+
+  test("knows no key that tmux does not know, and types nothing then", async () => {
+    const { text, screen } = await inTerminal("unknown");
+    await text("run_shell", "true");
+    expect(await text("send-keys", { literal_text: "half", keys: ["NoSuchKey"] })).toMatch(/^Tool error: .*NoSuchKey/);
+    expect(await screen()).not.toContain("half");
+  });
+});
+
+test("without a terminal there are no such tools, wherever they are named, and no error", async () => {
+  const { chosenTools } = await import("../../src/tools/presets/choose.ts");
+  const names = (choice: object, terminal: boolean) => chosenTools(choice, { terminal }).map(({ name }) => name);
+  const toolsets = { mine: ["send-keys", "read"] };
+  expect(names({ preset: "mine", toolsets }, false)).toEqual(["read"]);
+  expect(names({ preset: "mine", toolsets }, true)).toEqual(["send-keys", "read"]);
+  expect(names({ preset: "operator" }, false)).toEqual(["run_shell", "read_file", "write_file", "time"]);
+  expect(names({ preset: "operator" }, true)).toEqual([
+    "run_shell",
+    "read_file",
+    "write_file",
+    "capture-pane",
+    "send-keys",
+    "time",
+  ]);
+  expect(names({ preset: "all" }, false)).not.toContain("capture-pane");
+  expect(names({ preset: "all" }, true)).toContain("capture-pane");
+});
