@@ -39,6 +39,8 @@ function program(): Command {
         "container",
       ),
     )
+    .option("--tmux", "run commands in a tmux session that you can attach to, watch and take over")
+    .option("--tmux-session <name>", "the same, in a session of this name (default: handrail)")
     .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
     .addOption(
       new Option("--sandbox <mode>", "contain commands: where that works (default: auto), always, or not").choices(

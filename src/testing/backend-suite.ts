@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Backend } from "../contract/backend.ts";
 import { closing } from "./backend/closing.ts";
 import { detached, withoutDetached } from "./backend/detached.ts";
@@ -14,12 +13,13 @@ import { paths } from "./backend/paths.ts";
 import { reading } from "./backend/reading.ts";
 import { realPaths } from "./backend/real-paths.ts";
 import { removing } from "./backend/removing.ts";
-import { type Cases, type Differences, type Scene, createScene } from "./backend/scene.ts";
+import type { Cases, Differences } from "./backend/scene.ts";
 import { searching } from "./backend/searching.ts";
 import { starting } from "./backend/starting.ts";
 import { stopping } from "./backend/stopping.ts";
 import { streams } from "./backend/streams.ts";
 import { writing } from "./backend/writing.ts";
+import { type TestRunner, registerSuite } from "./suite.ts";
 
 /** What is tested, and how it is known to differ from this machine's backend. */
 export interface BackendSuiteOptions extends Partial<Differences> {
@@ -36,16 +36,6 @@ export interface BackendSuiteOptions extends Partial<Differences> {
   readonly skip?: { readonly [title: string]: string };
 }
 
-/** The functions of a test runner: those of Vitest and Jest as they are; of `node:test` with its `after` as `afterAll`. */
-export interface TestRunner {
-  describe(this: void, title: string, body: () => void): unknown;
-  readonly test: {
-    (title: string, body: () => Promise<void>): unknown;
-    skip(title: string, body: () => Promise<void>): unknown;
-  };
-  afterAll(this: void, body: () => Promise<void>): unknown;
-}
-
 /**
  * Holds a backend to its contract (`Backend`), sentence by sentence. Everything is done through the backend, in a folder that is made in its
  * working directory and removed at the end, so that it does not matter where that is. There it needs a POSIX `sh` with the programs that
@@ -55,7 +45,7 @@ export interface TestRunner {
  */
 export function backendSuite(
   { name, open, signals = "name", ids = "process", detached: keepsProcesses = false, skip = {} }: BackendSuiteOptions,
-  { describe, test, afterAll }: TestRunner,
+  runner: TestRunner,
 ): void {
   const groups: readonly (readonly [title: string, cases: Cases])[] = [
     ["paths", paths],
@@ -78,49 +68,5 @@ export function backendSuite(
     ["detached processes", keepsProcesses ? detached : withoutDetached],
     ["closing", closing],
   ];
-  requireKnown(
-    Object.keys(skip),
-    groups.flatMap(([, cases]) => Object.keys(cases)),
-  );
-  const folder = `handrail-suite-${randomUUID().slice(0, 8)}`;
-  const opened: Backend[] = [];
-  let shared: Promise<Backend> | undefined;
-  const openOne = async (): Promise<Backend> => {
-    const backend = await open();
-    opened.push(backend);
-    return backend;
-  };
-
-  const run = async (perform: (scene: Scene) => Promise<void>): Promise<void> => {
-    shared ??= openOne();
-    const scene = await createScene(await shared, { folder, differences: { signals, ids }, open: openOne });
-    try {
-      await perform(scene);
-    } finally {
-      await scene.end();
-    }
-  };
-
-  describe(name, () => {
-    for (const [group, cases] of groups) {
-      describe(group, () => {
-        for (const [title, perform] of Object.entries(cases)) {
-          const reason = skip[title];
-          if (reason === undefined) test(title, () => run(perform));
-          else test.skip(`${title} (NOT RUN: ${reason})`, () => run(perform));
-        }
-      });
-    }
-    afterAll(async () => {
-      const backend = await shared?.catch(() => undefined);
-      await backend?.files.remove(folder).catch(() => undefined); // the tests have told what is wrong with it
-      await Promise.all(opened.map((each) => each.close()));
-    });
-  });
-}
-
-function requireKnown(skipped: readonly string[], titles: readonly string[]): void {
-  const unknown = skipped.find((title) => !titles.includes(title));
-  if (unknown === undefined) return;
-  throw new Error(`skip: expected titles of the suite's tests, got ${JSON.stringify(unknown)}, which none of them has`);
+  registerSuite({ name, groups, differences: { signals, ids }, skip, open }, runner);
 }

@@ -1,1 +1,3 @@
-export { type BackendSuiteOptions, type TestRunner, backendSuite } from "./backend-suite.ts";
+export { type BackendSuiteOptions, backendSuite } from "./backend-suite.ts";
+export type { TestRunner } from "./suite.ts";
+export { type TerminalSuiteOptions, terminalSuite } from "./terminal-suite.ts";

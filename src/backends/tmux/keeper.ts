@@ -116,7 +116,7 @@ async function prepare(
   ask: (script: string) => Promise<Answer>,
   token: string,
 ): Promise<Pick<Keeper, "folder" | "shell">> {
-  await program.write(`umask 077\nF=\${TMPDIR:-/tmp}/handrail.${token}\n${LOOKING}\n${STOPPING}\n`);
+  await program.write(`hr_umask=$(umask)\numask 077\nF=\${TMPDIR:-/tmp}/handrail.${token}\n${LOOKING}\n${STOPPING}\n`);
   const { status, out } = await ask(SET_UP);
   const lines = out.toString().split("\n");
   const [folder = "", shell = ""] = lines.slice(-3);
@@ -143,7 +143,7 @@ hr_left() {
 [ -p "$F/events" ] || mkfifo "$F/events"
 [ -s "$F/environment" ] || (
   unset TERM TMUX TMUX_PANE HANDRAIL_PROCESS PWD OLDPWD SHLVL _
-  export -p >"$F/environment"
+  { printf 'umask %s\n' "$hr_umask"; export -p; } >"$F/environment"
 )
 exec 4<>"$F/events"
 cd -P "$F" && F=$PWD && printf '%s\n%s\n' "$F" "$(command -v sh)" && [ -p "$F/events" ] && [ -f "$F/environment" ]`;

@@ -43,7 +43,9 @@ const FOUND_MS = 300;
 const CLEARED_MS = 30;
 
 /** The option of a pane that says whose it is: the folder of the backend, or "free". */
-const OWNER = "@handrail";
+export const OWNER = "@handrail";
+/** The same of a pane that one command has to itself; nobody takes that one over. */
+export const WINDOW_OWNER = "@handrail-command";
 
 interface Pane {
   readonly id: string;
@@ -223,7 +225,12 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     async window(name, argv, cwd) {
       const where = ["-t", `=${session}:`, "-c", cwd];
       const [id = ""] = await send("new-window", "-d", "-P", "-F", "#{pane_id}", "-n", name, ...where, ...argv);
-      await send("set-option", "-p", "-t", id, "remain-on-exit", "off").catch(() => undefined); // it may have ended already
+      await Promise.all(
+        [
+          ["remain-on-exit", "off"],
+          [WINDOW_OWNER, keeper.folder],
+        ].map((option) => send("set-option", "-p", "-t", id, ...option).catch(() => undefined)), // it may have ended already
+      );
       return id;
     },
     main: () =>
@@ -279,11 +286,14 @@ async function ensureSession(
     ...(shell === undefined ? [] : [`exec ${shell}`]),
     ...[";", "set-option", "-p", "-t", `${target}:`, OWNER, "free"],
   ];
+  const made = `{ ${quoteWords(create)} && echo made; }`;
+  const has = quoteWords([...tmux, "has-session", "-t", target]);
+  // A server that is just ending, or that several start at once, is asked again in a moment.
   const { status, out } = await keeper.ask(`(
 unset HANDRAIL_PROCESS TMUX TMUX_PANE PAGER GIT_PAGER MANPAGER GIT_TERMINAL_PROMPT
 exec 4<&-
-${quoteWords([...tmux, "has-session", "-t", target])} 2>/dev/null || { ${quoteWords(create)} && echo made; } ||
-  ${quoteWords([...tmux, "has-session", "-t", target])}
+umask "$hr_umask"
+${has} 2>/dev/null || ${made} || ${has} || { sleep 1; ${made}; } || ${has}
 )`);
   if (status !== 0) throw new ToolFailure(`tmux could not make the session ${session}: ${out.toString().trim()}`);
   return /^made$/m.test(out.toString());

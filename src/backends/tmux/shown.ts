@@ -17,8 +17,10 @@ export function shownCommand(argv: readonly string[]): string {
 }
 
 /** The script, where the command is a shell that runs one and nothing else. */
-export function scriptOf(argv: readonly string[]): string | undefined {
-  const [program = "", option, script, ...more] = argv;
-  if (more.length > 0 || option !== "-c" || !/(?:^|\/)(?:ba|da|z|k)?sh$/.test(program)) return undefined;
-  return script;
+function scriptOf(argv: readonly string[]): string | undefined {
+  const [program = "", ...options] = argv;
+  const [option, script] = options.slice(-2);
+  const isShell = /(?:^|\/)(?:ba|da|z|k)?sh$/.test(program);
+  const isPlain = options.slice(0, -2).every((each) => each === "--noprofile" || each === "--norc");
+  return isShell && isPlain && option === "-c" ? script : undefined;
 }

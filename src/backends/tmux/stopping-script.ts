@@ -3,10 +3,14 @@
  * the session that the command leads. Marks and sessions are only to be seen on Linux; elsewhere there are the descendants.
  */
 export const STOPPING = String.raw`
+# hr_marked MARK: "m PID" lines of those that have it in their environment. (Not by grep: that of busybox reads a line to its first NUL.)
+hr_marked() {
+  tail -n +1 /proc/[0-9]*/environ | tr '\000' '\n' | LC_ALL=C sed -n -e '/^==> \/proc\/[0-9]*\/environ <==$/{' -e 's/[^0-9]//g' -e h -e d -e '}' -e "/$1/{" -e 'g' -e 's/^/m /p' -e '}'
+}
 # hr_family MARK PID SESSION KNOWN: those that live, as "PID:START" words. Found once, a process stays one of them.
 hr_family() {
   if [ -d "/proc/$$" ]; then
-    { grep -lF -e "$1" /proc/[0-9]*/environ | sed 's,/proc/\(.*\)/environ,m \1,'; cat /proc/[0-9]*/stat; } 2>/dev/null
+    { hr_marked "$1"; cat /proc/[0-9]*/stat; } 2>/dev/null
   else
     ps -A -o pid= -o ppid= | awk '{ print $1, "() S", $2, "0 0" }'
   fi | awk -v pid="$2" -v session="$3" -v known="$4" '

@@ -4,9 +4,9 @@ import { randomName } from "../../util/identifier.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { type Keeper, openKeeper } from "./keeper.ts";
-import { type Panes, createPanes } from "./panes.ts";
+import { OWNER, type Panes, WINDOW_OWNER, createPanes } from "./panes.ts";
 import { RUNNER } from "./runner-script.ts";
-import { capture, sendKeys } from "./terminal.ts";
+import { type At, type RunScript, capture, paneAt, sendKeys } from "./terminal.ts";
 
 export interface TmuxOptions {
   /** The session's name: letters, digits, "-" and "_". Found again where it is there. Default "handrail". */
@@ -72,6 +72,7 @@ export async function tmux(
     capture: async (options = {}) => capture(run, await targeted(options.target), options),
     sendKeys: async (keys) => sendKeys(run, await targeted(keys.target), keys),
     dispatch: (command) => commands.dispatch(command),
+    isOwn: async (target) => isOwnPane(run, { tmux: program, target }, keeper.folder),
   };
 
   const close = async () => {
@@ -98,6 +99,15 @@ export async function tmux(
       return closed;
     },
   };
+}
+
+/** A pane that was opened for commands bears their backend's folder. */
+async function isOwnPane(run: RunScript, at: At, folder: string): Promise<boolean> {
+  const pane = await paneAt(run, at);
+  const { status, out } = await run(
+    quoteWords([...at.tmux, "display-message", "-p", "-t", pane, `#{${OWNER}} #{${WINDOW_OWNER}}`]),
+  );
+  return status === 0 && out.toString().trim().split(" ").includes(folder);
 }
 
 /** Runners of what was dispatched have opened their files already. */

@@ -1,0 +1,50 @@
+import { doesNotMatch, equal } from "node:assert/strict";
+import type { Cases } from "../backend/scene.ts";
+import { fresh, screenOf, shows } from "./pane.ts";
+
+/** What somebody sees who watches. */
+export const seen: Cases = {
+  "a command stands behind the prompt as a person would have typed it, its output below": async ({ backend, sh }) => {
+    const word = fresh();
+    await sh(`echo ${word}; exit 3`);
+    await shows(backend, new RegExp(`^\\S.* echo ${word}; exit 3\n${word}\n`, "m"));
+  },
+
+  "a script of several lines stands on several lines": async ({ backend, sh }) => {
+    const word = fresh();
+    await sh(`if true; then\n  echo ${word}\nfi`);
+    await shows(backend, new RegExp(`^\\S.* if true; then\n  echo ${word}\nfi\n${word}\n`, "m"));
+  },
+
+  "a program with arguments stands there so that a shell would read it so": async ({ backend, folder }) => {
+    const word = fresh();
+    const child = await backend.spawn({ argv: ["printf", "%s\\n", `${word} and more`], cwd: folder });
+    await child.exit;
+    await shows(backend, new RegExp(`^\\S.* printf '%s\\\\n' '${word} and more'\n${word} and more\n`, "m"));
+  },
+
+  "what is split for a tool is seen together": async ({ backend, sh }) => {
+    const word = fresh();
+    const { output, errors } = await sh(`echo ${word}; echo not-${word} >&2`, { streams: "split" });
+    equal(`${output}${errors}`, `${word}\nnot-${word}\n`);
+    await shows(backend, new RegExp(`^${word}\n(?:.*\n)*?not-${word}\n|^not-${word}\n${word}\n`, "m"));
+  },
+
+  "of how it is done nothing is seen": async ({ backend, sh, folder }) => {
+    const word = fresh();
+    await sh(`cd ${folder}; echo ${word} >${word}; cat ${word}`);
+    await shows(backend, new RegExp(`^${word}\n`, "m"));
+    doesNotMatch(await screenOf(backend), /HANDRAIL|handrail\.|\bsh \/\S+\/\d+\b|claimed|mkfifo/);
+  },
+
+  "a command that goes on is seen while it does": async ({ backend, folder, write }) => {
+    const word = fresh();
+    const child = await backend.spawn({
+      argv: ["sh", "-c", `echo ${word}; while [ ! -e go ]; do sleep 0.05 2>/dev/null || sleep 1; done`],
+      cwd: folder,
+    });
+    await shows(backend, new RegExp(`^${word}$`, "m"));
+    await write("go", "");
+    await child.exit;
+  },
+};
