@@ -10,7 +10,10 @@ const NOISY = "echo welcome; echo warning >&2; read -r answer; cd /; umask 077\n
 
 const ACCOUNTS: readonly (readonly [title: string, options: SshServerOptions])[] = [
   ["bash", { loginShell: "bash" }],
-  ["the ash of busybox, with a profile that prints and reads", { loginShell: "busybox", homeFiles: { ".profile": NOISY } }],
+  [
+    "the ash of busybox, with a profile that prints and reads",
+    { loginShell: "busybox", homeFiles: { ".profile": NOISY } },
+  ],
 ];
 
 for (const [title, options] of ACCOUNTS) mustBeHere(`an sshd for users of ${title}`, sshdProblem(options));

@@ -29,6 +29,9 @@ const MOST_BYTES = 1_048_576;
 
 const CHUNK = 65_536;
 
+/** So often it is looked at the most whether an output still grows when its process has ended. */
+const MOST_TRIES = 20;
+
 /** What is kept of a detached process in `job` of its folder there. */
 interface Plan {
   readonly label: string;
@@ -116,6 +119,7 @@ export function detachedThere({ shells, home, owner }: DetachedOptions): Detache
   const processIn = (kept: Kept, size: number): Process => {
     let killed = false;
     let seen: Promise<Exit> | undefined;
+    const log = logThere(shells, kept.folder, size, async () => (await endOf(kept)) !== undefined);
     const ended = async (): Promise<Exit> => {
       let failingSince: number | undefined;
       for (;;) {
@@ -123,7 +127,10 @@ export function detachedThere({ shells, home, owner }: DetachedOptions): Detache
         try {
           const end = await endOf(kept);
           failingSince = undefined;
-          if (end !== undefined) return asStopped(end.exit, killed);
+          if (end !== undefined) {
+            await log.settled();
+            return asStopped(end.exit, killed);
+          }
           await pause(LOOK_MS, stopped.signal, { keepsAlive: false });
         } catch (error) {
           failingSince ??= performance.now();
@@ -141,7 +148,7 @@ export function detachedThere({ shells, home, owner }: DetachedOptions): Detache
     };
     return {
       id: kept.folder.slice(kept.folder.lastIndexOf("/") + 1),
-      output: logThere(shells, kept.folder, size, async () => (await endOf(kept)) !== undefined),
+      output: log,
       errors: undefined,
       get exit() {
         return exit();
@@ -231,20 +238,48 @@ function keptIn(plan: string, folder: string, { pid }: JobState): Kept | undefin
   }
 }
 
-/** The output of a process that stays there. Its size is the one that was seen last. */
+/** The output of a process, which stays there. */
+interface LogThere extends OutputLog {
+  /** Resolves when what the process wrote is in it. Asked when it has ended. */
+  settled(): Promise<void>;
+}
+
+/** Its size is the one that was seen last; who asks for it has it looked at again. */
 function logThere(
   shells: Pick<Shells, "askAside" | "ask">,
   folder: string,
   sizeSeen: number,
   hasEnded: () => Promise<boolean>,
-): OutputLog {
+): LogThere {
   let size = sizeSeen;
   let disposed = false;
+  let lookingAgain: Promise<void> | undefined;
 
-  const measured = async () => {
+  const seen = async () => {
     const { out } = await shells.ask(`hr_show ${quoteWords([folder, ""])}`);
-    size = Number(out.toString("latin1").split("\n")[1] ?? 0);
+    const [names = "", bytes = "0"] = out.toString("latin1").split("\n");
+    size = Number(bytes);
+    return parseState(names);
+  };
+  const measured = async () => {
+    await seen();
     return size;
+  };
+  const lookAgain = () => {
+    if (disposed) return;
+    lookingAgain ??= seen()
+      .catch(() => undefined) // it shows where it is read
+      .then(() => pause(WAITED_FOR_MS, undefined, { keepsAlive: false }))
+      .finally(() => (lookingAgain = undefined));
+  };
+  const settled = async () => {
+    // What it wrote last may be on its way into the file; and a child of it may hold its output, and write for ever.
+    for (let tries = 0, before = -1; tries < MOST_TRIES; tries++) {
+      const { filled, isRemoved } = await seen();
+      if (isRemoved || filled.out !== undefined || size === before) return;
+      before = size;
+      await pause(WAITED_FOR_MS);
+    }
   };
   const read = async (start: number, end: number): Promise<Uint8Array> => {
     if (disposed) throw new ToolFailure("this output is gone: its log was disposed of");
@@ -272,11 +307,14 @@ function logThere(
 
   return {
     get size() {
+      lookAgain();
       return size;
     },
     get kept() {
+      lookAgain();
       return size;
     },
+    settled,
     read,
     async tail(bytes) {
       const there = await measured();

@@ -135,7 +135,10 @@ hr_file_held() {
 
 hr_file_both() {
   case $hr_form in
-  gnu) stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" - <&3 2>/dev/null || hr_file_held ;;
+  gnu)
+    # To a busybox "-" is a name, and not stdin.
+    if [ -e - ] || [ -L - ]; then hr_file_info "$1" && hr_file_held
+    else stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" - <&3 2>/dev/null || hr_file_held; fi ;;
   *) hr_file_info "$1" && hr_file_held ;;
   esac
 }

@@ -6,7 +6,7 @@ import { messageOf } from "../../util/errors.ts";
 import { quoteWord } from "../../util/shell.ts";
 import { endThere, exitOf } from "./ending.ts";
 import type { Family } from "./family.ts";
-import { type JobState, LARGE_BLOCK, lookAt, startInFolder } from "./job-folder.ts";
+import { type JobState, LARGE_BLOCK, type OutputFile, lookAt, outputFilesOf, startInFolder } from "./job-folder.ts";
 import { inputOf } from "./job-input.ts";
 import { Unreachable } from "./reach.ts";
 import type { Shells } from "./shells.ts";
@@ -50,15 +50,26 @@ export interface Lasting {
 
 interface Job {
   readonly folder: string;
-  readonly log: WritableOutputLog;
-  /** Bytes of its output that have come. */
-  read: number;
+  readonly streams: readonly Stream[];
   lastGrownMs: number;
   goneSinceMs: number | undefined;
-  /** It is over. */
-  end(exit: Exit, dropped?: number): void;
+  /** It is over. `dropped`: bytes that were not kept there. */
+  end(exit: Exit, dropped?: JobState["filled"]): void;
   /** Its end, and what is still to come of its output, is close. */
   isEnding: boolean;
+}
+
+/** An output on its way here. */
+interface Stream {
+  readonly file: OutputFile;
+  readonly log: WritableOutputLog;
+  /** Bytes of it that have come. */
+  read: number;
+}
+
+interface Look {
+  readonly state: JobState;
+  readonly bytes: Buffer;
 }
 
 export function lastingJobs({ shells, family, outputFolder, place }: LastingOptions): Lasting {
@@ -77,33 +88,45 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
   /** One look at all of them. Says after how many milliseconds the next may tell more; `undefined`: all is quiet. */
   const look = async (): Promise<number | undefined> => {
     const jobs = [...running];
-    const share = Math.max(1, Math.floor(MOST_BYTES / LARGE_BLOCK / jobs.length)) * LARGE_BLOCK;
+    const asked = jobs.flatMap((job) => job.streams.map((stream) => ({ job, ...stream })));
+    const share = Math.max(1, Math.floor(MOST_BYTES / LARGE_BLOCK / asked.length)) * LARGE_BLOCK;
     const answers = await lookAt(
       shells.ask,
-      jobs.map(({ folder, read, log }) => ({ folder, from: read, bytes: log.isBehind ? 0 : share })),
+      asked.map(({ job: { folder }, file, read, log }) => ({
+        folder,
+        file,
+        from: read,
+        bytes: log.isBehind ? 0 : share,
+      })),
     );
-    const changed = jobs.map((job, index) => take(job, answers[index])).some(Boolean);
+    const ofJob = (job: Job) => answers.filter((_, index) => asked[index]?.job === job);
+    const changed = jobs.map((job) => take(job, ofJob(job))).some(Boolean);
     const isMore = answers.some(({ bytes }) => bytes.length >= share);
     return isMore ? 0 : changed ? SOON_MS : undefined;
   };
 
-  const take = (job: Job, answer: { readonly state: JobState; readonly bytes: Buffer } | undefined): boolean => {
-    if (answer === undefined || !running.has(job)) return false;
-    const { state, bytes } = answer;
+  const take = (job: Job, looks: readonly Look[]): boolean => {
+    const [first] = looks; // what it says was so before anything was read
+    if (first === undefined || !running.has(job)) return false;
+    const { state } = first;
     const now = performance.now();
-    if (bytes.length > 0) {
-      job.read += bytes.length;
+    for (const [index, stream] of job.streams.entries()) {
+      const bytes = looks[index]?.bytes ?? Buffer.alloc(0);
+      if (bytes.length === 0) continue;
+      stream.read += bytes.length;
       job.lastGrownMs = now;
-      job.log.write(bytes);
+      stream.log.write(bytes);
     }
-    const hasCome = bytes.length === 0 && !job.log.isBehind;
+    const isGrowing = looks.some(({ bytes }) => bytes.length > 0);
+    const hasCome = !isGrowing && !job.streams.some(({ log }) => log.isBehind);
     if (state.isRemoved) job.end({ how: "lost", reason: "its folder there was removed" });
     else if (state.exit !== undefined) {
       // Quiet counts from here: what it wrote last may be on its way into the file.
       if (!job.isEnding) job.lastGrownMs = now;
       job.isEnding = true;
       if (!hasCome) return true;
-      if (state.filled !== undefined || now - job.lastGrownMs >= QUIET_MS)
+      const isFilled = job.streams.every(({ file }) => state.filled[file] !== undefined);
+      if (isFilled || now - job.lastGrownMs >= QUIET_MS)
         job.end({ how: "exited", code: state.exit.code }, state.filled);
     } else if (state.isGone) {
       if (job.goneSinceMs === undefined) job.lastGrownMs = now;
@@ -111,7 +134,7 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
       job.isEnding = true;
       if (now - job.goneSinceMs >= TOLD_MS) job.end({ how: "lost", reason: "what watched over it there has died too" });
     }
-    return bytes.length > 0 || job.isEnding;
+    return isGrowing || job.isEnding;
   };
 
   const lookOn = async () => {
@@ -153,9 +176,7 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
   return {
     async start(command, cwd) {
       const [program] = command.argv;
-      const { stdin, streams = "merged" } = command;
-      if (streams === "split")
-        throw new ToolFailure(`cannot start ${program}: what lives on over a lost connection has its streams merged`);
+      const { stdin } = command;
       if (command.signal?.aborted) throw new ToolFailure(`${program} was stopped before it was started`);
       const parent = await family.folder().catch((error: unknown) => {
         throw new ToolFailure(`cannot start ${program}: there is no folder for it there: ${messageOf(error)}`, {
@@ -165,7 +186,13 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
       const folder = `${parent}/${++numbers}`;
       const { mark } = family.lasting();
       const { pid } = await startInFolder(shells, command, { folder, mark, cwd });
-      const log = createOutputLog({ folder: outputFolder });
+      const streams = outputFilesOf(command).map((file): Stream => {
+        return { file, log: createOutputLog({ folder: outputFolder }), read: 0 };
+      });
+      const [output, errors] = streams.map(({ log }) =>
+        watched(log, { begin: () => (waiting++, wake()), end: () => waiting-- }),
+      );
+      if (output === undefined) throw new Error("a command has an output");
 
       let isOver = false;
       const killing = async () => {
@@ -183,18 +210,17 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
       const exit = new Promise<Exit>((resolve) => {
         const job: Job = {
           folder,
-          log,
-          read: 0,
+          streams,
           lastGrownMs: performance.now(),
           goneSinceMs: undefined,
           isEnding: false,
-          end(how, dropped) {
+          end(how, dropped = {}) {
             running.delete(job);
             isOver = true;
             void (async () => {
               await stopping.settled();
               stopping.over();
-              await log.end(dropped);
+              await Promise.all(streams.map(({ file, log }) => log.end(dropped[file])));
               const own = how.how === "exited" ? exitOf(how.code, stopping.wasStopped) : how;
               resolve(stopping.stoppedAs ?? own);
               // A FIFO lets go of whoever still waits to write into it when it is opened both ways.
@@ -213,8 +239,8 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
       const input = stdin === "pipe" ? inputOf({ shells, folder, place, exit }) : undefined;
       return {
         id: pid,
-        output: watched(log, { begin: () => (waiting++, wake()), end: () => waiting-- }),
-        errors: undefined,
+        output,
+        errors,
         exit,
         async write(text) {
           if (input === undefined) throw new ToolFailure("this process has no stdin: it was started with stdin closed");

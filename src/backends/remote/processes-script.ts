@@ -52,11 +52,11 @@ hr_copy() {
   } 5<&0 </dev/null 2>/dev/null
 }
 
-# BLOCKS: keeps so many blocks of 512 bytes of stdin in ./out, or what the disk takes, and says in the name of a file how many bytes came after them.
+# BLOCKS FILE: keeps so many blocks of 512 bytes of stdin in the file, or what the disk takes, and says in the name of another how many bytes came after them.
 hr_spool() {
-  ( ulimit -c 0; ulimit -f "$1"; exec cat ) >out
+  ( ulimit -c 0; ulimit -f "$1"; exec cat ) >"$2"
   hr_rest=$(wc -c)
-  mv -f filling "filled-$((hr_rest))"
+  mv -f "$2filling" "$2filled-$((hr_rest))"
 }
 
 # PID START: lives, and is not one that has only not been reaped.
@@ -215,7 +215,7 @@ hr_bury() {
 hr_state() {
   [ -d "$1" ] || { printf 'removed'; return; }
   hr_names= hr_pid=
-  for hr_file in "$1"/pid-* "$1"/exited-* "$1"/filled-* "$1"/holder-*; do
+  for hr_file in "$1"/pid-* "$1"/exited-* "$1"/outfilled-* "$1"/errfilled-* "$1"/holder-*; do
     [ -e "$hr_file" ] || continue
     hr_file=\${hr_file##*/}
     hr_names="$hr_names$hr_file "
@@ -228,12 +228,12 @@ hr_state() {
   printf '%s' "$hr_names"
 }
 
-# FOLDER SIZE SKIP COUNT SEPARATOR: how a job is doing, then so many blocks of that size of its output.
+# FOLDER FILE SIZE SKIP COUNT SEPARATOR: how a job is doing, then so many blocks of that size of its output in that file.
 hr_look() {
   hr_state "$1"
   printf '\\n'
-  [ "$4" = 0 ] || dd if="$1/out" bs="$2" skip="$3" count="$4" 2>/dev/null
-  printf '\\n%s\\n' "$5"
+  [ "$5" = 0 ] || dd if="$1/$2" bs="$3" skip="$4" count="$5" 2>/dev/null
+  printf '\\n%s\\n' "$6"
 }
 
 # FOLDER SEPARATOR: the same with the size of its output, and what was written down of it at its start.

@@ -1,7 +1,7 @@
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { createOutputLog } from "../../output/log.ts";
-import { onAbort } from "../../util/abort.ts";
+import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type CommandWords, commandWords, startFailure, unreadyFailure } from "./command-script.ts";
 import { endThere, exitOf } from "./ending.ts";
@@ -10,6 +10,9 @@ import type { Reach } from "./reach.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 import { stoppingOf } from "./stopping.ts";
+
+/** A command whose output nobody holds is over so soon after all that it wrote has come. Milliseconds. */
+const HELD_MS = 100;
 
 export interface RunOptions {
   readonly shells: Shells;
@@ -75,11 +78,14 @@ async function runIn(
   const unready = later<number>();
   const started = later<string>();
   const exited = later<Told>();
+  const written = later<void>();
+  let unwritten = streams === "split" ? 2 : 1;
   const tell = (words: string) => {
     const [word = "", value = ""] = words.split(" ");
     if (word === "started") started.resolve(value);
     if (word === "unready") unready.resolve(Number(value));
     if (word === "copying") copying.push(value);
+    if (word === "written" && --unwritten === 0) written.resolve();
     if (word === "exited" || word === "orphaned")
       exited.resolve({ code: Number(value), orphaned: word === "orphaned" });
   };
@@ -100,7 +106,7 @@ async function runIn(
     err: (chunk) => errors !== undefined && flow.take(errors, chunk),
     told: tell,
   });
-  const flow = flowInto(streaming, shells);
+  const flow = flowInto(streaming);
   const finished: Promise<undefined | LineLost> = streaming.finished.then(
     () => undefined,
     (error: unknown) =>
@@ -135,7 +141,8 @@ async function runIn(
   let isOver = false;
   const exit = (async (): Promise<Exit> => {
     const told = await Promise.race([exited.promise, finished]);
-    const lost = told instanceof LineLost ? told : await Promise.race([finished, flow.held(drained.signal)]);
+    const lost =
+      told instanceof LineLost ? told : await Promise.race([finished, held(written.promise, drained.signal)]);
     await stopping.settled(); // what it started goes too before the call is over
     stopping.over();
     isOver = true;
@@ -197,11 +204,14 @@ function foreground(
 ): string {
   const input = stdin === "closed" ? "</dev/null " : "";
   const outputs = streams === "merged" ? "2>&1" : "2>&1 >&6 6>&- 9>&-";
+  // Told through the pipes that the command had, so behind all that it wrote.
+  const written = streams === "merged" ? "hr_tell written" : "hr_tell written; hr_tell written >&6";
   const run = `exec 2>/dev/null
 ${environment}
 if hr_ready ${ready}; then
 ( exec $hr_session "$hr_sh" -c "$hr_inner" sh "$hr_n" ${words} ${input}${outputs} )
 hr_exited $? ${first} >&8
+${written}
 else hr_tell unready $? >&8; fi`;
   const script =
     streams === "merged"
@@ -209,6 +219,13 @@ else hr_tell unready $? >&8; fi`;
       : `{ { { ${run}\n} | hr_copy >&9; } 6>&1 | hr_copy; } 8>&1 9>&2`;
   // Unread stdin stands where the shell would read its next script.
   return stdin === "closed" ? script : `${script}\nhr_tell end; hr_tell end >&2; exit 0`;
+}
+
+/** Resolves when all that a command wrote has come although its shell is not done: somebody holds its output. */
+async function held(written: Promise<void>, finished: AbortSignal): Promise<"held"> {
+  await written;
+  await pause(HELD_MS, finished);
+  return "held";
 }
 
 async function reasonOf({ end }: LineLost, reach: Pick<Reach, "explain">): Promise<string> {

@@ -6,11 +6,18 @@ import { type Answer, LineLost, type Shell, speakWith } from "./shell.ts";
 /** A lost connection is tried again after so long, each time: about 15 s in all. Milliseconds. */
 const BACK_OFF_MS: readonly number[] = [0, 500, 1_000, 2_000, 4_000, 8_000];
 
+/** No attempt to open it is begun so long after the first: each may take seconds itself. Milliseconds. */
+const LAST_ATTEMPT_MS = 15_000;
+
+/** Who asks so soon after it could not be opened is told the same; a call asks several times. Milliseconds. */
+const SAME_MOMENT_MS = 100;
+
 /** So many shells are in use at once. An sshd grants 10 sessions a connection (MaxSessions in sshd_config(5)), of which the first shell has one. */
 const MOST_SHELLS = 8;
 
-/** So many that nobody uses are held open for the next command. */
+/** So many that nobody uses are held open for good; any more of them only for so long, since commands often come in bursts. */
 const MOST_IDLE = 4;
+const IDLE_MS = 10_000;
 
 export interface ShellsOptions {
   readonly reach: Reach;
@@ -69,6 +76,8 @@ export async function openShells({
   let epoch = 0;
   let taken = 0;
   let first: Promise<Shell> | undefined;
+  /** The last time that it could not be opened. */
+  let failed: { readonly problem: unknown; readonly atMs: number } | undefined;
   /** What `first` has become. */
   let live: Shell | undefined;
 
@@ -95,7 +104,9 @@ export async function openShells({
 
   const reconnect = async (): Promise<Shell> => {
     let problem: unknown;
+    const beganMs = performance.now();
     for (const wait of backOffMs) {
+      if (performance.now() - beganMs > LAST_ATTEMPT_MS) break;
       await pause(wait, closing.signal);
       requireOpen();
       try {
@@ -111,14 +122,16 @@ export async function openShells({
     throw problem;
   };
 
-  const connection = (): Promise<Shell> => {
+  const connection = async (): Promise<Shell> => {
     requireOpen();
     forgetEnded();
+    if (failed !== undefined && performance.now() - failed.atMs < SAME_MOMENT_MS) throw failed.problem;
     first ??= reconnect().then(
       (shell) => (live = shell),
-      (error: unknown) => {
+      (problem: unknown) => {
         first = undefined; // the next who asks tries again
-        throw error;
+        failed = { problem, atMs: performance.now() };
+        throw problem;
       },
     );
     return first;
@@ -215,10 +228,16 @@ export async function openShells({
     taken--;
     queue.shift()?.();
   };
+  let tidying: NodeJS.Timeout | undefined;
+  const endIdle = () => {
+    for (const shell of idle.splice(0, Math.max(0, idle.length - MOST_IDLE))) shell.end();
+  };
   const giveBack = (shell: Shell) => {
     if (!inUse.delete(shell)) return;
-    if (shell.isUsable && idle.length < MOST_IDLE && !closing.signal.aborted) idle.push(shell);
+    if (shell.isUsable && !closing.signal.aborted) idle.push(shell);
     else shell.end();
+    clearTimeout(tidying);
+    if (idle.length > MOST_IDLE) tidying = setTimeout(endIdle, IDLE_MS).unref();
     release();
   };
 
@@ -239,7 +258,7 @@ export async function openShells({
       const control = await first?.catch(() => undefined);
       for (const shell of [...idle, ...inUse]) shell.kill();
       control?.end();
-      await Promise.race([control?.ended, pause(CLOSING_MS)]);
+      await Promise.race([control?.ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]); // the line itself keeps us alive
       control?.kill();
       await reach.close();
     },

@@ -1,0 +1,170 @@
+// What goes wrong with a container goes wrong here, really; and what a model reads of it.
+import { beforeAll, describe, expect, test } from "vitest";
+import { type ContainerOptions, container as containerBackend } from "../../src/backends/container/container.ts";
+import { type TestContainer, container } from "../support/containers.ts";
+import { type Engine, type EngineName, engineOf, engineProblem, pauseProblem } from "../support/engines.ts";
+import { mustBeHere } from "../support/here.ts";
+import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type Hands, handsOn, processesHere, workingAgain } from "./elsewhere.ts";
+
+const NAMES: readonly EngineName[] = ["docker", "podman"];
+const usable = NAMES.filter((name) => engineProblem(name) === undefined);
+for (const name of NAMES) mustBeHere(`${name}, whose containers fail`, engineProblem(name));
+
+async function on({ name }: TestContainer, options: Partial<ContainerOptions> = {}): Promise<Hands> {
+  return handsOn(
+    await containerBackend({ container: name, outputFolder: temporaryFolder(), backOffMs: [0, 300], ...options }),
+  );
+}
+
+/** Our clients of the engine that hold a shell in it. */
+function clientsOf({ name }: TestContainer): readonly number[] {
+  return processesHere((words) => words.includes("exec") && words.includes("-i") && words.includes(name));
+}
+
+const hasIn = async (one: TestContainer, path: string) => (await one.exec(["test", "-e", path])).status === 0;
+
+/** True while a process runs there whose command line holds the words. */
+async function runsIn(one: TestContainer, words: string): Promise<boolean> {
+  return (await one.exec(["ps", "-o", "args"])).stdout.toString().includes(words);
+}
+
+describe.each(usable)("in a container of %s", (engineName) => {
+  let engine: Engine;
+  beforeAll(async () => {
+    for (const each of usable) Object.assign(process.env, (await engineOf(each)).env);
+    engine = await engineOf(engineName);
+  }, 300_000);
+
+  test("one that is stopped in the middle of a command ends it as one of which nobody can say how far it came; calls say how to start it, and then work", async () => {
+    const one = await container(engine, { user: "dev" });
+    const { call } = await on(one);
+    const running = call("bash", { command: "echo begun; touch begun; sleep 301" });
+    await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
+    await one.stop();
+    const text = await running;
+    expect(text).toContain("Tool error: nobody can say how the command ended: ");
+    expect(text).toContain(`container ${one.name} (${engineName}) does not run`);
+    expect(text).toContain("begun");
+    const down = await call("bash", { command: "uptime" });
+    expect(down).toContain(`container ${one.name} (${engineName}) does not run`);
+    expect(down).toContain(`Start it with \`${engineName} start ${one.name}\`.`);
+    await one.start();
+    const next = await workingAgain(call);
+    expect(next).toMatch(
+      new RegExp(`The connection to container ${one.name} was lost and was opened again \\d+ s later\\.`),
+    );
+    expect(await call("ls", {})).toContain("begun");
+  });
+
+  test("one that is removed in the middle of a command is said to be removed, then and at every later call", async () => {
+    const one = await container(engine, { user: "dev" });
+    const { call } = await on(one);
+    const running = call("bash", { command: "touch begun; sleep 302" });
+    await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
+    await one.remove();
+    expect(await running).toContain(`container ${one.name} (${engineName}) was removed`);
+    expect(await call("bash", { command: "uptime" })).toMatch(
+      new RegExp(
+        `^Tool error: container ${one.name} \\(${engineName}\\) was removed\nMake it again, or name another\\.`,
+      ),
+    );
+    expect(await call("read", { path: "begun" })).toContain("was removed");
+  });
+
+  test.skipIf(pauseProblem(engineName) !== undefined)(
+    "one that is paused answers nobody: calls say so within seconds and how to let it go on, and then work",
+    async () => {
+      const one = await container(engine, { user: "dev" });
+      const { call } = await on(one);
+      const running = call("bash", { command: "echo begun; touch begun; sleep 305" });
+      await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
+      await one.pause();
+      const down = await call("bash", { command: "uptime" });
+      expect(down).toContain(`container ${one.name} (${engineName}) is paused, so nothing runs in it`);
+      expect(down).toContain(`Let it go on with \`${engineName} unpause ${one.name}\`.`);
+      expect(await running).toMatch(/nobody can say how the command ended: .* is paused/);
+      await one.unpause();
+      const next = await call("bash", { command: "echo here" });
+      expect(next).toMatch(/^here\n/);
+      expect(next).toMatch(/was lost and was opened again/);
+      await until("nothing is left of the command", async () => !(await runsIn(one, "sleep 305")), 20_000);
+    },
+  );
+
+  test("our clients of the engine may be killed: the command is ended there, and the next call works", async () => {
+    const one = await container(engine, { user: "dev" });
+    const { call } = await on(one);
+    const running = call("bash", { command: "touch begun; sleep 303" });
+    await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
+    for (const pid of clientsOf(one)) process.kill(pid, "SIGKILL");
+    expect(await running).toMatch(/nobody can say how the command ended: .*; it may have run to its end or in part/);
+    const next = await workingAgain(call);
+    expect(next).toMatch(/was lost and was opened again/);
+    await until("nothing is left of the command", async () => !(await runsIn(one, "sleep 303")), 20_000);
+  });
+
+  test("a job lives on when all our clients are killed, with all it wrote, its true exit code and its stdin", async () => {
+    const one = await container(engine, { user: "dev" });
+    const { call } = await on(one);
+    const command =
+      "echo begun; touch begun; while [ ! -e go ]; do sleep 0.1; done; echo away; touch wrote; read -r word; echo got $word; exit 7";
+    expect(await call("bash", { command, background: true })).toMatch(/^Job 1 was started/);
+    await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
+    for (const pid of clientsOf(one)) process.kill(pid, "SIGKILL");
+    await one.exec(["touch", "/work/go"], { user: "dev" });
+    await until("it has gone on meanwhile", () => hasIn(one, "/work/wrote"), 20_000);
+    await call("jobs", { action: "write", id: "1", text: "word\n" });
+    expect(await call("jobs", { action: "wait", id: "1" })).toContain("Exit code 7");
+    expect(await call("read", { path: "output://job-1" })).toContain("begun\naway\ngot word\n");
+  });
+
+  test("a disk there that is full refuses a write whole, and neither commands nor jobs suffer by it", async () => {
+    const args = ["--tmpfs", "/small:size=1m,mode=1777", "--env", "TMPDIR=/small"];
+    const one = await container(engine, { user: "dev", args });
+    const { call } = await on(one, { workDir: "/small" });
+    await call("write", { path: "kept", content: "old\n".repeat(1_000) });
+    expect(await call("write", { path: "kept", content: "x".repeat(2_000_000) })).toMatch(
+      /^Tool error: No space is left on the disk for: /,
+    );
+    expect(await call("write", { path: "new", content: "x".repeat(2_000_000) })).toMatch(
+      /^Tool error: No space is left on the disk for: /,
+    );
+    expect(await call("ls", { show_hidden: true })).not.toMatch(/new|\.tmp/);
+    expect(await call("bash", { command: "wc -c <kept" })).toBe("4000\n");
+    const output = await call("bash", {
+      command: "head -c 3000000 /dev/zero | tr '\\0' 'x' | fold -w 99; echo; echo end",
+    });
+    expect(output).toMatch(/end\n/);
+    expect(output).not.toMatch(/Exit code/);
+    expect(
+      await call("bash", {
+        command: "head -c 3000000 /dev/zero | tr '\\0' 'y' | fold -w 99; exit 5",
+        background: true,
+      }),
+    ).toMatch(/^Job 1 was started/);
+    expect(await call("jobs", { action: "wait", id: "1" })).toContain("Exit code 5");
+    expect(await call("bash", { command: "head -c 5000000 /dev/zero >kept-not" })).toMatch(/No space left|I\/O error/);
+    expect(await call("read", { path: "kept", limit: 1 })).toContain("old");
+  });
+
+  test("two toolkits at once do not disturb each other, and what the profile prints or reads is nothing to either", async () => {
+    const one = await container(engine, { user: "dev" });
+    await one.exec(["sh", "-c", "cat >/etc/profile"], {
+      user: "root",
+      input: "echo noise; echo noise >&2; read -r answer; cd /\n",
+    });
+    const [first, second] = await Promise.all([on(one), on(one)]);
+    const running = second.call("bash", { command: "touch begun; while [ ! -e go ]; do sleep 0.1; done; pwd" });
+    await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
+    expect(await first.call("bash", { command: "sleep 304", background: true })).toMatch(/^Job 1 was started/);
+    await first.toolkit.close();
+    await until("what the first had is ended", async () => !(await runsIn(one, "sleep 304")), 20_000);
+    await one.exec(["touch", "/work/go"], { user: "dev" });
+    expect(await running).toBe("/work\n");
+    await second.toolkit.close();
+    expect(clientsOf(one)).toEqual([]);
+    await until("no shell of ours is left", async () => !(await runsIn(one, "/bin/sh")), 20_000);
+  });
+});

@@ -1,0 +1,329 @@
+// What goes wrong with a host far away goes wrong here, really; and what a model reads of it.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type SshOptions, ssh } from "../../src/backends/ssh/ssh.ts";
+import { mustBeHere } from "../support/here.ts";
+import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
+import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type Hands, handsOn, processesHere, within, workingAgain } from "./elsewhere.ts";
+import { LIBRARY } from "./program.ts";
+
+const OPTIONS: SshServerOptions = { loginShell: "bash" };
+const problem = sshdProblem(OPTIONS);
+mustBeHere("an sshd whose connections fail", problem);
+
+async function on({ target, configFile }: SshServer, options: Partial<SshOptions> = {}): Promise<Hands> {
+  const backend = await ssh({
+    target,
+    configFile,
+    outputFolder: temporaryFolder(),
+    backOffMs: [0, 300, 1_000],
+    ...options,
+  });
+  return handsOn(backend);
+}
+
+function ownerOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.uid;
+}
+
+/** What runs there as the server's user, by its command line. */
+function runningThere({ user }: SshServer, text: string): readonly string[] {
+  const all = execFileSync("ps", ["-u", user, "-o", "args="], { encoding: "utf8" });
+  return all.split("\n").filter((line) => line.includes(text));
+}
+
+const LOST = "the connection to handrail-test-host was lost";
+const OPEN_AGAIN = /^\[?The connection to handrail-test-host was lost and was opened again \d+ s later\.\]?$/m;
+
+describe.skipIf(problem !== undefined)("over SSH", () => {
+  let server: SshServer;
+  const there = (name: string) => join(server.home, name);
+  const has = (name: string) => existsSync(there(name));
+  beforeAll(async () => {
+    server = await sshServer(OPTIONS);
+  });
+
+  test("a connection that is killed in the middle of a command ends it as one of which nobody can say how far it came; the next call works and tells of the loss", async () => {
+    const { call } = await on(server);
+    const running = call("bash", { command: "echo begun; touch killed-begun; sleep 301; touch killed-after" });
+    await until("it runs", () => has("killed-begun"));
+    await server.killConnections();
+    const text = await running;
+    expect(text).toContain(`Tool error: nobody can say how the command ended: ${LOST}`);
+    expect(text).toMatch(/it may have run to its end or in part, and what was left of it is ended there/);
+    expect(text).toContain("It may have done its work in part. Look before you run it again.");
+    expect(text).toContain("begun");
+    const next = await call("bash", { command: "echo here" });
+    expect(next).toMatch(/^here\n/);
+    expect(next).toMatch(OPEN_AGAIN);
+    expect(await call("bash", { command: "echo here" })).not.toMatch(OPEN_AGAIN);
+    await until("nothing is left of the command", () => runningThere(server, "sleep 301").length === 0);
+    expect(has("killed-after")).toBe(false);
+  });
+
+  test("what only looks is asked again after a loss, and nobody need know", async () => {
+    const { call } = await on(server);
+    await call("write", { path: "looked-at", content: "content\n" });
+    await server.killConnections();
+    expect(await call("read", { path: "looked-at" })).toContain("content");
+    await server.killConnections();
+    expect(await call("ls", { path: "." })).toContain("looked-at");
+    await server.killConnections();
+    expect(await call("grep", { pattern: "content", path: "looked-at" })).toContain("looked-at");
+  });
+
+  test("a file that is being written when the connection goes is the old one or the new one, whole", async () => {
+    const { call } = await on(server);
+    const [old, young] = ["old\n".repeat(10), "new line\n".repeat(2_000_000)];
+    await call("write", { path: "torn", content: old });
+    const writing = call("write", { path: "torn", content: young });
+    await until("it is being written", () =>
+      readdirSync(server.home).some((name) => /^\.handrail-.*\.tmp$/.test(name)),
+    );
+    await server.killConnections();
+    const text = await writing;
+    const found = readFileSync(there("torn"), "utf8");
+    expect([old, young].includes(found)).toBe(true);
+    if (text.startsWith("Tool error")) expect(text).toMatch(/torn.* may or may not have been|was lost/);
+    else expect(found === young).toBe(true);
+    expect(await call("bash", { command: "wc -c <torn" })).toContain(`${found.length}\n`);
+  });
+
+  test("the ssh here that holds the connection may be killed: the same", async () => {
+    const { call } = await on(server);
+    const running = call("bash", { command: "touch master-begun; sleep 302" });
+    await until("it runs", () => has("master-begun"));
+    const masters = processesHere((words) => words.includes(server.configFile) && words.includes("ControlMaster=yes"));
+    for (const pid of masters) process.kill(pid, "SIGKILL");
+    expect(await running).toMatch(/Tool error: nobody can say how the command ended: .*handrail-test-host/);
+    const next = await call("bash", { command: "echo here" });
+    expect(next).toMatch(/^here\n/);
+    expect(next).toMatch(OPEN_AGAIN);
+    await until("nothing is left of the command", () => runningThere(server, "sleep 302").length === 0);
+  });
+
+  test("a host that neither answers nor goes is noticed within seconds; calls say so until it answers, and nothing of the old connection stays", async () => {
+    const { call } = await on(server, { keepAliveMs: 4_000, backOffMs: [0] });
+    const running = call("bash", { command: "touch stopped-begun; sleep 303" });
+    await until("it runs", () => has("stopped-begun"));
+    await server.suspend();
+    try {
+      expect(await running).toContain(
+        `nobody can say how the command ended: ${LOST}: nothing was heard from it any more`,
+      );
+      expect(await call("bash", { command: "echo here" })).toMatch(
+        /^Tool error: .*handrail-test-host takes the connection but does not answer/,
+      );
+    } finally {
+      await server.resume();
+    }
+    const next = await workingAgain(call);
+    expect(next).toMatch(OPEN_AGAIN);
+    await until("nothing is left of the command", () => runningThere(server, "sleep 303").length === 0);
+  });
+
+  test("while sshd is down a call says so and what to do; when it is up again the next one works", async () => {
+    const { call } = await on(server);
+    expect(await call("bash", { command: "echo here" })).toBe("here\n");
+    await server.stop();
+    try {
+      expect(await call("bash", { command: "uptime" })).toMatch(
+        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nSee whether sshd runs there, and on this port\./,
+      );
+      expect(await call("bash", { command: "touch never-run" })).toMatch(
+        /127\.0\.0\.1 refuses connections on port \d+/,
+      );
+      expect(await call("read", { path: "looked-at" })).toMatch(/refuses connections/);
+    } finally {
+      await server.restart();
+    }
+    const next = await workingAgain(call);
+    expect(next).toMatch(OPEN_AGAIN);
+    expect(has("never-run")).toBe(false);
+  });
+
+  test("a job lives on over a lost connection: it can be read, written to and waited for, with all it wrote and its true exit code", async () => {
+    const { call } = await on(server);
+    const started = await call("bash", {
+      command:
+        "echo begun; touch job-begun; while [ ! -e job-go ]; do sleep 0.05; done; echo while away; touch job-wrote; read -r word; echo got $word; seq 20000; exit 7",
+      background: true,
+    });
+    const [, id = ""] = /^Job (\w+) was started/.exec(started) ?? [];
+    await until("it runs", () => has("job-begun"));
+    await server.killConnections();
+    await server.exec("touch job-go");
+    await until("it has gone on meanwhile", () => has("job-wrote"));
+    const output = await call("jobs", { action: "output", id, follow: true });
+    expect(output).toContain("begun");
+    await until("what it wrote is known", async () =>
+      (await call("read", { path: `output://job-${id}` })).includes("while away"),
+    );
+    await server.killConnections();
+    await call("jobs", { action: "write", id, text: "word\n" });
+    const ended = await call("jobs", { action: "wait", id });
+    expect(ended).toContain("Exit code 7");
+    const whole = await call("bash", { command: "echo ended" });
+    expect(whole).toContain("ended");
+    const tail = await call("read", { path: `output://job-${id}`, offset: 20_002 });
+    expect(tail).toContain("19999\n20000\n");
+    expect(await call("read", { path: `output://job-${id}`, limit: 4 })).toContain("begun\nwhile away\ngot word\n1\n");
+  });
+
+  test("a job that is killed after a loss is gone with all that it started", async () => {
+    const { call } = await on(server);
+    const started = await call("bash", { command: "setsid sleep 304 & touch kill-begun; sleep 304", background: true });
+    const [, id = ""] = /^Job (\w+) was started/.exec(started) ?? [];
+    await until("it runs", () => has("kill-begun"));
+    await server.killConnections();
+    expect(await call("jobs", { action: "kill", id })).toMatch(/Killed by SIGTERM/);
+    await until("nothing is left of it", () => runningThere(server, "sleep 304").length === 0);
+  });
+
+  test("two toolkits at once do not disturb each other: the loss and the end of one are nothing to the other", async () => {
+    const [one, other] = await Promise.all([on(server), on(server)]);
+    const running = other.call("bash", {
+      command: "touch two-begun; while [ ! -e two-go ]; do sleep 0.05; done; echo done",
+    });
+    await until("it runs", () => has("two-begun"));
+    const job = await one.call("bash", { command: "touch two-job; sleep 305", background: true });
+    expect(job).toMatch(/^Job 1 was started/);
+    expect(await one.call("bash", { command: "touch two-go-not-yet; echo x" })).toBe("x\n");
+    const ofOne = runningThere(server, "sleep 305");
+    expect(ofOne.length).toBeGreaterThan(0);
+    await one.toolkit.close();
+    await until("what the one had is ended", () => runningThere(server, "sleep 305").length === 0);
+    await server.exec("touch two-go");
+    expect(await running).toBe("done\n");
+  });
+
+  test("closing leaves no ssh here and no shell there, and after a loss neither", async () => {
+    const alone = await sshServer(OPTIONS);
+    const ours = () => processesHere((words) => words.includes(alone.configFile)).length;
+    const { call, toolkit } = await on(alone);
+    await call("bash", { command: "sleep 306", background: true });
+    await alone.killConnections();
+    expect(await call("bash", { command: "echo here" })).toMatch(/^here\n/);
+    expect(ours()).toBeGreaterThan(0);
+    await toolkit.close();
+    expect(ours()).toBe(0);
+    await until(
+      "nothing runs there",
+      () => execFileSync("sh", ["-c", `ps -u ${alone.user} -o args= || :`], { encoding: "utf8" }).trim() === "",
+    );
+    expect(readdirSync("/tmp").filter((name) => ownerOf(join("/tmp", name)) === ownerOf(alone.home))).toEqual([]);
+  });
+
+  test("closing a toolkit whose host is silent takes seconds, not for ever", async () => {
+    const alone = await sshServer(OPTIONS);
+    const { call, toolkit } = await on(alone, { keepAliveMs: 4_000, backOffMs: [0] });
+    const running = call("bash", { command: "sleep 307" });
+    await until("it runs", () => runningThere(alone, "sleep 307").length > 0);
+    await alone.suspend();
+    await within("closing", toolkit.close());
+    expect(await running).toMatch(/stopped|nobody can say/);
+    await alone.resume();
+    await until("nothing runs there", () => runningThere(alone, "sleep 307").length === 0);
+  });
+
+  test("an sshd that grants two sessions a connection is enough for eight commands at once", async () => {
+    const narrow = await sshServer({ ...OPTIONS, config: ["MaxSessions 2"] });
+    const { call } = await on(narrow);
+    const numbers = Array.from({ length: 8 }, (_, index) => index);
+    const texts = await Promise.all(numbers.map((number) => call("bash", { command: `sleep 0.2; echo ${number}` })));
+    expect(texts).toEqual(numbers.map((number) => `${number}\n`));
+  });
+
+  test("a disk there that is full refuses a write whole, and neither commands nor jobs suffer by it", async () => {
+    const small = await sshServer({ ...OPTIONS, homeFiles: { ".profile": "TMPDIR=$HOME/small; export TMPDIR\n" } });
+    const disk = join(small.home, "small");
+    mkdirSync(disk);
+    const owner = ownerOf(small.home);
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=1m,uid=${owner},mode=700`, "none", disk]);
+    try {
+      const { call, toolkit } = await on(small, { workDir: "~/small" });
+      await call("write", { path: "kept", content: "old\n".repeat(1_000) });
+      for (const path of ["kept", "new"]) {
+        expect(await call("write", { path, content: "x".repeat(2_000_000) })).toBe(
+          `Tool error: No space is left on the disk for: ${disk}/${path}`,
+        );
+      }
+      expect(readFileSync(join(disk, "kept"), "utf8")).toBe("old\n".repeat(1_000));
+      expect(readdirSync(disk).filter((name) => !name.startsWith("handrail-"))).toEqual(["kept"]);
+      const output = await call("bash", {
+        command: "head -c 3000000 /dev/zero | tr '\\0' x | fold -w 99; echo; echo end",
+      });
+      expect(output).toMatch(/^end$/m);
+      expect(output).not.toMatch(/Exit code/);
+      const job = await call("bash", {
+        command: "head -c 3000000 /dev/zero | tr '\\0' y | fold -w 99; exit 5",
+        background: true,
+      });
+      expect(job).toMatch(/^Job 1 was started/);
+      expect(await call("jobs", { action: "wait", id: "1" })).toContain("Exit code 5");
+      expect(await call("bash", { command: "head -c 5000000 /dev/zero >kept-not" })).toMatch(/No space left/);
+      expect(await call("read", { path: "kept", limit: 1 })).toContain("old");
+      await toolkit.close();
+      expect(readdirSync(disk).sort()).toEqual(["kept", "kept-not"]);
+    } finally {
+      execFileSync("umount", ["--lazy", disk]);
+    }
+  });
+
+  test("when our own process is killed with KILL, nothing of it stays here; there its commands are ended, its jobs wait for us, its detached jobs go on", async () => {
+    const alone = await sshServer(OPTIONS);
+    const folder = temporaryFolder();
+    const child = spawn(
+      process.execPath,
+      ["--input-type=module", "-e", OWN_PROGRAM, alone.target, alone.configFile, folder],
+      {
+        stdio: ["ignore", "ignore", "inherit"],
+        env: { ...process.env, XDG_STATE_HOME: folder },
+      },
+    );
+    const ours = () => processesHere((words) => words[0] === "ssh" && words.includes(alone.configFile)).length;
+    try {
+      await until(
+        "all of it runs",
+        () => ["job", "detached", "command"].every((name) => existsSync(join(alone.home, name))),
+        20_000,
+      );
+      expect(ours()).toBeGreaterThan(0);
+    } finally {
+      child.kill("SIGKILL");
+    }
+    await until("its ssh processes are gone", () => ours() === 0);
+    await until(
+      "its command is ended there, with what it had started",
+      () => runningThere(alone, "sleep 312").length === 0,
+    );
+    expect(runningThere(alone, "sleep 311").length).toBeGreaterThan(0);
+    const { toolkit, call } = await on(alone);
+    const [kept, ...others] = (await toolkit.backend.detached?.list()) ?? [];
+    expect([kept?.label, kept?.ended, others]).toEqual([DETACHED, undefined, []]);
+    expect(await call("jobs", { action: "output", id: kept?.id })).toContain("kept on");
+    await call("bash", { command: "touch go" });
+    expect(await call("jobs", { action: "wait", id: kept?.id })).toContain("Exit code 3");
+    expect(runningThere(alone, "sleep 311").length).toBeGreaterThan(0);
+  });
+});
+
+const DETACHED = "echo kept on; touch detached; while [ ! -e go ]; do sleep 0.1; done; exit 3";
+
+/** Runs a job, a detached job and a command on the host, until it is killed. */
+const OWN_PROGRAM = `
+import { createToolkit } from ${JSON.stringify(LIBRARY)};
+import { ssh } from ${JSON.stringify(new URL("ssh.js", LIBRARY).href)};
+const [target, configFile, stateDir] = process.argv.slice(1);
+const backend = await ssh({ target, configFile });
+const approver = async () => ({ answer: "once" });
+const toolkit = await createToolkit({ backend, preset: "all", policy: { autonomy: "full" }, approver, stateDir });
+const bash = (input) => toolkit.call({ name: "bash", input });
+await bash({ command: "setsid sleep 311 & touch job; sleep 311", background: true });
+await bash({ command: ${JSON.stringify(DETACHED)}, detached: true });
+await bash({ command: "setsid sleep 312 & touch command; sleep 312" });
+`;

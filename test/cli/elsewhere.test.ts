@@ -1,0 +1,217 @@
+// The built program, working on a host and in a container.
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { beforeAll, describe, expect, test } from "vitest";
+import { quoteWord, quoteWords } from "../../src/util/shell.ts";
+import { type TestContainer, container } from "../support/containers.ts";
+import { type Engine, dockerEngine, engineProblem } from "../support/engines.ts";
+import { installed, mustBeHere } from "../support/here.ts";
+import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
+import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type CommandLine, PROGRAM, type Run, commandLine } from "./program.ts";
+
+const SSHD: SshServerOptions = { loginShell: "bash" };
+const sshProblem = sshdProblem(SSHD);
+const dockerProblem = engineProblem("docker");
+mustBeHere("the command line over SSH", sshProblem);
+mustBeHere("the command line in a container of docker", dockerProblem);
+
+/** Runs the program with these words; the rest is as a shell reads it. */
+type Handrail = (words: readonly string[], before?: string) => Promise<Run>;
+
+const call = (tool: string, input: object) => ["call", tool, JSON.stringify(input), "--yes"];
+
+describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
+  let server: SshServer;
+  let line: CommandLine;
+  let handrail: Handrail;
+  beforeAll(async () => {
+    server = await sshServer(SSHD);
+    line = await commandLine();
+    // As people do whose ssh needs something special: a script of that name, first on the PATH.
+    const bin = temporaryFolder();
+    writeFileSync(
+      join(bin, "ssh"),
+      `#!/bin/sh\nexec ${quoteWords([installed("ssh") ?? "ssh", "-F", server.configFile])} "$@"\n`,
+    );
+    chmodSync(join(bin, "ssh"), 0o755);
+    handrail = (words, before = ":") =>
+      line.shell(`${before}; PATH=${quoteWord(bin)}:$PATH handrail ${quoteWords([...words, "--ssh", server.target])}`);
+  });
+
+  test("a call works in the home there, or in the folder that is named, and prints what it printed", async () => {
+    const { code, stdout, stderr } = await handrail(call("bash", { command: "pwd; id -un; exit 4" }));
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `${server.home}\n${server.user}\n\nExit code: 4\n`,
+      stderr: "",
+    });
+    mkdirSync(join(server.home, "sub"));
+    writeFileSync(join(server.home, "sub", "file"), "content\n");
+    const there = await handrail([...call("bash", { command: "pwd" }), "--work-dir", "~/sub"]);
+    expect(there.stdout).toBe(`${server.home}/sub\n`);
+    expect((await handrail([...call("read", { path: "file" }), "--work-dir", "~/sub"])).stdout).toContain("content");
+  });
+
+  test("what does not fit is saved here, and read again by the next call", async () => {
+    const { stdout } = await handrail(call("bash", { command: "seq 30000" }));
+    const [, id = ""] = /output:\/\/([\w-]+)/.exec(stdout) ?? [];
+    expect((await handrail(call("read", { path: `output://${id}`, offset: 17, limit: 2 }))).stdout).toContain(
+      "17\n18\n",
+    );
+  });
+
+  test("without leave nothing of medium risk runs", async () => {
+    const { code, stdout } = await handrail(["call", "bash", JSON.stringify({ command: "mkdir made" })]);
+    expect({ code, made: existsSync(join(server.home, "made")) }).toEqual({ code: 1, made: false });
+    expect(stdout).toMatch(/approval/);
+  });
+
+  test("a detached command outlives its session, and is looked after by the next ones", async () => {
+    const command = "echo begun; until [ -e go ]; do sleep 0.05; done; echo done; exit 4";
+    const { stdout } = await handrail(call("bash", { command, detached: true }));
+    const [, id = ""] = /^Job (\w+) was started, detached/.exec(stdout) ?? [];
+    expect((await handrail(["jobs"])).stdout).toMatch(
+      new RegExp(`^${id}  running for \\d+ s, \\d+B of output  echo begun; until`),
+    );
+    expect((await handrail(["jobs", "output", id])).stdout).toBe("begun\n");
+    expect(await handrail(["jobs", "remove", id])).toMatchObject({
+      code: 2,
+      stderr: `handrail: ${id} still runs. Stop it first.\n`,
+    });
+    writeFileSync(join(server.home, "go"), "");
+    const followed = await handrail(["jobs", "output", id, "--follow"]);
+    expect(followed).toMatchObject({ code: 0, stdout: "begun\ndone\n" });
+    await until("its end is told", async () => (await handrail(["jobs"])).stdout.startsWith(`${id}  Exit code 4, 11B`));
+    expect(await handrail(["jobs", "remove", id])).toMatchObject({ code: 0, stdout: `${id} is removed\n` });
+    expect((await handrail(["jobs"])).stdout).toBe("(no detached jobs)\n");
+    const other = await handrail(call("bash", { command: "sleep 1000", detached: true }));
+    const [, running = ""] = /^Job (\w+) was started, detached/.exec(other.stdout) ?? [];
+    expect(await handrail(["jobs", "kill", running])).toMatchObject({ code: 0, stdout: `${running} has ended\n` });
+  });
+
+  test("doctor tries the host, and says of one that cannot be reached what to do", async () => {
+    const { code, stdout } = await handrail(["doctor"]);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^ok +place of work +ssh:${server.target} answers in [\\d.]+ ms; work begins in ${server.home}, commands run in bash, searches with `,
+        "m",
+      ),
+    );
+    expect(code).toBe(0);
+    const unknown = await line.run(["doctor", "--ssh", "nobody@host.invalid"]);
+    expect(unknown.code).toBe(1);
+    expect(unknown.stdout).toMatch(/^broken +place of work +.*host\.invalid.*\n +fix: \S.*/m);
+  });
+
+  test.each<[string, readonly string[], RegExp]>([
+    ["a host that there is not", ["--ssh", "nobody@host.invalid"], /^handrail: .*host\.invalid.*\. \S.*\.\n$/],
+    ["a target that is none", ["--ssh", "-oProxyCommand=touch pwned"], /^handrail: .* is no SSH target, .*\n$/],
+    [
+      "two places",
+      ["--ssh", "host", "--container", "web"],
+      /^handrail: option '--ssh <target>' cannot be used with option '--container <name>'\n$/,
+    ],
+    [
+      "a sandbox there",
+      ["--ssh", "host", "--sandbox", "on"],
+      /^handrail: the sandbox is required, and it contains commands of this machine only, not those on host\. .*\n$/,
+    ],
+  ])("%s is an error of one sentence and what to do", async (_, words, expected) => {
+    const { code, stdout, stderr } = await line.run([...call("bash", { command: "true" }), ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(expected);
+  });
+
+  test("a folder that is not there is an error of one sentence", async () => {
+    const { code, stderr } = await handrail([...call("ls", {}), "--work-dir", "~/nowhere"]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: "handrail: The working directory does not exist there: ~/nowhere\n",
+    });
+  });
+});
+
+describe.skipIf(dockerProblem !== undefined)("handrail --container", () => {
+  let engine: Engine;
+  let one: TestContainer;
+  let line: CommandLine;
+  beforeAll(async () => {
+    engine = await dockerEngine();
+    Object.assign(process.env, engine.env);
+    line = await commandLine();
+    one = await container(engine, { user: "dev", image: "busybox" });
+  }, 300_000);
+
+  test("a call works in the image's folder, as its user, or in the folder that is named", async () => {
+    const there = ["--container", one.name];
+    await one.exec(["mkdir", "/work/sub"], { user: "dev" });
+    expect(await line.run([...call("bash", { command: "pwd; id -un" }), ...there])).toMatchObject({
+      code: 0,
+      stdout: "/work\ndev\n",
+    });
+    expect(
+      (
+        await line.run([
+          ...call("bash", { command: "pwd" }),
+          "--work-dir",
+          "/work/sub",
+          "--container",
+          `docker:${one.name}`,
+        ])
+      ).stdout,
+    ).toBe("/work/sub\n");
+  });
+
+  test("doctor tries it", async () => {
+    const { code, stdout } = await line.run(["doctor", "--container", one.name]);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^ok +place of work +docker:${one.name} answers in [\\d.]+ ms; work begins in /work, commands run in sh, searches with `,
+        "m",
+      ),
+    );
+    expect(code).toBe(0);
+  });
+
+  test("one that is not there is an error of one sentence, with those that are", async () => {
+    const { code, stderr } = await line.run([...call("ls", {}), "--container", `${one.name}x`]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      new RegExp(`^handrail: no container of .* is named ${one.name}x.*Running: .*${one.name}.*\\.\n$`),
+    );
+  });
+
+  test("an MCP client gets its tools, which say what there is, and works with them there", async () => {
+    const client = new Client({ name: "test", version: "1" });
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [PROGRAM, "mcp", "--container", one.name, "--preset", "all", "--yes"],
+      cwd: line.folder,
+      env: {
+        ...(process.env as Record<string, string>),
+        XDG_STATE_HOME: line.stateHome,
+        XDG_CONFIG_HOME: line.configHome,
+      },
+      stderr: "pipe",
+    });
+    await client.connect(transport);
+    try {
+      const { tools } = await client.listTools();
+      expect(tools.find(({ name }) => name === "bash")?.description).toContain("sh; there is no bash");
+      const text = async (name: string, input: Record<string, unknown>) =>
+        JSON.stringify((await client.callTool({ name, arguments: input })).content);
+      expect(await text("write", { path: "made", content: "needle\n" })).toContain("made");
+      expect(await text("bash", { command: "cat made; uname" })).toContain("needle\\nLinux");
+      expect(await text("grep", { pattern: "needle" })).toContain("made");
+      expect(await text("bash", { command: "sleep 0.2; echo late", background: true })).toContain("Job 1 was started");
+      expect(await text("jobs", { action: "wait", id: "1" })).toContain("late");
+    } finally {
+      await client.close();
+    }
+    expect((await one.exec(["cat", "/work/made"])).stdout.toString()).toBe("needle\n");
+  });
+});
