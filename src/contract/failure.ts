@@ -26,3 +26,14 @@ export class ToolFailure extends Error {
     this.data = data;
   }
 }
+
+/** There is no way to where work happens, or no more: nothing can be said of it, and nothing done. */
+export class Unreachable extends ToolFailure {
+  /** True: it may be there again in a moment, without anybody's doing. */
+  readonly mayPass: boolean;
+
+  constructor(message: string, { mayPass, ...details }: FailureDetails & { readonly mayPass: boolean }) {
+    super(message, details);
+    this.mayPass = mayPass;
+  }
+}

@@ -1,6 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
+import { Unreachable } from "../contract/failure.ts";
 import { type Decision, type Verdict, stricter } from "../contract/decision.ts";
 import type { Policy } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
@@ -12,6 +13,8 @@ import type { Host } from "./host.ts";
  *
  * The real path of everything the call names is looked up here, once, and comes back in its effects: the policies judge it and
  * `confine` holds the tool to it, so a link that changes in between leads nowhere.
+ *
+ * @throws Unreachable when there is no way to where work happens: then nothing can be judged, and nothing is denied.
  */
 export async function decide(
   checked: CheckedCall,
@@ -39,6 +42,7 @@ async function judge(policy: Policy, call: CheckedCall): Promise<Decision | unde
       `it answered ${JSON.stringify(decision)} instead of a decision with the verdict "allow", "ask" or "deny"`,
     );
   } catch (error) {
+    if (error instanceof Unreachable) throw error;
     return denied(messageOf(error));
   }
 }
@@ -78,7 +82,10 @@ type PathEffect = Extract<Effect, { readonly real?: string }>;
  * says what is wrong with the path, and nothing can be touched through it.
  */
 async function withReal({ real: _, ...effect }: PathEffect, path: string, backend: Backend): Promise<Effect> {
-  const real = await backend.files.realPath(path).catch(() => undefined);
+  const real = await backend.files.realPath(path).catch((error: unknown) => {
+    if (error instanceof Unreachable) throw error;
+    return undefined;
+  });
   return real === undefined ? effect : { ...effect, real };
 }
 

@@ -1,4 +1,5 @@
 import type { FileEntry, FileInfo, Files } from "../contract/backend.ts";
+import { Unreachable } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
@@ -6,7 +7,7 @@ import { messageOf } from "../util/errors.ts";
  * begun in the same moment travel together; so what will be needed is asked for before any of it is waited for. Paths are absolute.
  */
 export interface LookUps {
-  /** Where a path leads, every link followed; the error where that cannot be found out. Never rejects. */
+  /** Where a path leads, every link followed; the error where that cannot be found out. Rejects only when there is no way there (`Unreachable`). */
   realPath(path: string): Promise<string | Error>;
   /** What it leads to, every link followed; `undefined`: nothing. Rejects like `Files.stat`. */
   info(path: string): Promise<FileInfo | undefined>;
@@ -57,5 +58,6 @@ export function once<Answer>(
 
 /** Links that lead in a circle, a name that is too long, a folder that may not be entered: then nobody knows where it leads. */
 function asError(error: unknown): Error {
+  if (error instanceof Unreachable) throw error;
   return new Error(messageOf(error), { cause: error });
 }

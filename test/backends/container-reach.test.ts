@@ -1,3 +1,4 @@
+import { Unreachable } from "../../src/contract/failure.ts";
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +7,6 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { probeEngines } from "../../src/backends/container/engine.ts";
 import { type ContainerReachOptions, containerReach } from "../../src/backends/container/reach.ts";
 import type { ReadinessLimits } from "../../src/backends/remote/program-line.ts";
-import { Unreachable } from "../../src/backends/remote/reach.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import { type TestContainer, container } from "../support/containers.ts";
 import { type Engine, type EngineName, engineOf, engineProblem } from "../support/engines.ts";

@@ -137,7 +137,9 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
       expect(await call("bash", { command: "touch never-run" })).toMatch(
         /127\.0\.0\.1 refuses connections on port \d+/,
       );
-      expect(await call("read", { path: "looked-at" })).toMatch(/refuses connections/);
+      expect(await call("read", { path: "looked-at" })).toMatch(
+        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nSee whether sshd runs there/,
+      );
     } finally {
       await server.restart();
     }

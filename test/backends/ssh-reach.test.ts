@@ -1,3 +1,4 @@
+import { Unreachable } from "../../src/contract/failure.ts";
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
@@ -15,7 +16,6 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { loginScript, plainCommand } from "../../src/backends/remote/login.ts";
 import type { ReadinessLimits } from "../../src/backends/remote/program-line.ts";
-import { Unreachable } from "../../src/backends/remote/reach.ts";
 import { LineLost } from "../../src/backends/remote/shell.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import { type SshReachOptions, sshReach } from "../../src/backends/ssh/reach.ts";

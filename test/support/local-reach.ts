@@ -1,5 +1,6 @@
+import { Unreachable } from "../../src/contract/failure.ts";
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { type Line, type LineEnd, type Reach, Unreachable } from "../../src/backends/remote/reach.ts";
+import type { Line, LineEnd, Reach } from "../../src/backends/remote/reach.ts";
 
 /** A reach that does not go far, for tests without an engine or an sshd. */
 export interface LocalReach extends Reach {

@@ -1,6 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import { ToolFailure } from "../../contract/failure.ts";
-import { Unreachable } from "../remote/reach.ts";
+import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { ENGINES, type Engine, type Trouble, runEngine, troubleOf } from "./engine.ts";
 
 /** So many names of running containers are shown. */

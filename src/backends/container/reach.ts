@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { ToolFailure } from "../../contract/failure.ts";
+import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { loginScript } from "../remote/login.ts";
 import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
-import { type Line, type Reach, Unreachable } from "../remote/reach.ts";
+import type { Line, Reach } from "../remote/reach.ts";
 import type { Engine } from "./engine.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
 import { findRunning, look, parseName } from "./find.ts";

@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Command, DetachedProcess, DetachedProcesses, Exit, OutputLog, Process } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
+import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
 import { endThere, exitOf } from "./ending.ts";
 import { type JobState, lookAt, parseState, startInFolder } from "./job-folder.ts";
-import { Unreachable } from "./reach.ts";
 import type { Shells } from "./shells.ts";
 
 /** So long after its end one is still listed: 7 days. */

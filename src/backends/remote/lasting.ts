@@ -1,5 +1,5 @@
 import type { Command, Exit, OutputLog, Process } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
+import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
@@ -8,7 +8,6 @@ import { endThere, exitOf } from "./ending.ts";
 import type { Family } from "./family.ts";
 import { type JobState, LARGE_BLOCK, type OutputFile, lookAt, outputFilesOf, startInFolder } from "./job-folder.ts";
 import { inputOf } from "./job-input.ts";
-import { Unreachable } from "./reach.ts";
 import type { Shells } from "./shells.ts";
 import { stoppingOf } from "./stopping.ts";
 

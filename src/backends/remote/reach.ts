@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { type FailureDetails, ToolFailure } from "../../contract/failure.ts";
+import type { Unreachable } from "../../contract/failure.ts";
 
 /** A way to another system: into a container, to a host over SSH. */
 export interface Reach {
@@ -41,15 +41,4 @@ export interface LineEnd {
   readonly signal: string | null;
   /** The end of what it wrote to stderr: its own words, where it failed. */
   readonly said: string;
-}
-
-/** There is no way to the other system, or no more. */
-export class Unreachable extends ToolFailure {
-  /** True: it may be there again in a moment, without anybody's doing. */
-  readonly mayPass: boolean;
-
-  constructor(message: string, { mayPass, ...details }: FailureDetails & { readonly mayPass: boolean }) {
-    super(message, details);
-    this.mayPass = mayPass;
-  }
 }

@@ -1,6 +1,6 @@
-import { ToolFailure } from "../../contract/failure.ts";
+import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
-import { type Reach, Unreachable } from "./reach.ts";
+import type { Reach } from "./reach.ts";
 import { type Answer, LineLost, type Shell, speakWith } from "./shell.ts";
 
 /** A lost connection is tried again after so long, each time: about 15 s in all. Milliseconds. */
@@ -172,8 +172,9 @@ export async function openShells({
           continue;
         }
         const { message, hint } = await reach.explain(error.end);
-        const doubt = again ? message : `${doing} may or may not have been done: ${message}`;
-        throw new ToolFailure(doubt, { ...(hint !== undefined && { hint }), cause: error });
+        const details = { ...(hint !== undefined && { hint }), cause: error };
+        if (again) throw new Unreachable(message, { mayPass: true, ...details });
+        throw new ToolFailure(`${doing} may or may not have been done: ${message}`, details);
       } finally {
         release(shell);
       }

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ToolFailure } from "../../contract/failure.ts";
+import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { quoteWords } from "../../util/shell.ts";
 import { pause } from "../../util/abort.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 import { loginScript, overSign, plainCommand } from "../remote/login.ts";
 import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
-import { type Line, type LineEnd, type Reach, Unreachable } from "../remote/reach.ts";
+import type { Line, LineEnd, Reach } from "../remote/reach.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
 import type { Host } from "./reasons.ts";

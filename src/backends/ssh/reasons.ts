@@ -1,5 +1,5 @@
+import { Unreachable } from "../../contract/failure.ts";
 import { clip } from "../../util/text.ts";
-import { Unreachable } from "../remote/reach.ts";
 
 /** The host as people name it here, and the command with which they go there by hand. */
 export interface Host {

@@ -1,8 +1,8 @@
+import { Unreachable } from "../../contract/failure.ts";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { messageOf } from "../../util/errors.ts";
-import { Unreachable } from "../remote/reach.ts";
 
 /** The path of a socket has at most about 100 bytes, of which ssh needs some itself: so a long TMPDIR is of no use. */
 const PARENT = "/tmp";

@@ -66,7 +66,7 @@ else
   [ -s "$d/code" ] && read -r hr_code <"$d/code"
 fi
 wait $hr_copies 2>/dev/null
-[ -n "$hr_tty" ] && [ "$hr_code" -gt 128 ] && stty "$hr_tty" 2>/dev/null
+[ -n "$hr_tty" ] && stty "$hr_tty" 2>/dev/null
 printf '\033[m\017\033(B\033[?25h\033[?1049l\033[?1l\033>'
 exit "$hr_code"
 `;

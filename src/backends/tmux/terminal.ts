@@ -55,7 +55,9 @@ export async function sendKeys(
   if (text.includes("\0")) throw new ToolFailure("text that is typed can have no NUL byte in it");
   const { tmux } = at;
   const pane = await paneAt(run, at);
-  const send = (...words: readonly string[]) => quoteWords([...tmux, "-u", "send-keys", "-t", pane, ...words]);
+  // A word that ends in ";" ends the command for tmux, unless there is a backslash before it.
+  const send = (...words: readonly string[]) =>
+    quoteWords([...tmux, "-u", "send-keys", "-t", pane, ...words.map((word) => word.replace(/;$/, "\\;"))]);
   const steps = [
     // Where somebody scrolls back, keys would go to that.
     `${quoteWords([...tmux, "display-message", "-p", "-t", pane, "#{pane_in_mode}"])} | grep -q 1 && ${send("-X", "cancel")}; :`,
