@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { homedir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 
 /** Nobody's name on Debian and elsewhere. */
@@ -22,7 +22,7 @@ export function sshdProblem() {
 export async function startSshd(folder) {
   const own = join(folder, "sshd");
   mkdirSync(own, { recursive: true, mode: 0o755 });
-  const user = process.getuid?.() === 0 ? madeUser() : { name: userInfo().username, home: homedir(), remove: () => {} };
+  const user = process.getuid?.() === 0 ? madeUser() : { name: userInfo().username, home: userInfo().homedir, remove: () => {} };
   const port = await freePort();
   for (const key of ["host_key", "identity"]) {
     rmSync(join(own, key), { force: true });

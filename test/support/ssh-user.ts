@@ -1,7 +1,7 @@
 // Whom tests log in as over ssh.
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { withLockAsync } from "../../scripts/lib/lock.mjs";
 import { output } from "./ended.ts";
@@ -69,7 +69,7 @@ export function currentUser(): User {
   const authorizedKeysFile = join(folder, "authorized_keys");
   return {
     name: userInfo().username,
-    home: homedir(),
+    home: userInfo().homedir, // sshd takes no notice of $HOME
     authorizedKeysFile,
     authorize: (publicKey) => writeFileSync(authorizedKeysFile, publicKey),
     write(path) {
