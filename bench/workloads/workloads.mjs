@@ -8,6 +8,7 @@ import { PROCESSES } from "./processes.mjs";
 import { SANDBOX } from "./sandbox.mjs";
 import { SEARCH } from "./search.mjs";
 import { START } from "./start.mjs";
+import { TERMINAL } from "./terminal.mjs";
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const WORKLOADS = [
@@ -19,5 +20,6 @@ export const WORKLOADS = [
   ...SEARCH,
   ...FILES,
   ...ELSEWHERE,
+  ...TERMINAL,
   ...START,
 ];

@@ -60,7 +60,7 @@ export async function openBackend(place: Place, surroundings: Surroundings): Pro
   }
   const inner = isElsewhere(place)
     ? await openElsewhere(place, surroundings)
-    : await openHere({ ...place, sandbox: "off" }, surroundings);
+    : await openHere({ ...place, sandbox: "off", passEnv: [...(place.passEnv ?? []), SOCKETS] }, surroundings);
   try {
     return await (await import("./tmux/tmux.ts")).tmux(inner, typeof tmux === "string" ? { session: tmux } : {});
   } catch (error) {
@@ -68,6 +68,9 @@ export async function openBackend(place: Place, surroundings: Surroundings): Pro
     throw error;
   }
 }
+
+/** Where tmux has the sockets of its servers (tmux(1), FILES): without it the server of the person would not be found. */
+const SOCKETS = "TMUX_TMPDIR";
 
 /** True when commands at the place are contained, as far as can be said before it is tried. */
 export function isContained(place: Place): boolean {

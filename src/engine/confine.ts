@@ -81,6 +81,14 @@ export function confine(
     alive();
     const real = await inner.files.realPath(command.cwd ?? ".");
     alive();
+    if (command.cwd === undefined && real !== inner.workDir) {
+      throw new ToolFailure(
+        `the working directory ${inner.workDir} leads to ${real} now, which nobody has judged; nothing was run`,
+        {
+          hint: "Something has put a link in its place, or renamed it.",
+        },
+      );
+    }
     const effect = allowed.find((each) => isThisCommand(each, command, real, background));
     if (effect === undefined) {
       throw new ToolFailure(

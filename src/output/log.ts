@@ -187,11 +187,13 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       await writeAll();
       if (state !== "open" || problem !== undefined || file === undefined || waiting.size > 0) return undefined;
       writtenBy = "another";
+      changed(); // who waits for more has to look at the file from now on
       return process.platform === "linux" ? `/proc/${process.pid}/fd/${file.fd}` : path;
     },
     takeBack() {
       kept(); // what was appended stays
       writtenBy = "us";
+      changed();
     },
     async end(dropped = 0) {
       if (state === "open") {

@@ -347,6 +347,23 @@ describe("handed over", () => {
     expectSameBytes(await following, Buffer.concat([head, bytes("from another")]));
   });
 
+  test("who has followed it to its end already when it is handed over gets what is appended then", async () => {
+    const { log } = await newLog();
+    const following = log.follow()[Symbol.asyncIterator]();
+    let followed = 0;
+    const follow = async (to: number) => {
+      while (followed < to) followed += ((await following.next()).value as Uint8Array).length;
+    };
+    log.write(pattern(300_000));
+    await follow(300_000);
+    const more = follow(300_003);
+    const file = await log.handOver();
+    await appendFile(file ?? "", bytes("new"));
+    await more;
+    expect(followed).toBe(300_003);
+    await log.end();
+  });
+
   test("we write no more, until it is taken back", async () => {
     const { log, head, append } = await handedOver();
     log.write(bytes("ignored"));

@@ -245,6 +245,7 @@ tryEscapes([
   })),
   {
     name: "a link in the place of the folder that the person works in",
+    notOutside: "Handrail runs no command in a folder whose place a link has taken",
     heldBy: "the workspace and the folders that may be written are mounts, which cannot be renamed",
     prepare: (site) => () => rmSync(join(site.outside, "new"), { force: true }),
     attempt: ({ outside, workDir }) => [

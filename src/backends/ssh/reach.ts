@@ -147,9 +147,10 @@ export async function sshReach(
   };
 }
 
-/** Who shares a connection only knows that it has gone; why, the one knows that held it, and says so in a moment. */
+/** Who shares a connection only knows that it has gone, or is ended from here when it has; why, the one knows that held it, and says so in a moment. */
 async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefined): Promise<LineEnd> {
-  if (end.code !== CONNECTION_LOST || end.said !== "" || masterEnded === undefined) return end;
+  const goneWithIt = end.code === CONNECTION_LOST || end.signal === "SIGKILL";
+  if (!goneWithIt || end.said !== "" || masterEnded === undefined) return end;
   const told = await Promise.race([masterEnded, pause(TELLING_MS, undefined, { keepsAlive: false })]);
   return told ?? end;
 }

@@ -211,7 +211,7 @@ export function createCommands(options: CommandsOptions): Commands {
       const story = createStory();
       stories.set(plan.number, story);
       await makeFiles(command, plan);
-      await prompt.type((up, column) => line(plan, up, column));
+      await prompt.type((up, column) => line(plan, up, column), false);
       const pid = await begun(plan, story, BEGINS_MS).catch((error: unknown) => {
         throw failureOf(error, command, plan);
       });

@@ -20,8 +20,11 @@ export interface Panes {
 /** A pane that waits for a command. */
 export interface Prompt {
   readonly pane: string;
-  /** Types one short line of ASCII and Enter. `words` is called with how many lines up and in which column it will have begun. */
-  type(words: (up: number, column: number) => string): Promise<void>;
+  /**
+   * Types one short line of ASCII and Enter. `words` is called with how many lines up and in which column it will have begun. `ends`: somebody waits for the end of the command,
+   * so that the prompt is soon back when the next one comes. Default true.
+   */
+  type(words: (up: number, column: number) => string, ends?: boolean): Promise<void>;
 }
 
 export interface PanesOptions {
@@ -39,6 +42,8 @@ const PROMPT_MS = 10_000;
 const AFTER_MS = 3_000;
 /** In a pane that was found something may just be ending. */
 const FOUND_MS = 300;
+/** A prompt that ends at the left margin is waited for so long, once. */
+const SHOWN_MS = 2_000;
 /** Half-typed text is put away within this time. */
 const CLEARED_MS = 30;
 
@@ -173,7 +178,10 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
       const now = await chosen(attempt === 0, except);
       const both = () => Promise.all([look(now), isAtPrompt(now)]);
       let [view, isReady] = await both();
-      while (view !== undefined && !isReady && Date.now() < now.settlesMs) {
+      const shownMs = Date.now() + SHOWN_MS;
+      // A shell may read before it has shown its first prompt: what is typed then would stand before that.
+      const isBare = () => now.column === undefined && view?.x === 0 && Date.now() < shownMs;
+      while (view !== undefined && ((!isReady && Date.now() < now.settlesMs) || isBare())) {
         await pause(5);
         [view, isReady] = await both();
       }
@@ -185,12 +193,18 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
         await leave(now, `is busy (${view.command} runs in it)`);
         continue;
       }
-      return { pane: now.id, type: (words) => type(now, view, words) };
+      now.settlesMs = 0; // whatever runs here next is somebody's
+      return { pane: now.id, type: (words, ends) => type(now, view, words, ends) };
     }
     throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
   };
 
-  const type = async (now: Pane, view: View, words: (up: number, column: number) => string): Promise<void> => {
+  const type = async (
+    now: Pane,
+    view: View,
+    words: (up: number, column: number) => string,
+    ends = true,
+  ): Promise<void> => {
     const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
     let { x } = view;
     if (view.inMode) await keys("-X", "cancel");
@@ -202,7 +216,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     }
     const length = words(9, 999).length;
     const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1);
-    now.settlesMs = Date.now() + AFTER_MS;
+    if (ends) now.settlesMs = Date.now() + AFTER_MS;
     await Promise.all([keys("-l", line.padEnd(length)), keys("Enter")]);
   };
 

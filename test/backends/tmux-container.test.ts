@@ -1,0 +1,31 @@
+import { afterAll, describe, test } from "vitest";
+import { container } from "../../src/backends/container/container.ts";
+import { tmux } from "../../src/backends/tmux/tmux.ts";
+import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
+import { container as testContainer } from "../support/containers.ts";
+import { dockerEngine, engineProblem } from "../support/engines.ts";
+import { mustBeHere } from "../support/here.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+
+const problem = engineProblem("docker");
+mustBeHere("docker", problem);
+
+describe.skipIf(problem !== undefined)("tmux in a container of docker", () => {
+  const outputFolder = temporaryFolder();
+  let started: ReturnType<typeof start> | undefined;
+  const start = async () => {
+    const engine = await dockerEngine();
+    Object.assign(process.env, engine.env);
+    return testContainer(engine, { user: "dev" });
+  };
+  const open = async (session: string) => {
+    const { name } = await (started ??= start());
+    return tmux(await container({ container: name, engine: "docker", outputFolder }), { session });
+  };
+
+  backendSuite(
+    { name: "tmux(docker)", open: () => open("suite"), signals: "code", detached: true },
+    { describe, test, afterAll },
+  );
+  terminalSuite({ name: "the terminal of tmux(docker)", open: () => open("terminal") }, { describe, test, afterAll });
+});

@@ -1,0 +1,113 @@
+// The built program, and a toolkit, with a terminal that people share.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asText } from "../../src/engine/result.ts";
+import { quoteWord, quoteWords } from "../../src/util/shell.ts";
+import { tmuxProblem } from "../backends/tmux-server.ts";
+import { mustBeHere } from "../support/here.ts";
+import { until } from "../support/until.ts";
+import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
+import { type CommandLine, PROGRAM, commandLine } from "./program.ts";
+
+const problem = tmuxProblem();
+mustBeHere("the command line in tmux", problem);
+
+describe.skipIf(problem !== undefined)("in tmux", () => {
+  let line: CommandLine;
+  /** As a person would, at the same server. */
+  const tmux = (...words: readonly string[]) => execFileSync("tmux", ["-u", ...words], { encoding: "utf8" }).trimEnd();
+
+  beforeAll(async () => {
+    // A server of its own, which has no configuration: that of whoever runs the tests is left alone.
+    process.env["TMUX_TMPDIR"] = join(temporaryFolder(), "tmux");
+    mkdirSync(process.env["TMUX_TMPDIR"], { mode: 0o700 });
+    delete process.env["TMUX"];
+    delete process.env["TMUX_PANE"];
+    tmux("-f", "/dev/null", "new-session", "-d", "-s", "keep", "-x", "200", "-y", "50", "bash --norc");
+    line = await commandLine();
+  });
+  afterAll(() => void tmux("kill-server"));
+
+  test("a toolkit of the preset operator runs, leaves running, looks and stops", async () => {
+    const toolkit = await toolkitWith({
+      tmux: "operator",
+      preset: "operator",
+      workDir: temporaryFolder(),
+      policy: { autonomy: "full" },
+      approver: async () => ({ answer: "once" }),
+    });
+    const call = async (name: string, input: object) => asText(await toolkit.call({ name, input }));
+    expect(await call("run_shell", { command: "echo out; echo err >&2; exit 3" })).toBe(
+      "exit code: 3\nstdout:\nout\nstderr:\nerr",
+    );
+    const said = await call("run_shell", { command: "echo up; exec sleep 1000", wait: false });
+    const [, pane = ""] = /dispatched to tmux pane (%\d+)/.exec(said) ?? [];
+    await until("it is seen", async () => /^up$/m.test(await call("capture-pane", { target: pane })));
+    expect(tmux("display-message", "-p", "-t", pane, "#{session_name}")).toBe("operator");
+    expect(await call("send-keys", { target: pane, keys: ["C-c"] })).toBe(`sent keys to tmux pane ${pane}`);
+    expect(await call("run_shell", { command: "echo next" })).toContain("exit code: 0\nstdout:\nnext");
+  });
+
+  test("handrail call --tmux-session works in that session, which stays", async () => {
+    const input = JSON.stringify({ command: "echo $((6 * 7)); exit 5" });
+    const { code, stdout, stderr } = await line.run([
+      "call",
+      "run_shell",
+      input,
+      "--yes",
+      "--tmux-session",
+      "called",
+      "--preset",
+      "operator",
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("exit code: 5\nstdout:\n42\n");
+    expect(tmux("capture-pane", "-p", "-t", "=called:")).toMatch(/[#$%>] echo \$\(\(6 \* 7\)\); exit 5\n42$/m);
+    const look = await line.run(["call", "capture-pane", "{}", "--tmux-session", "called", "--preset", "operator"]);
+    expect(look.stdout).toContain("exit 5\n42\n");
+  });
+
+  test("inside a pane its tools are offered, and work in that very pane; outside they are not", async () => {
+    const outside = await line.run(["tools", "--preset", "operator"]);
+    expect(outside.stdout).not.toMatch(/capture-pane|send-keys/);
+    const pane = tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "bash --norc");
+    const variables = `XDG_STATE_HOME=${quoteWord(line.stateHome)} XDG_CONFIG_HOME=${quoteWord(line.configHome)}`;
+    const handrail = `${variables} ${quoteWords([process.execPath, PROGRAM])}`;
+    const script = join(line.folder, "inside");
+    writeFileSync(
+      script,
+      `cd ${quoteWord(line.folder)}\n${handrail} tools --preset operator >tools\necho marked-$((1 + 1))\n${handrail} call capture-pane '{}' --preset operator >looked 2>&1\n: >done\n`,
+    );
+    tmux("send-keys", "-t", pane, "-l", `sh ${script}`);
+    tmux("send-keys", "-t", pane, "Enter");
+    await until("it is done", () => existsSync(join(line.folder, "done")), 25_000);
+    expect(readFileSync(join(line.folder, "tools"), "utf8")).toMatch(/capture-pane[^]*send-keys/);
+    expect(readFileSync(join(line.folder, "looked"), "utf8")).toContain("marked-2");
+  });
+
+  test("handrail mcp --tmux offers them to a client, and commands are seen by people", async () => {
+    const client = new Client({ name: "test", version: "1" });
+    const words = [PROGRAM, "mcp", "--tmux-session", "served", "--preset", "operator", "--autonomy", "full"];
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: words,
+        cwd: line.folder,
+        env: { ...process.env, XDG_STATE_HOME: line.stateHome, XDG_CONFIG_HOME: line.configHome },
+      }),
+    );
+    try {
+      const names = (await client.listTools()).tools.map(({ name }) => name);
+      expect(names).toEqual(expect.arrayContaining(["run_shell", "capture-pane", "send-keys"]));
+      const result = await client.callTool({ name: "run_shell", arguments: { command: "echo served" } });
+      expect(JSON.stringify(result.content)).toContain("exit code: 0\\nstdout:\\nserved");
+      expect(tmux("capture-pane", "-p", "-t", "=served:")).toMatch(/ echo served\nserved$/m);
+    } finally {
+      await client.close();
+    }
+  });
+});
