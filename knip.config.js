@@ -20,7 +20,7 @@ export default {
   ignore: ["test/fixtures/projects/**"],
   // Parts of every Linux system, the sandbox's program, and what an sshd and a container are made with.
   ignoreBinaries: [
-    ...["bwrap", "mkfifo", "mount", "umount"],
+    ...["bwrap", "mkfifo", "mount", "script", "umount"],
     ...["dockerd", "ssh-keygen", "useradd", "userdel", "usermod"],
   ],
   // Started by scripts/check.mjs by their names, and the linter's helper program.

@@ -22,7 +22,8 @@ export function sshdProblem() {
 export async function startSshd(folder) {
   const own = join(folder, "sshd");
   mkdirSync(own, { recursive: true, mode: 0o755 });
-  const user = process.getuid?.() === 0 ? madeUser() : { name: userInfo().username, home: userInfo().homedir, remove: () => {} };
+  const user =
+    process.getuid?.() === 0 ? madeUser() : { name: userInfo().username, home: userInfo().homedir, remove: () => {} };
   const port = await freePort();
   for (const key of ["host_key", "identity"]) {
     rmSync(join(own, key), { force: true });

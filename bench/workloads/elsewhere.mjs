@@ -76,7 +76,7 @@ function overSsh() {
           const word = number === 12_345 ? "xylophone_needle" : "ordinary";
           writeFileSync(
             join(tree, String(Math.floor(number / 100)), `${number}.txt`),
-            `${`line of ${word} text\n`.repeat(40)}`,
+            `line of ${word} text\n`.repeat(40),
           );
         }
         const program = join(folder, "rg");

@@ -16,7 +16,7 @@ export interface Control {
 }
 
 /** The client has ended: the session is gone, or the server, or the way there. */
-export class ControlEnded extends ToolFailure {}
+class ControlEnded extends ToolFailure {}
 
 /** Its log leaves memory at 256 KiB and is read less promptly from then on, so before that another client takes over. */
 const MOST_HEARD = 196_608;

@@ -26,7 +26,7 @@ export function createStory(): Story {
     heard(event, words) {
       if (event === "started") begun.resolve(Number(words));
       if (event === "failed") begun.resolve(new ToolFailure(REASONS[words] ?? words));
-      if (event === "exited") exited.resolve(Number(words));
+      if (event === "exited") exited.resolve(/^\d+$/.test(words) ? Number(words) : undefined);
       if (event === "gone") exited.resolve(undefined);
       if (event === "settled") settled.resolve();
       if (event === "stopped") stopped.resolve();

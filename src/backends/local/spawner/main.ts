@@ -117,7 +117,13 @@ function start(request: StartRequest): void {
 
 function fail({ id, cwd }: StartRequest, error: unknown): void {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  say({ type: "failed", id, code, message, isFolderMissing: (code === "ENOENT" || code === "ENOTDIR") && !isFolder(cwd) });
+  say({
+    type: "failed",
+    id,
+    code,
+    message,
+    isFolderMissing: (code === "ENOENT" || code === "ENOTDIR") && !isFolder(cwd),
+  });
 }
 
 /**
