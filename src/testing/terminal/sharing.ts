@@ -11,7 +11,7 @@ export const sharing: Cases = {
     backend.notices?.();
     const word = fresh();
     const { pane } = await terminalOf(backend).sendKeys({ text: `echo ${word}-$((1 + 1)); sleep 1000`, enter: true });
-    await shows(backend, new RegExp(`^${word}-2$`, "m"), pane);
+    await shows(backend, new RegExp(`^${word}-2`, "m"), pane);
     const beside = await backend.spawn({ argv: ["echo", "beside"] });
     deepEqual(await beside.exit, { how: "exited", code: 0 });
     notEqual(paneOf(beside), pane);

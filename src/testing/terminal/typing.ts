@@ -90,7 +90,7 @@ export const typing: Cases = {
     await sh("true");
     const word = fresh();
     const { pane } = await terminalOf(backend).sendKeys({ text: `echo ${word}-$((1 + 1))`, enter: true });
-    await shows(backend, new RegExp(`^${word}-2$`, "m"), pane);
+    await shows(backend, new RegExp(`^${word}-2`, "m"), pane);
     await terminalOf(backend).sendKeys({ text: `exit 1; half-${word}` });
     await until("it is typed", async () => (await screenOf(backend, pane)).includes(`half-${word}`));
     equal((await sh("echo clean")).output, "clean\n");
