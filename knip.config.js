@@ -18,10 +18,10 @@ export default {
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Projects that tests build in the sandbox have packages of their own.
   ignore: ["test/fixtures/projects/**"],
-  // Parts of every Linux system, the sandbox's program, and what an sshd and a container are made with.
+  // Parts of every Linux system, the sandbox's program, and what an sshd, a container and a person at a terminal are made with.
   ignoreBinaries: [
     ...["bwrap", "mkfifo", "mount", "script", "umount"],
-    ...["dockerd", "ssh-keygen", "useradd", "userdel", "usermod"],
+    ...["dockerd", "ldd", "script", "ssh-keygen", "useradd", "userdel", "usermod"],
   ],
   // Started by scripts/check.mjs by their names, and the linter's helper program.
   ignoreDependencies: ["@arethetypeswrong/cli", "publint", "oxlint", "oxlint-tsgolint"],

@@ -16,6 +16,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     pool: "forks",
     maxWorkers: "100%",
+    // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
+    retry: process.env["CI"] === "true" ? 1 : 0,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isThere, until } from "./sshd.mjs";
@@ -18,32 +19,61 @@ export function dockerProblem() {
  */
 export async function startContainer(folder) {
   const own = join(folder, "docker");
-  mkdirSync(own, { recursive: true });
-  const started = answers(process.env) ? undefined : startDaemon(own);
-  const env = started === undefined ? process.env : { ...process.env, DOCKER_HOST: `unix://${own}/sock` };
-  await until(() => execFileSync("docker", ["version"], { env, stdio: "ignore" }));
-  const docker = (/** @type {readonly string[]} */ ...args) =>
-    execFileSync("docker", args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
   const root = join(own, "root");
-  mkdirSync(join(root, "bin"), { recursive: true });
-  mkdirSync(join(root, "tmp"), { recursive: true });
-  execFileSync("sh", [
-    "-c",
-    `cp "$(command -v busybox)" ${root}/bin/busybox && for a in $(busybox --list); do [ $a = busybox ] || ln -sf busybox ${root}/bin/$a; done; tar -C ${root} -cf ${own}/image.tar .`,
-  ]);
+  const { env, docker, stop } = await reachDocker(own);
+  fillWithBusybox(root);
+  execFileSync("tar", ["-C", root, "-cf", `${own}/image.tar`, "."]);
   docker("import", `${own}/image.tar`, "handrail-bench:1");
   const name = `handrail-bench-${process.pid}`;
   docker("run", "-d", "--init=false", "--network=none", "--name", name, "handrail-bench:1", "sleep", "100000");
   return {
     name,
     env,
-    stop() {
+    async stop() {
       docker("rm", "-f", name);
       docker("rmi", "handrail-bench:1");
-      started?.kill();
+      await stop();
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Docker's client, and the variables by which it finds its daemon: the one that answers, or one of our own, whose files are in `own` and which
+ * `stop` ends.
+ *
+ * @param {string} own
+ */
+export async function reachDocker(own) {
+  mkdirSync(own, { recursive: true });
+  const started = answers(process.env) ? undefined : startDaemon(own);
+  const env = started === undefined ? process.env : { ...process.env, DOCKER_HOST: `unix://${own}/sock` };
+  await until(() => execFileSync("docker", ["version"], { env, stdio: "ignore" }));
+  return {
+    env,
+    docker: (/** @type {readonly string[]} */ ...args) =>
+      execFileSync("docker", args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim(),
+    /** Resolves when the daemon has ended. */
+    stop: async () => {
+      if (started === undefined || started.exitCode !== null) return;
+      started.kill();
+      await once(started, "exit");
+    },
+  };
+}
+
+/**
+ * Makes `root` the root folder of a system that has busybox and nothing else.
+ *
+ * @param {string} root
+ */
+export function fillWithBusybox(root) {
+  mkdirSync(join(root, "bin"), { recursive: true });
+  mkdirSync(join(root, "tmp"), { recursive: true });
+  execFileSync("sh", [
+    "-c",
+    `cp "$(command -v busybox)" ${root}/bin/busybox && for a in $(busybox --list); do [ $a = busybox ] || ln -sf busybox ${root}/bin/$a; done`,
+  ]);
 }
 
 /** @param {string} own */

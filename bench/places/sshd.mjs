@@ -105,7 +105,9 @@ function freePort() {
 /**
  * Tries until it does not throw, at most 10 s.
  *
- * @param {() => unknown} attempt
+ * @template T
+ * @param {() => T} attempt
+ * @returns {Promise<T>}
  */
 export async function until(attempt) {
   for (let tries = 0; ; tries++) {

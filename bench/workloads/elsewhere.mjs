@@ -134,9 +134,9 @@ async function times(work) {
 
 /**
  * @param {{ close(): Promise<void> }} backend
- * @param {{ stop(): void }} place
+ * @param {{ stop(): unknown }} place
  */
 async function closed(backend, place) {
   await backend.close();
-  place.stop();
+  await place.stop();
 }
