@@ -31,7 +31,7 @@ export interface JobsOptions {
 }
 
 /** The jobs of a toolkit, what is to be told of them, and their output as files. */
-export interface JobKeeper extends Required<Jobs> {
+export interface JobKeeper extends Jobs {
   readonly notices: Notices;
   /** The output of job 3, from the id "job-3"; of split streams its stderr from "job-3-errors". `undefined` when that is no job's. */
   openOutput(id: string): Promise<OpenFile | undefined>;

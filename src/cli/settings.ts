@@ -1,4 +1,4 @@
-import type { Place } from "../backends/open.ts";
+import { type Place, isElsewhere } from "../backends/place.ts";
 import { loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
@@ -43,7 +43,7 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
   const settings = await settingsFrom(options);
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
-  const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir;
+  const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir; // the folders of files are not meant there
   for (const warning of ruleWarnings(policy.commands)) process.stderr.write(`handrail: ${oneLine(warning, 1_000)}\n`);
   return {
     ...toolChoice(settings),
@@ -78,11 +78,6 @@ export function placeOf({
     ...(session !== undefined && { tmux: session }),
     ...(session === undefined && id !== undefined && socketPath !== "" && { pane: { id, socketPath } }),
   };
-}
-
-/** Work happens on another system: folders of the configuration are not meant there. */
-function isElsewhere({ ssh, container }: GlobalOptions): boolean {
-  return ssh !== undefined || container !== undefined;
 }
 
 /** Each is loaded where it is chosen. */

@@ -60,7 +60,8 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
     effects: ({ command, wait, ...asked }) => {
       const mode = modeOf(wait);
       if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
-      const within = withinOf(asked);
+      // What is typed into a pane runs there, outside of any sandbox, and is judged so.
+      const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
       return [
         {
           kind: "exec",

@@ -90,6 +90,14 @@ describe("run_shell waits", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
+  test("for nobody outside of the sandbox, whatever contains other commands, and says so to the policy", () => {
+    const { effects } = runShell({ terminal: true, sandboxed: true });
+    expect(effects({ command: "make", wait: false })).toEqual([
+      { kind: "exec", command: "make", background: "detached", within: "none" },
+    ]);
+    expect(effects({ command: "make" })).toEqual([{ kind: "exec", command: "make" }]);
+  });
+
   test("for no person to decide about what does not run", async () => {
     let asked = 0;
     const { text: said } = await toolsOn(
