@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -142,7 +142,14 @@ describe.concurrent("a detached process", () => {
     await writeFile(join(folder, "go"), "");
     expect(await found!.process.exit).toEqual({ how: "lost", reason: "what watched over it has died too" });
     expect(Buffer.from(await found!.process.output.tail(8)).toString()).toBe("199\n200\n");
-    expect((await detachedProcesses(detachedFolder).list())[0]?.ended).toMatchObject({ how: "lost" });
+    const [lost] = await detachedProcesses(detachedFolder).list();
+    expect(lost?.ended).toMatchObject({ how: "lost" });
+    expect((await detachedProcesses(detachedFolder).list())[0]?.endedMs).toBe(lost?.endedMs);
+    expect(readdirSync(join(detachedFolder, lost!.id)).filter((name) => name.startsWith("exit."))).toEqual([
+      "exit.json",
+    ]);
+    const weekLater = (lost?.endedMs ?? 0) + 8 * 24 * 60 * 60 * 1_000;
+    expect(await detachedProcesses(detachedFolder, () => weekLater).list()).toEqual([]);
   });
 
   test("whose watcher was killed can still be stopped", async () => {
@@ -219,6 +226,17 @@ describe.concurrent("a detached process", () => {
     await backend.detached!.remove(child.id);
     expect(await backend.detached!.list()).toEqual([]);
     await expect(backend.detached!.remove(child.id)).rejects.toThrow(`there is no detached process ${child.id}`);
+    await backend.close();
+  });
+
+  test("is removed by its id, never by a path to another", async () => {
+    const { backend, folder, detachedFolder } = await place();
+    const child = await backend.spawn({ argv: ["true"], detached: { label: "true" } });
+    await child.exit;
+    const beside = join(folder, "beside");
+    renameSync(join(detachedFolder, child.id), beside);
+    await expect(backend.detached!.remove("../beside")).rejects.toThrow("there is no detached process ../beside");
+    expect(existsSync(join(beside, "job.json"))).toBe(true);
     await backend.close();
   });
 

@@ -1,10 +1,19 @@
 // What goes wrong with a host far away goes wrong here, really; and what a model reads of it.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type SshOptions, ssh } from "../../src/backends/ssh/ssh.ts";
-import { mustBeHere } from "../support/here.ts";
+import { installed, mustBeHere } from "../support/here.ts";
 import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -222,16 +231,64 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(left.filter((name) => ownerOf(join("/tmp", name)) === ownerOf(alone.home))).toEqual([]);
   });
 
-  test("closing a toolkit whose host is silent takes seconds, not for ever", async () => {
+  test("closing a toolkit whose host is silent takes seconds, and leaves nothing here; there all is ended but what is detached", async () => {
     const alone = await sshServer(OPTIONS);
-    const { call, toolkit } = await on(alone, { keepAliveMs: 4_000, backOffMs: [0] });
+    const ours = () => processesHere((words) => words.includes(alone.configFile)).length;
+    const folders = () => readdirSync("/tmp").filter((name) => name.startsWith("handrail-ssh-"));
+    const before = folders();
+    const { call, toolkit } = await on(alone, { keepAliveMs: 60_000 });
+    const opened = folders().filter((name) => !before.includes(name));
+    await call("bash", { command: "touch detached; sleep 308", detached: true });
+    await call("bash", { command: "read -r line", background: true });
     const running = call("bash", { command: "sleep 307" });
-    await until("it runs", () => runningThere(alone, "sleep 307").length > 0);
+    await until("they run", () => ["sleep 307", "sleep 308"].every((words) => runningThere(alone, words).length > 0));
     await alone.suspend();
-    await within("closing", toolkit.close());
+    await within("closing", toolkit.close()); // ssh itself would notice after a minute
     expect(await running).toMatch(/stopped|nobody can say/);
+    expect(ours()).toBe(0);
+    expect(folders().filter((name) => opened.includes(name))).toEqual([]);
     await alone.resume();
-    await until("nothing runs there", () => runningThere(alone, "sleep 307").length === 0);
+    await until("the command is ended there", () => runningThere(alone, "sleep 307").length === 0);
+    expect(runningThere(alone, "sleep 308").length).toBeGreaterThan(0);
+  });
+
+  test("a command that is stopped while its host is silent is over in seconds, and ended there when that hears us again", async () => {
+    const { toolkit } = await on(server, { keepAliveMs: 60_000 });
+    const stopped = new AbortController();
+    const { exit } = await toolkit.backend.spawn({ argv: ["sleep", "309"], signal: stopped.signal });
+    await server.suspend();
+    try {
+      stopped.abort();
+      expect((await within("its end", exit)).how).toBe("aborted"); // ssh itself would notice after a minute
+    } finally {
+      await server.resume();
+    }
+    await until("it is ended there", () => runningThere(server, "sleep 309").length === 0);
+  });
+
+  test("a command that nothing can end, since it has become another user's, is told as lost in the end", async () => {
+    const alone = await sshServer(OPTIONS);
+    const perl = installed("perl");
+    if (perl === undefined) throw new Error("a program that becomes another user is written in perl: install it");
+    const becoming = join(alone.home, "becoming");
+    copyFileSync(realpathSync(perl), becoming);
+    chmodSync(becoming, 0o4755);
+    const { toolkit } = await on(alone);
+    const script = '$< = $> = 0; $| = 1; print "$$\\n"; sleep 310';
+    const child = await toolkit.backend.spawn({ argv: [becoming, "-e", script], timeoutMs: 1_000 });
+    await child.output.grown(0);
+    const pid = Number(Buffer.from(await child.output.read(0, child.output.kept)).toString());
+    try {
+      const exit = await within("its end", child.exit);
+      expect(exit).toEqual({
+        how: "lost",
+        reason: expect.stringMatching(/^it was stopped, but nothing ends it there/),
+      });
+    } finally {
+      process.kill(pid, "SIGKILL");
+    }
+    const next = await toolkit.backend.spawn({ argv: ["true"] });
+    expect(await next.exit).toEqual({ how: "exited", code: 0 });
   });
 
   test("an sshd that grants two sessions a connection is enough for eight commands at once", async () => {

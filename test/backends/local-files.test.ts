@@ -1,31 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:net";
-import {
-  chmod,
-  chown,
-  link,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  readlink,
-  rm,
-  stat,
-  symlink,
-  truncate,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { lstat, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Files } from "../../src/contract/backend.ts";
-import { ToolFailure } from "../../src/contract/failure.ts";
+import { failureOf } from "../support/failing.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-
-const isRoot = process.getuid?.() === 0;
+import { bytes, namingCases, onFullDisk, readAll, writingCases } from "./files-cases.ts";
 
 let folder: string;
 let files: Files;
@@ -35,128 +18,9 @@ beforeEach(async () => {
 });
 
 const at = (path: string) => join(folder, path);
-const bytes = (text: string) => Buffer.from(text);
-
-async function readAll(path: string, from: Files = files): Promise<Buffer> {
-  const file = await from.open(path);
-  try {
-    return Buffer.from(await file.read(0, 1_000_000));
-  } finally {
-    await file.close();
-  }
-}
-
-/** The message of the `ToolFailure` that it fails with. */
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => "it did not fail",
-    (reason: unknown) => reason,
-  );
-  if (error instanceof ToolFailure) return error.message;
-  throw new Error(`expected a ToolFailure, got ${String(error)}`);
-}
 
 describe("write", () => {
-  test("makes the file and the folders on the way, and says what is there now", async () => {
-    const info = await files.write("a/b/c.txt", bytes("hello"));
-    expect(await readFile(at("a/b/c.txt"), "utf8")).toBe("hello");
-    expect(info).toEqual(await files.stat("a/b/c.txt"));
-    expect(info).toMatchObject({ path: at("a/b/c.txt"), kind: "file", size: 5, links: 1 });
-  });
-
-  test("a new file has the mode that the user's umask leaves, and an old one keeps its own", async () => {
-    expect((await files.write("new.txt", bytes("x"))).mode).toBe(0o666 & ~process.umask());
-    for (const mode of [0o600, 0o640, 0o755, 0o444, 0o2755]) {
-      await writeFile(at("old.txt"), "old");
-      await chmod(at("old.txt"), mode);
-      expect((await files.write("old.txt", bytes("new"))).mode).toBe(mode);
-      expect(await readFile(at("old.txt"), "utf8")).toBe("new");
-      await rm(at("old.txt"));
-    }
-  });
-
-  test.skipIf(!isRoot)("the owner stays (NOT RUN without root)", async () => {
-    await writeFile(at("theirs.txt"), "old");
-    await chown(at("theirs.txt"), 12_345, 23_456);
-    await chmod(at("theirs.txt"), 0o640);
-    await files.write("theirs.txt", bytes("new"));
-    const { uid, gid, mode } = await stat(at("theirs.txt"));
-    expect({ uid, gid, mode: mode & 0o7777 }).toEqual({ uid: 12_345, gid: 23_456, mode: 0o640 });
-  });
-
-  test("through a link it changes what the link leads to, and the link stays a link", async () => {
-    await files.write("target.txt", bytes("old"));
-    await symlink("target.txt", at("link"));
-    await symlink("link", at("link-to-link"));
-    await symlink("sub/not-yet.txt", at("dangling"));
-    await files.write("link-to-link", bytes("new"));
-    await files.write("dangling", bytes("made"));
-    expect(await readlink(at("link-to-link"))).toBe("link");
-    expect(await readlink(at("dangling"))).toBe("sub/not-yet.txt");
-    expect(await readFile(at("target.txt"), "utf8")).toBe("new");
-    expect(await readFile(at("sub/not-yet.txt"), "utf8")).toBe("made");
-  });
-
-  test("a reader sees the old content or the new, never a part or a mixture", async () => {
-    const size = 300_000;
-    await files.write("file", Buffer.alloc(size, 0));
-    let writing = true;
-    const writes = (async () => {
-      for (let round = 1; round <= 40; round++) await files.write("file", Buffer.alloc(size, round));
-      writing = false;
-    })();
-    let reads = 0;
-    while (writing) {
-      const seen = await readAll("file");
-      expect(seen.length).toBe(size);
-      expect(seen.equals(Buffer.alloc(size, seen[0]))).toBe(true);
-      reads++;
-    }
-    await writes;
-    expect(reads).toBeGreaterThan(0);
-  });
-
-  test("of writes side by side one wins whole, and nothing else is left", async () => {
-    const contents = Array.from({ length: 20 }, (_, index) => Buffer.alloc(50_000, index));
-    await Promise.all(contents.map((content) => files.write("file", content)));
-    const left = await readAll("file");
-    expect(contents.some((content) => content.equals(left))).toBe(true);
-    expect(await readdir(folder)).toEqual(["file"]);
-  });
-
-  test("it keeps nothing of a longer old content", async () => {
-    await files.write("file", bytes("a long old content"));
-    await files.write("file", bytes(""));
-    expect((await readAll("file")).length).toBe(0);
-  });
-
-  test("a file with two names keeps both, its inode and its mode, whether it grows or shrinks", async () => {
-    await files.write("one", bytes("shared"));
-    await link(at("one"), at("two"));
-    await chmod(at("one"), 0o640);
-    const { ino } = await stat(at("one"));
-    for (const content of ["something longer than before", "less", "", "again"]) {
-      const info = await files.write("two", bytes(content));
-      expect([await readFile(at("one"), "utf8"), await readFile(at("two"), "utf8")]).toEqual([content, content]);
-      expect(info).toMatchObject({ links: 2, mode: 0o640, size: content.length });
-      expect((await stat(at("one"))).ino).toBe(ino);
-    }
-    expect((await readdir(folder)).sort()).toEqual(["one", "two"]);
-  });
-
-  test("a file in the place of a folder on the way is told", async () => {
-    await files.write("file", bytes("x"));
-    expect(await failureOf(files.write("file/below", bytes("x")))).toContain("Not a folder on the way to: file/below");
-    expect(await failureOf(files.write("file/far/below", bytes("x")))).toContain(
-      "Not a folder on the way to: file/far/below",
-    );
-    expect(await readdir(folder)).toEqual(["file"]);
-  });
-
-  test("a name that no system takes is told", async () => {
-    expect(await failureOf(files.write("n".repeat(256), bytes("x")))).toContain("The name is too long");
-    expect(await readdir(folder)).toEqual([]);
-  });
+  writingCases(() => ({ folder, files }), { rounds: 40 });
 });
 
 describe("what is no regular file", () => {
@@ -241,39 +105,19 @@ describe("names", () => {
 
   test.each(WILD)("%j is written, read, listed and removed like any other", async (name) => {
     await files.write(`./${name}`, bytes(name));
-    expect((await readAll(`./${name}`)).toString()).toBe(name);
+    expect((await readAll(`./${name}`, files)).toString()).toBe(name);
     expect((await files.list(".")).map((entry) => entry.name)).toEqual([name]);
     expect((await files.stat(at(name)))?.path).toBe(at(name));
     await files.remove(`./${name}`);
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("whatever a name has in it, what is written is what is read", async () => {
-    const name = fc
-      .string({ unit: "binary", minLength: 1, maxLength: 60 })
-      .filter(
-        (text) => !/[/\0]|\p{Surrogate}/u.test(text) && Buffer.byteLength(text) <= 255 && text !== "." && text !== "..",
-      );
-    await fc.assert(
-      fc.asyncProperty(name, fc.uint8Array(), async (given, content) => {
-        await files.write(at(given), content);
-        expect((await readAll(at(given))).equals(content)).toBe(true);
-        await files.remove(at(given));
-      }),
-      { numRuns: 60 },
-    );
-  });
+  namingCases(() => ({ folder, files }), { runs: 60 });
 
   test("the two spellings of one accent are two files", async () => {
     await files.write("\u00e9", bytes("one"));
     await files.write("e\u0301", bytes("two"));
-    expect((await readAll("\u00e9")).toString()).toBe("one");
-  });
-
-  test("a NUL byte is refused everywhere", async () => {
-    for (const operation of ["open", "stat", "list", "remove", "realPath"] as const)
-      expect(await failureOf(files[operation]("a\0b"))).toContain("null bytes");
-    expect(await failureOf(files.write("a\0b", bytes("x")))).toContain("null bytes");
+    expect((await readAll("\u00e9", files)).toString()).toBe("one");
   });
 });
 
@@ -432,7 +276,7 @@ describe("remove", () => {
     await symlink("nowhere", at("dangling"));
     for (const path of ["link", "dangling", "file"]) await files.remove(path);
     expect(await readdir(folder)).toEqual(["folder"]);
-    expect(await readAll("folder/deep/file")).toEqual(bytes("x"));
+    expect(await readAll("folder/deep/file", files)).toEqual(bytes("x"));
     await files.remove("folder/");
     expect(await readdir(folder)).toEqual([]);
   });
@@ -466,40 +310,7 @@ describe("remove", () => {
   });
 });
 
-describe.skipIf(!isRoot || process.platform !== "linux")(
-  "a full disk (NOT RUN without root on Linux: it needs a mount)",
-  () => {
-    let disk: string;
-    beforeAll(async () => {
-      disk = await mkdtemp(join(tmpdir(), "handrail-disk-"));
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]);
-    });
-    afterAll(async () => {
-      execFileSync("umount", [disk]);
-      await rm(disk, { recursive: true });
-    });
-
-    test("fails with a sentence, the old content stays, and nothing is left behind", async () => {
-      const there = (await local({ workDir: disk, outputFolder: folder })).files;
-      await there.write("file", bytes("old"));
-      expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain(
-        "No space is left on the disk for: file",
-      );
-      expect(await failureOf(there.write("other", Buffer.alloc(200_000)))).toContain(
-        "No space is left on the disk for: other",
-      );
-      await link(join(disk, "file"), join(disk, "file-too"));
-      expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toContain(
-        "No space is left on the disk for: file",
-      );
-      await rm(join(disk, "file-too"));
-      expect((await readAll("file", there)).toString()).toBe("old");
-      expect(await readdir(disk)).toEqual(["file"]);
-      await there.write("file", Buffer.alloc(20_000, 7)); // and the space is there again
-      expect((await there.stat("file"))?.size).toBe(20_000);
-    });
-  },
-);
+onFullDisk(async (disk) => (await local({ workDir: disk, outputFolder: folder })).files);
 
 describe("the working directory", () => {
   test("must be a folder that is there", async () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Backend, Command, Exit, OutputLog } from "../../src/contract/backend.ts";
-import { ToolFailure } from "../../src/contract/failure.ts";
+import { failureOf } from "../support/failing.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -46,16 +46,6 @@ async function pidsOf(count: number): Promise<readonly number[]> {
     existsSync(at("pids")) ? readFileSync(at("pids"), "utf8").split("\n").slice(0, -1).map(Number) : [];
   await until(`${count} processes have said that they run`, () => read().length >= count);
   return read();
-}
-
-/** The message of the `ToolFailure` that it fails with. */
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => "it did not fail",
-    (reason: unknown) => reason,
-  );
-  if (error instanceof ToolFailure) return error.message;
-  throw new Error(`expected a ToolFailure, got ${String(error)}`);
 }
 
 /** Our own open file descriptors. */

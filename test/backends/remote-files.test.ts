@@ -1,14 +1,10 @@
 import { execFileSync } from "node:child_process";
 import {
-  chmod,
-  chown,
   link,
   lstat,
   mkdir,
-  mkdtemp,
   readFile,
   readdir,
-  readlink,
   rename,
   rm,
   stat,
@@ -18,10 +14,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { localFiles } from "../../src/backends/local/files.ts";
 import { type Facts, askFacts } from "../../src/backends/remote/facts.ts";
 import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
@@ -29,11 +24,11 @@ import { remoteFiles } from "../../src/backends/remote/files.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Files } from "../../src/contract/backend.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
+import { failureOf } from "../support/failing.ts";
 import { type LocalReach, localReach } from "../support/local-reach.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-
-const isRoot = process.getuid?.() === 0;
+import { bytes, namingCases, onFullDisk, readAll, writingCases } from "./files-cases.ts";
 
 /** Which shells are tried; `plain`: as on a system that has no stat(1). */
 const SHELLS: readonly { readonly argv: readonly [string, ...string[]]; readonly plain?: boolean }[] = [
@@ -56,27 +51,6 @@ const isThere = (program: string): boolean => {
     return false;
   }
 };
-
-const bytes = (text: string) => Buffer.from(text);
-
-/** The message of the `ToolFailure` that it fails with. */
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => "it did not fail",
-    (reason: unknown) => reason,
-  );
-  if (error instanceof ToolFailure) return error.message;
-  throw new Error(`expected a ToolFailure, got ${String(error)}`);
-}
-
-async function readAll(path: string, from: Files): Promise<Buffer> {
-  const file = await from.open(path);
-  try {
-    return Buffer.from(await file.read(0, 1_000_000));
-  } finally {
-    await file.close();
-  }
-}
 
 for (const { argv } of SHELLS.filter((shell) => !isThere(shell.argv[0]))) {
   test.skipIf(process.env["CI"] !== "true" || !EXPECTED.includes(argv[0]))(
@@ -211,46 +185,14 @@ describe.each(SHELLS.filter(({ argv }) => isThere(argv[0])))(
     });
 
     describe("write", () => {
-      test("makes the file and the folders on the way, and says what is there now", async () => {
-        const info = await files.write("a/b/c.txt", bytes("hello"));
-        expect(await readFile(at("a/b/c.txt"), "utf8")).toBe("hello");
-        expect(info).toEqual(await files.stat("a/b/c.txt"));
-        expect(info).toMatchObject({ path: at("a/b/c.txt"), kind: "file", size: 5, links: 1 });
-        await same((on) => on.stat("a/b/c.txt"));
+      writingCases(() => ({ folder, files }), {
+        rounds: 15,
+        refusal: /was replaced or removed while it was being read|changed while it was being opened/,
       });
 
-      test("a new file has the mode that the user's umask leaves, and an old one keeps its own", async () => {
-        expect((await files.write("new.txt", bytes("x"))).mode).toBe(0o666 & ~process.umask());
-        for (const mode of [0o600, 0o640, 0o644, 0o755, 0o444, 0o2755, 0o4711, 0o1777]) {
-          await writeFile(at("old.txt"), "old");
-          await chmod(at("old.txt"), mode);
-          expect((await files.write("old.txt", bytes("new"))).mode).toBe(mode);
-          expect((await stat(at("old.txt"))).mode & 0o7777).toBe(mode);
-          expect(await readFile(at("old.txt"), "utf8")).toBe("new");
-          await rm(at("old.txt"));
-        }
-      });
-
-      test.skipIf(!isRoot)("the owner stays (NOT RUN without root)", async () => {
-        await writeFile(at("theirs.txt"), "old");
-        await chown(at("theirs.txt"), 12_345, 23_456);
-        await chmod(at("theirs.txt"), 0o640);
-        await files.write("theirs.txt", bytes("new"));
-        const { uid, gid, mode } = await stat(at("theirs.txt"));
-        expect({ uid, gid, mode: mode & 0o7777 }).toEqual({ uid: 12_345, gid: 23_456, mode: 0o640 });
-      });
-
-      test("through a link it changes what the link leads to, and the link stays a link", async () => {
-        await writeFile(at("target.txt"), "old");
-        await symlink("target.txt", at("link"));
-        await symlink("link", at("link-to-link"));
-        await symlink("sub/not-yet.txt", at("dangling"));
-        await files.write("link-to-link", bytes("new"));
-        await files.write("dangling", bytes("made"));
-        expect(await readlink(at("link-to-link"))).toBe("link");
-        expect(await readlink(at("dangling"))).toBe("sub/not-yet.txt");
-        expect(await readFile(at("target.txt"), "utf8")).toBe("new");
-        expect(await readFile(at("sub/not-yet.txt"), "utf8")).toBe("made");
+      test("what it says is there is what this machine finds", async () => {
+        await files.write("a/b/c.txt", bytes("hello"));
+        expect(await told(files.stat("a/b/c.txt"))).toEqual(await told(here.stat("a/b/c.txt")));
       });
 
       test("any content of any size arrives as it is, and nothing of it is run", async () => {
@@ -283,64 +225,6 @@ describe.each(SHELLS.filter(({ argv }) => isThere(argv[0])))(
         expect(await failureOf(files.write("file/x", bytes("small")))).toBe("Not a folder on the way to: file/x");
         await files.write("other", bytes("still in step"));
         expect((await readdir(folder)).sort()).toEqual(["file", "folder", "other"]);
-      });
-
-      test("a reader sees the old content or the new, never a part or a mixture", async () => {
-        const size = 300_000;
-        await files.write("file", Buffer.alloc(size, 0));
-        let writing = true;
-        const writes = (async () => {
-          for (let round = 1; round <= 15; round++) await files.write("file", Buffer.alloc(size, round));
-          writing = false;
-        })();
-        let whole = 0;
-        let refused = 0;
-        while (writing || whole === 0) {
-          const seen = await readAll("file", files).catch((error: unknown) => String(error));
-          if (typeof seen === "string") {
-            expect(seen).toMatch(/was replaced or removed while it was being read|changed while it was being opened/);
-            refused++;
-            continue;
-          }
-          expect(seen.length).toBe(size);
-          expect(seen.equals(Buffer.alloc(size, seen[0]))).toBe(true);
-          whole++;
-        }
-        await writes;
-        expect(whole + refused).toBeGreaterThan(0);
-      });
-
-      test("of writes side by side one wins whole, and nothing else is left", async () => {
-        const contents = Array.from({ length: 12 }, (_, index) =>
-          Buffer.alloc(index % 2 === 0 ? 70_000 : 500, 65 + index),
-        );
-        await Promise.all(contents.map((content) => files.write("file", content)));
-        const left = await readFile(at("file"));
-        expect(contents.some((content) => content.equals(left))).toBe(true);
-        expect(await readdir(folder)).toEqual(["file"]);
-      });
-
-      test("a file with two names keeps both, its inode and its mode, whether it grows or shrinks", async () => {
-        await writeFile(at("one"), "shared");
-        await link(at("one"), at("two"));
-        await chmod(at("one"), 0o640);
-        const { ino } = await stat(at("one"));
-        for (const content of ["something longer than before", "less", "", "again", "z".repeat(100_000), "end"]) {
-          const info = await files.write("two", bytes(content));
-          expect([await readFile(at("one"), "utf8"), await readFile(at("two"), "utf8")]).toEqual([content, content]);
-          expect(info).toMatchObject({ links: 2, mode: 0o640, size: content.length });
-          expect((await stat(at("one"))).ino).toBe(ino);
-        }
-        expect((await readdir(folder)).sort()).toEqual(["one", "two"]);
-      });
-
-      test("a name that no system takes is told", async () => {
-        const name = "n".repeat(256);
-        for (const operation of ["open", "stat", "list", "remove", "realPath"] as const) {
-          expect(await failureOf(files[operation](name))).toContain("The name is too long");
-        }
-        expect(await failureOf(files.write(name, bytes("x")))).toContain("The name is too long");
-        expect(await failureOf(files.open("a\0b"))).toContain("null bytes");
       });
 
       test("a connection that is lost in the middle leaves the old content or the new, and it is written again", async () => {
@@ -522,76 +406,21 @@ describe.each(SHELLS.filter(({ argv }) => isThere(argv[0])))(
     });
 
     describe("names", () => {
-      test("whatever a name has in it, what is written is what is read", async () => {
-        const name = fc
-          .string({ unit: "binary", minLength: 1, maxLength: 60 })
-          .filter(
-            (text) =>
-              !/[/\0]|\p{Surrogate}/u.test(text) && Buffer.byteLength(text) <= 255 && text !== "." && text !== "..",
-          );
-        const nasty = fc.constantFrom(
-          "$(touch x)",
-          "`touch x`",
-          "-n",
-          "a\n",
-          "\n",
-          "'",
-          "\\",
-          "%s",
-          "*",
-          "~",
-          "file (deleted)",
-          "x".repeat(255),
-          "\\0101",
-          "!",
-          "#",
-        );
-        await fc.assert(
-          fc.asyncProperty(fc.oneof(name, nasty), fc.uint8Array({ maxLength: 300 }), async (given, content) => {
-            await files.write(at(given), content);
-            expect((await readFile(at(given))).equals(content)).toBe(true);
-            expect((await readAll(at(given), files)).equals(content)).toBe(true);
-            expect(await files.realPath(at(given))).toBe(at(given));
-            expect((await files.list(".")).map((entry) => entry.name)).toEqual([given]);
-            await files.remove(at(given));
-            expect(await readdir(folder)).toEqual([]);
-          }),
-          { numRuns: 25 },
-        );
-      });
+      namingCases(() => ({ folder, files }), { runs: 25 });
     });
 
-    describe.skipIf(!isRoot || process.platform !== "linux")(
-      "a full disk (NOT RUN without root on Linux: it needs a mount)",
-      () => {
-        let disk: string;
-        beforeAll(async () => {
-          disk = await mkdtemp(join(tmpdir(), "handrail-disk-"));
-          execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]);
-        });
-        afterAll(async () => {
-          execFileSync("umount", [disk]);
-          await rm(disk, { recursive: true });
-        });
-
-        test("fails with a sentence, the old content stays, and nothing is left behind", async () => {
-          const there = remoteFiles({ shells, facts, base: { workDir: disk, home: disk } });
-          const full = "No space is left on the disk for: file";
-          await there.write("file", bytes("old"));
-          expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toBe(full);
-          await link(join(disk, "file"), join(disk, "file-too"));
-          expect(await failureOf(there.write("file", Buffer.alloc(200_000)))).toBe(full);
-          expect(await failureOf(there.write("file", Buffer.alloc(50_000, 65)))).toBe(full); // a copy, but not both
-          await rm(join(disk, "file-too"));
-          await there.write("filler", Buffer.alloc(56_000));
-          expect(await failureOf(there.write("file", Buffer.alloc(8_000, 65)))).toBe(full);
-          expect((await readAll("file", there)).toString()).toBe("old");
-          expect((await readdir(disk)).sort()).toEqual(["file", "filler"]);
-          await there.remove("filler");
-          await there.write("file", Buffer.alloc(20_000, 7)); // and the space is there again
-          expect((await there.stat("file"))?.size).toBe(20_000);
-        });
-      },
-    );
+    const filesOn = async (disk: string) => remoteFiles({ shells, facts, base: { workDir: disk, home: disk } });
+    onFullDisk(filesOn, (disk) => {
+      test("what has two names is copied first, and stays where there is no space for both", async () => {
+        const there = await filesOn(disk());
+        await there.write("file", bytes("old"));
+        await link(join(disk(), "file"), join(disk(), "file-too"));
+        expect(await failureOf(there.write("file", Buffer.alloc(50_000, 65)))).toBe(
+          "No space is left on the disk for: file",
+        );
+        expect((await readAll("file", there)).toString()).toBe("old");
+        expect((await readdir(disk())).sort()).toEqual(["file", "file-too"]);
+      });
+    });
   },
 );

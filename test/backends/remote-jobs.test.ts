@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Command } from "../../src/contract/backend.ts";
 import { isAlive, until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
 import { SHELLS, running, textOf, there } from "./there.ts";
 
 /** Seconds that nothing else sleeps, so that a process is found by them. */
@@ -132,6 +134,14 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
     expect(await textOf(job)).toBe("mine\n");
   });
 
+  test("that ends while a child in the background writes on and on has ended", async () => {
+    const host = await there({ shell });
+    const job = await host.sh("(while :; do echo more; done) & echo mine", lasting);
+    expect(await job.exit).toEqual({ how: "exited", code: 0 });
+    expect((await textOf(job)).split("\n")).toContain("mine");
+    await host.close();
+  });
+
   test("that does not read its stdin holds up nobody", async () => {
     const host = await there({ shell });
     const job = await host.start(["sleep", "1"], { ...lasting, stdin: "pipe" });
@@ -166,6 +176,27 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
 
 describe("a full disk there", () => {
   test.skipIf(process.getuid?.() !== 0)(
+    "does not stop a detached process, and what is not kept is counted",
+    async () => {
+      const folder = temporaryFolder();
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "none", folder]);
+      try {
+        const host = await there({ preamble: `XDG_STATE_HOME=${folder}` });
+        const child = await host.start(["sh", "-c", "head -c 1000000 /dev/zero; exit 6"], {
+          detached: { label: "much" },
+        });
+        expect(await child.exit).toEqual({ how: "exited", code: 6 });
+        expect(child.output.kept).toBeGreaterThan(100_000);
+        expect(child.output.kept).toBeLessThanOrEqual(262_144);
+        expect(child.output.size).toBeGreaterThan(800_000);
+        await host.close();
+      } finally {
+        execFileSync("umount", ["-l", folder]);
+      }
+    },
+  );
+
+  test.skipIf(process.getuid?.() !== 0)(
     "neither stops a job nor hides how it ends; what it kept is there",
     async () => {
       const host = await there();
@@ -187,6 +218,46 @@ describe("a full disk there", () => {
   );
 });
 
+describe("what outlives a connection, when its watcher there was killed,", () => {
+  const UNTIL_GO = "echo $$ >shell.pid; seq 3; while [ ! -e go ]; do sleep 0.02; done; seq 4 6";
+  const KINDS: readonly (readonly [string, Omit<Command, "argv">])[] = [
+    ["a job", lasting],
+    ["a detached process", { detached: { label: "some" } }],
+  ];
+
+  /** Starts it, and kills the shell there that waits for its end. */
+  const unwatched = async (script: string, command: Omit<Command, "argv">) => {
+    const host = await there();
+    const child = await host.start(["sh", "-c", script], command);
+    await child.output.grown(0);
+    const pid = readFileSync(join(host.folder, "shell.pid"), "utf8").trim();
+    const parent = Number(execFileSync("ps", ["-o", "ppid=", "-p", pid], { encoding: "utf8" }));
+    expect(parent).toBeGreaterThan(1);
+    process.kill(parent, "SIGKILL");
+    await until("the watcher is gone", async () => !(await isAlive(parent)));
+    expect(await isAlive(Number(pid))).toBe(true);
+    return { host, child, pid: Number(pid) };
+  };
+
+  test.each(KINDS)("%s goes on, and its end is lost, its output is not", async (_, command) => {
+    const { host, child } = await unwatched(UNTIL_GO, command);
+    writeFileSync(join(host.folder, "go"), "");
+    expect(await child.exit).toEqual({ how: "lost", reason: "what watched over it has died too" });
+    expect(await textOf(child)).toBe("1\n2\n3\n4\n5\n6\n");
+    if (command.detached === undefined) return;
+    const [found] = await host.processes.detached.list();
+    expect(found?.ended).toEqual({ how: "lost", reason: "what watched over it has died too" });
+    const [again] = await host.processes.detached.list();
+    expect(again?.endedMs).toBe(found?.endedMs); // so that it is forgotten some day
+  });
+
+  test.each(KINDS)("%s can still be stopped", async (_, command) => {
+    const { child, pid } = await unwatched(UNTIL_GO, command);
+    await child.kill();
+    expect(await isAlive(pid)).toBe(false);
+  });
+});
+
 describe("a connection that stands still", () => {
   test("leaves nothing there once another is open: its first shell is ended, and what ran in it", async () => {
     const host = await there();
@@ -205,6 +276,30 @@ describe("a connection that stands still", () => {
 });
 
 describe("a detached process", () => {
+  test("is followed to its very end, over a lost connection too", async () => {
+    const host = await there();
+    const script =
+      "head -c 200000 /dev/zero; until [ -e go ]; do sleep 0.02; done; head -c 300000 /dev/zero; printf end";
+    const children = await Promise.all(
+      Array.from({ length: 8 }, () => host.start(["sh", "-c", script], { detached: { label: "much" } })),
+    );
+    const followed = children.map(async ({ output }) => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of output.follow()) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    });
+    await Promise.all(children.map(({ output }) => output.grown(199_999)));
+    host.reach.cut();
+    writeFileSync(join(host.folder, "go"), "");
+    for (const bytes of await Promise.all(followed)) {
+      expect(bytes.length).toBe(500_003);
+      expect(bytes.subarray(-4).toString()).toBe("\0end");
+    }
+    expect(await Promise.all(children.map(({ exit }) => exit))).toEqual(
+      children.map(() => ({ how: "exited", code: 0 })),
+    );
+  });
+
   test("outlives its backend, and is found, read and stopped by the next", async () => {
     const one = await there({ detachedOwner: "someone" });
     const seconds = someSeconds();

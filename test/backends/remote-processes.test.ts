@@ -5,6 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { exitOf } from "../../src/backends/remote/ending.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bundled } from "./bundled.ts";
@@ -194,6 +195,57 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
     expect(await Promise.all(all.map(textOf))).toEqual(Array.from({ length: 12 }, (_, index) => `${index}\n`));
   });
 
+  test("can be stopped though it never begins, since something hangs on the way to it", async () => {
+    const host = await there({ shell });
+    const hung = async () => {
+      await host.sh("true");
+      const idle = await host.shells.take();
+      process.kill(Number((await idle.ask("echo $$")).out.toString()), "SIGSTOP");
+      host.shells.giveBack(idle);
+    };
+    await hung();
+    await expect(host.start(["true"], { signal: AbortSignal.timeout(200) })).rejects.toThrow(
+      "true was stopped while it was being started",
+    );
+    await hung();
+    await expect(host.start(["true"], { timeoutMs: 200 })).rejects.toMatchObject({
+      message: "true was stopped while it was being started",
+      hint: expect.stringContaining(`see whether ${host.folder}`),
+    });
+    expect(await textOf(await host.sh("echo next"))).toBe("next\n");
+  });
+
+  test("that is stopped in the very moment of its start is ended, or never begins", async () => {
+    const host = await there({ shell });
+    const seconds = someSeconds();
+    for (const wait of [0, 1, 2, 4, 8, 16]) {
+      const controller = new AbortController();
+      const start = host.start(["sleep", seconds], { signal: controller.signal });
+      const exit = start.then(
+        (child) => child.exit,
+        (error: unknown) => String(error),
+      );
+      for (let turn = 0; turn < wait; turn++) await new Promise(setImmediate);
+      controller.abort();
+      expect([{ how: "aborted" }, expect.stringContaining("sleep was stopped")]).toContainEqual(await exit);
+      await until("nothing of it is left", () => running(`^sleep ${seconds}`).length === 0);
+    }
+  });
+
+  test("that is started in the very moment of closing is ended, or never begins", async () => {
+    const seconds = someSeconds();
+    for (const wait of [0, 1, 3, 8]) {
+      const host = await there({ shell });
+      if (wait > 1) await host.sh("true");
+      const starts = Array.from({ length: 3 }, () => host.start(["sleep", seconds]).catch((error: unknown) => error));
+      for (let turn = 0; turn < wait; turn++) await new Promise(setImmediate);
+      await host.close();
+      for (const started of await Promise.all(starts))
+        expect(String(started)).toMatch(/object|closed|stopped|may or may not/);
+      await until("nothing of it is left", () => running(`^sleep ${seconds}`).length === 0);
+    }
+  });
+
   test("is lost when the first shell there is killed, and ended when the connection is open again", async () => {
     const host = await there({ shell });
     const seconds = someSeconds();
@@ -243,6 +295,16 @@ console.log("started");`,
     expect(await textOf(await host.sh("echo again"))).toBe("again\n");
     await until("nothing of it is left", () => running(`^sleep ${seconds}`).length === 0);
   });
+});
+
+test("an exit code that no process can have is a signal, any other only when it was ours", () => {
+  expect([9, 128, 137, 255].map((code) => exitOf(code, false))).toEqual(
+    [9, 128, 137, 255].map((code) => ({ how: "exited", code })),
+  );
+  expect([137, 256 + 9, 384 + 9].map((code) => exitOf(code, code === 137))).toEqual(
+    [1, 2, 3].map(() => ({ how: "signaled", signal: "SIGKILL" })),
+  );
+  expect(exitOf(3, true)).toEqual({ how: "exited", code: 3 });
 });
 
 describe("much output", () => {

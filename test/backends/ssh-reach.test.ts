@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,6 +27,8 @@ import { installed, mustBeHere } from "../support/here.ts";
 import type { LoginShell } from "../support/ssh-user.ts";
 import { type SshServer, sshServer, sshdProblem } from "../support/sshd.ts";
 import { isAlive, until } from "../support/until.ts";
+import { bundled } from "./bundled.ts";
+import { within } from "./elsewhere.ts";
 import { holdOpen } from "./held-open.ts";
 
 const LOGIN_SHELLS: readonly LoginShell[] = ["dash", "bash", "busybox", "zsh"];
@@ -57,6 +60,8 @@ async function failureOf(options: SshReachOptions, limits?: ReadinessLimits): Pr
 }
 
 const toServer = ({ target, configFile }: SshServer): SshReachOptions => ({ target, configFile });
+
+const sourceOf = (name: string) => new URL(`../../src/backends/${name}`, import.meta.url).pathname;
 
 const said = async (shells: Pick<Shells, "ask">, script: string) => (await shells.ask(script)).out.toString("utf8");
 
@@ -198,6 +203,9 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
       taken.map(async (shell) => (await shell.ask('echo "$SSH_CONNECTION"')).out.toString()),
     );
     expect(new Set(outs).size).toBe(3);
+    await expect(shells.askAside("kill -s KILL $$", { again: false, doing: "dying" })).rejects.toThrow(
+      /^dying may or may not have been done: the connection to handrail-test-host was lost$/,
+    );
     for (const shell of taken) shells.giveBack(shell);
     await shells.close();
     expect(clientsOf(server)).toEqual([]);
@@ -366,6 +374,60 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect(clientsOf(server)).toEqual([]);
     expect(existsSync(folder)).toBe(false);
     for (const pid of pids) await until("the shell there has ended", async () => !(await isAlive(pid)));
+  });
+
+  test("closing takes along what is about to be opened, and who waits for it is told", async () => {
+    const server = await sshServer();
+    const shells = await shellsOf(toServer(server));
+    const asked = Promise.allSettled(["echo one", "echo two", "echo three"].map((script) => shells.askAside(script)));
+    await shells.close();
+    for (const each of await asked) {
+      if (each.status === "rejected") expect(String(each.reason)).toMatch(/the backend is closed/);
+    }
+    expect(clientsOf(server)).toEqual([]);
+    await expect(shells.askAside("echo late")).rejects.toThrow("the backend is closed");
+  });
+
+  test("closing does not wait for a host that is silent while the connection is opened again", async () => {
+    const server = await sshServer();
+    const shells = await shellsOf(toServer(server));
+    await server.suspend();
+    cleanups.push(() => server.resume());
+    for (const pid of clientsOf(server, "master")) process.kill(pid, "SIGKILL");
+    const asked = shells.ask("echo again").catch((error: unknown) => error);
+    await until(
+      "it is tried again",
+      () => clientsOf(server, "master").length === 1 && existsSync(socketFolderOf(server)),
+    );
+    // ssh itself gives up after ten seconds.
+    await within("closing", shells.close(), 8_000);
+    expect(String(await asked)).toMatch(/the backend is closed/);
+    expect(clientsOf(server)).toEqual([]);
+  });
+
+  test("a program that lives on with what it has of a connection does not keep ours alive", async () => {
+    const server = await sshServer();
+    const folder = emptyFolder();
+    const configFile = join(folder, "config");
+    const [left, seconds] = [join(folder, "left"), 100_000 + randomInt(900_000)];
+    writeFileSync(
+      configFile,
+      `Host ${server.target}\n  ProxyCommand sh -c 'setsid sleep ${seconds} & echo $! >${left}; exec ssh -F ${server.configFile} -W 127.0.0.1:${server.port} ${server.target}'\nMatch all\nInclude ${server.configFile}\n`,
+    );
+    const program = await bundled(`
+import { sshReach } from ${JSON.stringify(sourceOf("ssh/reach.ts"))};
+import { openShells } from ${JSON.stringify(sourceOf("remote/shells.ts"))};
+const shells = await openShells({ reach: await sshReach(${JSON.stringify({ target: server.target, configFile })}), preamble: () => "" });
+console.log((await shells.ask("echo there")).out.toString());
+await shells.close();
+console.log("closed");
+`);
+    try {
+      expect(await within("the program", output([process.execPath, program]))).toBe("there\n\nclosed");
+      expect(await isAlive(Number(readFileSync(left, "utf8")))).toBe(true);
+    } finally {
+      process.kill(Number(readFileSync(left, "utf8")), "SIGKILL");
+    }
   });
 
   test("when our own process is killed, no ssh here and no shell there goes on, and the next opening removes what it left", async () => {

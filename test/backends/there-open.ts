@@ -4,6 +4,7 @@ import { PROCESS_FUNCTIONS } from "../../src/backends/remote/processes-script.ts
 import { type Processes, createProcesses } from "../../src/backends/remote/processes.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Command, Process } from "../../src/contract/backend.ts";
+import { onAbort } from "../../src/util/abort.ts";
 import { type LocalReach, localReach } from "../support/local-reach.ts";
 
 /** Processes on a system that is really this one, over shells that are held open. */
@@ -108,7 +109,7 @@ function stallable(shell: readonly string[]): Stallable {
       const { signal } = giveUp;
       const { stdin, stdout, stderr, ended, kill } = await now().open(which);
       const stalled = new Promise<LineEnd>((resolve) => {
-        signal.addEventListener("abort", () => resolve({ code: 255, signal: null, said: "it stands still" }));
+        onAbort(signal, () => resolve({ code: 255, signal: null, said: "it stands still" }));
       });
       return { stdin, stdout, stderr, ended: Promise.race([ended, stalled]), kill: () => signal.aborted || kill() };
     },

@@ -4,15 +4,13 @@ import { tmux } from "../../src/backends/tmux/tmux.ts";
 import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
 import { container as testContainer } from "../support/containers.ts";
 import { dockerEngine, engineProblem } from "../support/engines.ts";
-import { allTerminals, mustBeHere } from "../support/here.ts";
+import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const problem = engineProblem("docker");
 mustBeHere("docker", problem);
 
-const isTried = allTerminals("the terminal in a container");
-
-describe.skipIf(problem !== undefined || !isTried)("tmux in a container of docker", () => {
+describe.skipIf(problem !== undefined)("tmux in a container of docker", () => {
   const outputFolder = temporaryFolder();
   let started: ReturnType<typeof start> | undefined;
   const start = async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import { paneTerminal } from "../../src/backends/tmux/pane-terminal.ts";
@@ -54,6 +54,19 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     }
     expect(await sh(backend, "echo still")).toBe("still\n (0)");
     expect(backend.notices?.()).toEqual([]);
+  });
+
+  test("when what watches over commands is killed while one is stopped, that is stopped all the same", async () => {
+    const backend = await server.open({ session: "watched" });
+    const process = await backend.spawn({ argv: ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"] });
+    await process.output.grown(0);
+    const folder = await server.run("show-options", "-p", "-v", "-t", "=watched:", "@handrail");
+    const killing = process.kill();
+    await until("it is being stopped", () => existsSync(`${folder}/1.d/stopped`));
+    execFileSync("kill", ["-9", "--", `-${readFileSync(`${folder}/keeper`, "utf8").trim()}`]);
+    await killing;
+    expect(await process.exit).toEqual({ how: "signaled", signal: "SIGKILL" });
+    expect(await sh(backend, "echo next")).toBe("next\n (0)");
   });
 
   test("a killed server is started again with a notice", async () => {

@@ -1,15 +1,12 @@
 import { afterAll, describe, test } from "vitest";
 import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
-import { allTerminals, mustBeHere } from "../support/here.ts";
+import { mustBeHere } from "../support/here.ts";
 import { testServer, tmuxProblem } from "./tmux-server.ts";
 
 mustBeHere("tmux", tmuxProblem());
 
 /** What people have in their panes. */
-const SHELLS = [
-  "bash --norc",
-  ...(allTerminals("the terminal with zsh, dash and busybox sh") ? ["zsh -f", "dash", "busybox sh"] : []),
-];
+const SHELLS = ["bash --norc", "zsh -f", "dash", "busybox sh"];
 
 describe.skipIf(tmuxProblem() !== undefined)("tmux on this machine", () => {
   const server = testServer();

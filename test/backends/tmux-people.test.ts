@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Backend } from "../../src/contract/backend.ts";
 import { mustBeHere } from "../support/here.ts";
@@ -44,6 +45,42 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(backend.notices?.()).toEqual([]);
   });
 
+  test.each(["bash --norc -o vi", "zsh -f -o vi"])(
+    "with %s in it, what a person has half typed and left by Escape is put away",
+    async (shell) => {
+      const backend = await server.open({ shell, session: `vi-${shell.slice(0, 3)}` });
+      await sh(backend, "true");
+      for (const text of ["rm -rf /nothing --half", "x", ""]) {
+        const { pane } = await terminalOf(backend).sendKeys({ text, keys: ["Escape"] });
+        const process = await backend.spawn({ argv: ["echo", "clean"] });
+        expect(await process.exit).toEqual({ how: "exited", code: 0 });
+        expect(process.place).toBe(`pane ${pane}`);
+      }
+      expect(backend.notices?.()).toEqual([]);
+    },
+  );
+
+  test.each(SHELLS)("with %s in it, answers of the terminal do not become part of the next command", async (shell) => {
+    const backend = await server.open({ shell, session: `answers-${shell.replace(/\W/g, "")}` });
+    for (let round = 0; round < 5; round++) {
+      await sh(backend, "printf '\\033[6n\\033[c'");
+      expect(await sh(backend, "cat; echo next")).toBe("next\n (0)");
+    }
+    expect(backend.notices?.()).toEqual([]);
+  });
+
+  test("the bell does not ring for a command", async () => {
+    const backend = await server.open({ session: "bell" });
+    await sh(backend, "true");
+    const { pane } = await terminalOf(backend).sendKeys({ text: "half" });
+    await server.run("pipe-pane", "-t", pane, `exec cat >${server.folder}/piped`);
+    for (let round = 0; round < 3; round++) await sh(backend, `echo round ${round}`);
+    await sh(backend, "printf 'rung\\a'");
+    const piped = () => readFile(`${server.folder}/piped`, "latin1").catch(() => "");
+    await until("all of it is there", async () => (await piped()).includes("rung\u0007"));
+    expect((await piped()).split("\u0007")).toHaveLength(2);
+  });
+
   test("where a person works, commands go to another pane, and that is said", async () => {
     const backend = await server.open({ session: "busy" });
     expect(await sh(backend, "echo first")).toBe("first\n (0)");
@@ -62,13 +99,20 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(await server.run("display-message", "-p", "-t", pane, "#{pane_current_command}")).toBe("sleep");
   });
 
-  test("where the shell itself reads what is typed, the command begins in another pane", async () => {
+  test("where the shell itself reads what is typed, the command is typed again, and then in another pane", async () => {
     const backend = await server.open({ session: "reads" });
     await sh(backend, "true");
     const { pane } = await terminalOf(backend).sendKeys({ text: "read line", enter: true });
     await until("it is typed", async () => (await screen(backend)).includes("read line"));
-    const process = await backend.spawn({ argv: ["echo", "here"] });
+    const again = await backend.spawn({ argv: ["echo", "here"] });
+    expect(await again.exit).toEqual({ how: "exited", code: 0 });
+    expect(again.place).toBe(`pane ${pane}`);
+    expect(backend.notices?.()).toEqual([]);
+    await terminalOf(backend).sendKeys({ text: "while read line; do :; done", enter: true });
+    await until("it is typed", async () => (await screen(backend)).includes("do :; done\n"));
+    const process = await backend.spawn({ argv: ["echo", "there"] });
     expect(await process.exit).toEqual({ how: "exited", code: 0 });
+    expect(await textOf(process)).toBe("there\n");
     expect(process.place).not.toBe(`pane ${pane}`);
     expect(backend.notices?.().join()).toContain(`Pane ${pane} did not take a command`);
   });
@@ -174,7 +218,11 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
       argv: ["sh", "-c", "[ -t 1 ] && echo a terminal; read answer; echo got $answer; exec sleep 1000"],
     });
     expect(await sh(backend, "echo beside")).toBe("beside\n (0)");
-    expect(backend.notices?.().join()).toContain(`Pane ${pane} is busy`);
+    expect(backend.notices?.()).toEqual([
+      expect.stringContaining(
+        `Pane ${pane} is busy ([ -t 1 ] && echo a terminal; read answer; echo got $answer;… runs in it)`,
+      ),
+    ]);
     await terminalOf(backend).sendKeys({ target: pane, text: "yes\n" });
     await until("it has answered", async () => (await screen(backend, pane)).includes("got yes"));
     expect(await screen(backend, pane)).toContain("\na terminal\n");

@@ -2,7 +2,7 @@ import { afterAll, describe, test } from "vitest";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
 import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
-import { allTerminals, mustBeHere } from "../support/here.ts";
+import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { tmuxProblem } from "./tmux-server.ts";
@@ -10,9 +10,7 @@ import { tmuxProblem } from "./tmux-server.ts";
 const problem = tmuxProblem() ?? sshdProblem();
 mustBeHere("tmux on a host over SSH", problem);
 
-const isTried = allTerminals("the terminal over SSH");
-
-describe.skipIf(problem !== undefined || !isTried)("tmux on a host over SSH", () => {
+describe.skipIf(problem !== undefined)("tmux on a host over SSH", () => {
   const outputFolder = temporaryFolder();
   let started: ReturnType<typeof sshServer> | undefined;
   const open = async (session: string) => {

@@ -24,16 +24,3 @@ function isProgram(path: string): boolean {
     return false;
   }
 }
-
-/** Set to 1: the suites of the terminal also run in a container, over SSH and with every shell, where single tests still fail now and then. */
-const ALL_TERMINALS = "HANDRAIL_ALL_TERMINALS";
-
-/** Whether those are to be tried; says loudly when they are not. */
-export function allTerminals(what: string): boolean {
-  const isOn = process.env[ALL_TERMINALS] === "1";
-  test(`${what} is tried when ${ALL_TERMINALS} is 1`, ({ skip }) => {
-    skip(!isOn, `${ALL_TERMINALS} is not 1: not every run of it succeeds yet`);
-    expect(isOn).toBe(true);
-  });
-  return isOn;
-}

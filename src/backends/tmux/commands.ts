@@ -5,8 +5,9 @@ import { absolutePath } from "../../util/paths.ts";
 import { quoteWord } from "../../util/shell.ts";
 import { type Mode, type Plan, commandFiles } from "./command-files.ts";
 import type { Keeper } from "./keeper.ts";
-import type { Panes, Prompt } from "./panes.ts";
+import type { Panes, Prompt, Typed } from "./panes.ts";
 import { runningProcess } from "./process.ts";
+import { shownCommand } from "./shown.ts";
 import { type Story, createStory } from "./story.ts";
 
 /** Commands that are typed into panes. */
@@ -35,12 +36,15 @@ export interface CommandsOptions {
 
 /** A typed command begins so soon, or somebody else has typed in between. */
 const BEGINS_MS = 3_000;
+/** When the shell stands at its prompt after so long, it has not. */
+const AT_LEAST_MS = 300;
+const LOOK_MS = 50;
 /** In a window of its own nobody types. */
 const OPENS_MS = 15_000;
 /** When the command in the pane where commands are typed has run for so long, others no longer wait for it but move to another one. */
 const LONG_MS = 5_000;
-/** In so many panes a command is tried. */
-const MOST_ATTEMPTS = 3;
+/** So often a command is tried: once more in the first pane, where the shell may now be at its prompt, then in others. */
+const MOST_ATTEMPTS = 4;
 /** So many commands keep their files after their end: a runner may still be reading them. */
 const MOST_FILES = 16;
 
@@ -95,15 +99,28 @@ export function createCommands(options: CommandsOptions): Commands {
   const line = ({ number, folder }: Plan, ...words: readonly number[]) =>
     [` sh ${folder}/${number}`, ...words].join(" ");
 
-  /** Has the command begun in a pane, which is where it is then; `undefined`: somebody else types there, and it will never begin. */
-  const begun = async (plan: Plan, story: Story, wait: number): Promise<number | undefined> => {
+  /**
+   * Has the command begun in a pane, which is where it is then; `undefined`: what was typed did not reach the shell whole (somebody else types there, a terminal has answered), and it
+   * will never begin.
+   */
+  const begun = async (plan: Plan, story: Story, prompt: Prompt | undefined): Promise<number | undefined> => {
     const enough = new AbortController();
-    const first = await Promise.race([beginning(story), pause(wait, enough.signal)]);
+    const late = prompt === undefined ? pause(OPENS_MS, enough.signal) : refused(prompt, enough.signal);
+    const first = await Promise.race([beginning(story), late]);
     enough.abort();
     if (first !== undefined) return startedOf(first);
     const { status } = await options.keeper().ask(`mkdir "$F/${plan.number}.d/claimed" 2>/dev/null`);
     if (status === 0) return undefined;
     return startedOf(await beginning(story)); // it had begun after all
+  };
+  /** Resolves when the shell stands at its prompt again, or after `BEGINS_MS`. */
+  const refused = async (prompt: Prompt, enough: AbortSignal): Promise<undefined> => {
+    const lateMs = Date.now() + BEGINS_MS;
+    await pause(AT_LEAST_MS, enough);
+    while (!enough.aborted && Date.now() < lateMs) {
+      if (await prompt.isIdle()) return;
+      await pause(LOOK_MS, enough);
+    }
   };
   const startedOf = (first: Awaited<Story["begun"]>): number => {
     if (typeof first === "number") return first;
@@ -130,7 +147,7 @@ export function createCommands(options: CommandsOptions): Commands {
         here.pane = prompt.pane;
         const started = await startIn(command, mode, { prompt, ended: done });
         if (started !== undefined) return started;
-        except = prompt.pane;
+        if (attempt > 0) except = prompt.pane;
       }
       return neverBegun(command);
     } catch (error) {
@@ -170,7 +187,7 @@ export function createCommands(options: CommandsOptions): Commands {
       let pane: string;
       if ("prompt" in where) {
         ({ pane } = where.prompt);
-        await where.prompt.type((up, column) => line(plan, up, column));
+        await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, story, true));
       } else {
         const file = `${plan.folder}/${plan.number}`;
         pane = await options.panes().window(where.window, [plan.shell, "-c", LEADER, plan.shell, file], inner.workDir);
@@ -179,10 +196,12 @@ export function createCommands(options: CommandsOptions): Commands {
         await options.keeper().ask(unread(plan.number));
         throw error;
       });
-      const pid = await begun(plan, story, "prompt" in where ? BEGINS_MS : OPENS_MS).catch(async (error: unknown) => {
-        await process.abandon();
-        throw failureOf(error, command, plan);
-      });
+      const pid = await begun(plan, story, "prompt" in where ? where.prompt : undefined).catch(
+        async (error: unknown) => {
+          await process.abandon();
+          throw failureOf(error, command, plan);
+        },
+      );
       if (pid !== undefined) {
         const alive = process.begun(pid, pane);
         running.set(plan.number, alive);
@@ -211,13 +230,13 @@ export function createCommands(options: CommandsOptions): Commands {
       const story = createStory();
       stories.set(plan.number, story);
       await makeFiles(command, plan);
-      await prompt.type((up, column) => line(plan, up, column), false);
-      const pid = await begun(plan, story, BEGINS_MS).catch((error: unknown) => {
+      await prompt.type((up, column) => line(plan, up, column), typedOf(command, story, false));
+      const pid = await begun(plan, story, prompt).catch((error: unknown) => {
         throw failureOf(error, command, plan);
       });
       if (pid !== undefined) return { pane: prompt.pane };
       forget(plan.number);
-      except = prompt.pane;
+      if (attempt > 0) except = prompt.pane;
     }
     return neverBegun(command);
   };
@@ -259,6 +278,10 @@ export function createCommands(options: CommandsOptions): Commands {
           .catch(() => undefined);
     },
   };
+}
+
+function typedOf({ argv }: Command, { exited }: Story, isAwaited: boolean): Typed {
+  return { shown: shownCommand(argv), isAwaited, over: exited };
 }
 
 function check({ argv, env = {}, signal }: Command, closed: boolean): void {

@@ -8,6 +8,11 @@ import { STOPPING } from "./stopping-script.ts";
 export interface Keeper {
   /** Runs a script in that shell (no `exit` in it). Rejects with a `ToolFailure` when the shell has ended before it has answered. */
   ask(script: string): Promise<Answer>;
+  /**
+   * Runs a script in the background of that shell until `done`, and again in the next shell when that one has ended before; so it must bear to be run twice. Resolves when `done`
+   * has, or nothing can be run there. Never rejects.
+   */
+  persist(script: string, done: Promise<unknown>): Promise<void>;
   /** The folder there, for this backend alone. */
   readonly folder: string;
   /** The `sh` there, by its path. */
@@ -35,6 +40,9 @@ export interface KeeperOptions {
 /** Its log leaves memory at 256 KiB and is read less promptly from then on, so before that another shell takes over. */
 const MOST_SAID = 196_608;
 
+/** So many shells one after the other are tried for what is to go on. */
+const MOST_SHELLS = 5;
+
 /** Opens the shell, and again whenever it has ended, at the next question. */
 export async function openKeeper({ inner, token, heard, reopened }: KeeperOptions): Promise<Keeper> {
   let shell = startShell(inner, token, heard);
@@ -52,9 +60,18 @@ export async function openKeeper({ inner, token, heard, reopened }: KeeperOption
     }
     return shell;
   };
+  const persist = async (script: string, done: Promise<unknown>): Promise<void> => {
+    let isDone = false;
+    const over = done.then(() => (isDone = true));
+    for (let attempt = 0; attempt < MOST_SHELLS && !isDone; attempt++) {
+      const now = await usable();
+      await Promise.race([now.ask(`{\n${script}\n} >/dev/null 2>&1 &`).then(() => now.ended), now.ended, over]);
+    }
+  };
   return {
     ...first,
     ask: async (script) => (await usable()).ask(script),
+    persist: (script, done) => persist(script, done).catch(() => undefined),
     async close() {
       closed = true;
       await (await shell.catch(() => undefined))?.close();
@@ -65,6 +82,8 @@ export async function openKeeper({ inner, token, heard, reopened }: KeeperOption
 interface Shell {
   readonly ready: Promise<Pick<Keeper, "folder" | "shell">>;
   readonly isUsable: boolean;
+  /** It has ended, by itself or closed. Never rejects. */
+  readonly ended: Promise<void>;
   ask(script: string): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -73,8 +92,11 @@ async function startShell(inner: Backend, token: string, heard: (line: string) =
   const program = await inner.spawn({ argv: ["sh"], stdin: "pipe", streams: "split" });
   const waiting: { readonly nonce: string; settle(answer: Answer | Error): void }[] = [];
   let isOpen = true;
+  let tellEnd: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (tellEnd = resolve));
   const end = () => {
     isOpen = false;
+    tellEnd();
     for (const { settle } of waiting.splice(0))
       settle(new ToolFailure(`the shell on ${inner.name} that watches over commands has ended`));
   };
@@ -100,6 +122,7 @@ async function startShell(inner: Backend, token: string, heard: (line: string) =
     get isUsable() {
       return isOpen && (waiting.length > 0 || program.output.size + (program.errors?.size ?? 0) < MOST_SAID);
     },
+    ended,
     ask,
     async close() {
       if (isOpen) await program.write("kill $hr_listener; exit\n").catch(() => undefined);

@@ -2,6 +2,7 @@ import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { clip } from "../../util/text.ts";
 import { type Control, openControl } from "./control.ts";
 import type { Keeper } from "./keeper.ts";
 
@@ -20,11 +21,20 @@ export interface Panes {
 /** A pane that waits for a command. */
 export interface Prompt {
   readonly pane: string;
-  /**
-   * Types one short line of ASCII and Enter. `words` is called with how many lines up and in which column it will have begun. `ends`: somebody waits for the end of the command,
-   * so that the prompt is soon back when the next one comes. Default true.
-   */
-  type(words: (up: number, column: number) => string, ends?: boolean): Promise<void>;
+  /** Types one short line of ASCII and Enter. `words` is called with how many lines up and in which column it will have begun. */
+  type(words: (up: number, column: number) => string, typed: Typed): Promise<void>;
+  /** Whether its shell stands at its prompt. Where that cannot be seen it is not known to. Rejects with a `ToolFailure` when there is no way there. */
+  isIdle(): Promise<boolean>;
+}
+
+/** A command that is typed into a pane. */
+export interface Typed {
+  /** As people see it. */
+  readonly shown: string;
+  /** Somebody waits for its end, so that the prompt is soon back when the next one comes. */
+  readonly isAwaited: boolean;
+  /** Settles when it has ended. Never rejects. */
+  readonly over: Promise<unknown>;
 }
 
 export interface PanesOptions {
@@ -39,13 +49,16 @@ export interface PanesOptions {
 
 /** A shell that has just been started, or where a command has just ended, may take so long until it shows its prompt. */
 const PROMPT_MS = 10_000;
-const AFTER_MS = 3_000;
+const AFTER_MS = 2_000;
 /** In a pane that was found something may just be ending. */
 const FOUND_MS = 300;
 /** A prompt that ends at the left margin is waited for so long, once. */
 const SHOWN_MS = 2_000;
-/** Half-typed text is put away within this time. */
-const CLEARED_MS = 30;
+/** A shell has done what was typed within this time; the prompt is where it then is. */
+const DONE_MS = 1_000;
+
+/** Characters of a command that a notice names. */
+const MOST_NAMED = 60;
 
 /** The option of a pane that says whose it is: the folder of the backend, or "free". */
 export const OWNER = "@handrail";
@@ -57,6 +70,8 @@ interface Pane {
   readonly pid: string;
   /** Where the prompt ends, when it was last seen. */
   column?: number;
+  /** What was typed last and has not ended yet, as people see it. */
+  runs?: string;
   /** Until when it is expected to show its prompt. */
   settlesMs: number;
 }
@@ -105,10 +120,9 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     );
     return out.toString().trim() === keeper.folder;
   };
-  const isAtPrompt = async ({ pid }: Pick<Pane, "pid">): Promise<boolean> => {
-    const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
-    return /^(?:idle|unknown)$/m.test(out.toString());
-  };
+  const standing = async ({ pid }: Pick<Pane, "pid">): Promise<string> =>
+    (await keeper.ask(`hr_idle ${quoteWord(pid)}`)).out.toString().trim();
+  const isAtPrompt = async (each: Pick<Pane, "pid">) => /^(?:idle|unknown)$/m.test(await standing(each));
 
   /** Panes of the session that nobody has who lives. */
   const freePanes = async (): Promise<readonly Pane[]> => {
@@ -190,33 +204,52 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
         continue;
       }
       if (!isReady) {
-        await leave(now, `is busy (${view.command} runs in it)`);
+        await leave(now, `is busy (${now.runs ?? view.command} runs in it)`);
         continue;
       }
       now.settlesMs = 0; // whatever runs here next is somebody's
-      return { pane: now.id, type: (words, ends) => type(now, view, words, ends) };
+      return {
+        pane: now.id,
+        type: (words, typed) => type(now, view, words, typed),
+        isIdle: async () => /^idle$/m.test(await standing(now)),
+      };
     }
     throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
+  };
+
+  /** Where the cursor is when the shell has done what was typed: it reads again, and the cursor stays. */
+  const settledColumn = async (now: Pane): Promise<number | undefined> => {
+    const lateMs = Date.now() + DONE_MS;
+    for (let before: number | undefined; ;) {
+      const [view, isReady] = await Promise.all([look(now), isAtPrompt(now)]);
+      if (view === undefined || (isReady && view.x === before) || Date.now() > lateMs) return view?.x;
+      before = isReady ? view.x : undefined;
+      await pause(5);
+    }
   };
 
   const type = async (
     now: Pane,
     view: View,
     words: (up: number, column: number) => string,
-    ends = true,
+    { shown, isAwaited, over }: Typed,
   ): Promise<void> => {
     const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
     let { x } = view;
     if (view.inMode) await keys("-X", "cancel");
-    await keys("C-e", "C-u"); // what somebody has half typed
+    await keys(...clearing(view));
     if (x !== now.column) {
-      await pause(CLEARED_MS);
-      x = (await look(now))?.x ?? x;
+      x = (await settledColumn(now)) ?? x;
       now.column = x;
     }
     const length = words(9, 999).length;
     const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1);
-    if (ends) now.settlesMs = Date.now() + AFTER_MS;
+    const runs = clip(shown.split("\n")[0] ?? "", MOST_NAMED);
+    now.runs = runs;
+    void over.then(() => {
+      if (isAwaited) now.settlesMs = Date.now() + AFTER_MS;
+      if (now.runs === runs) delete now.runs;
+    });
     await Promise.all([keys("-l", line.padEnd(length)), keys("Enter")]);
   };
 
@@ -263,6 +296,14 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
   };
 }
 
+/**
+ * The keys that put away what somebody has half typed. In the command mode of vi, where Escape leads, `S` begins the line anew; elsewhere it is one letter more, without which bash would
+ * ring the bell when there is nothing to put away. Not for a busybox: it would then draw its prompt again, over an output without a line end.
+ */
+function clearing({ command }: View): readonly string[] {
+  return [...(/^(?:sh|ash|busybox)$/.test(command) ? [] : ["S"]), "C-e", "C-u"];
+}
+
 /** What tmux knows of a pane. */
 interface View {
   readonly inMode: boolean;
@@ -278,6 +319,12 @@ async function lives(keeper: Keeper, folder: string): Promise<boolean> {
   const pid = `read -r hr_pid <${quoteWord(`${folder}/keeper`)}`;
   return (await keeper.ask(`{ ${pid}; } 2>/dev/null && kill -0 "$hr_pid" 2>/dev/null`)).status === 0;
 }
+
+/** npm, by which Handrail may have been started, sets variables of its own, and an editor, after which zsh chooses its keys. */
+const LAUNCHER = `if [ -n "$npm_command" ]; then
+[ "$EDITOR" = vi ] && unset EDITOR
+unset NODE INIT_CWD COLOR $(env | sed -n 's/^\\(npm_[A-Za-z0-9_]*\\)=.*/\\1/p')
+fi`;
 
 /** Whether the session had to be made. A server that is started gets the environment of a person, without what is there because nobody sits in front of commands. */
 async function ensureSession(
@@ -305,6 +352,7 @@ async function ensureSession(
   // A server that is just ending, or that several start at once, is asked again in a moment.
   const { status, out } = await keeper.ask(`(
 unset HANDRAIL_PROCESS TMUX TMUX_PANE PAGER GIT_PAGER MANPAGER GIT_TERMINAL_PROMPT
+${LAUNCHER}
 exec 4<&-
 umask "$hr_umask"
 ${has} 2>/dev/null || ${made} || ${has} || { sleep 1; ${made}; } || ${has}

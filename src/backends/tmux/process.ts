@@ -37,6 +37,9 @@ const LOOK_MS = 500;
 /** The exit code comes so soon after the end of the output, or the runner has been killed. */
 const TOLD_MS = 2_000;
 
+/** What was written before the end has been passed on within this time. */
+const SETTLES_MS = 20_000;
+
 /** Signals that we send, as a shell tells them: 128 and their number (POSIX, kill). */
 const OURS: { readonly [code: number]: string | undefined } = { 143: "SIGTERM", 137: "SIGKILL" };
 
@@ -78,13 +81,13 @@ export async function runningProcess({
       stopping ??= stopThere();
       return stopping;
     };
-    const stopThere = async () => {
+    const stopThere = () => {
       const session = plan.isApart ? String(pid) : '""';
-      const end = `hr_end ${quoteWord(plan.mark)} ${pid} ${session}; echo "${plan.number} stopped" 1<>"$F/events"`;
-      const asked = await keeper
-        .ask(`: >"$F/${plan.number}.d/stopped"\n{ ${end}; } >/dev/null 2>&1 &`)
-        .catch(() => undefined);
-      if (asked !== undefined) await Promise.race([story.stopped, gone]);
+      const end = `hr_end ${quoteWord(plan.mark)} ${pid} ${session}`;
+      return keeper.persist(
+        `: >${quoteWord(`${own}/stopped`)}\n${end}\necho "${plan.number} stopped" 1<>"$F/events"`,
+        Promise.race([story.stopped, gone]),
+      );
     };
     let isGone: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (isGone = resolve));
@@ -133,8 +136,12 @@ export async function runningProcess({
       const held = await Promise.race([reader.exit.then(() => false), pause(HELD_MS, enough.signal).then(() => true)]);
       enough.abort();
       if (!held) return;
-      const asked = await keeper.ask(`{ hr_settle ${plan.number}; } >/dev/null 2>&1 &`).catch(() => undefined);
-      if (asked !== undefined) await Promise.race([story.settled, reader.exit, pause(20_000)]);
+      const settled = new AbortController();
+      await keeper.persist(
+        `hr_settle ${plan.number}`,
+        Promise.race([story.settled, reader.exit, pause(SETTLES_MS, settled.signal)]),
+      );
+      settled.abort();
       await reader.kill();
     };
 

@@ -68,7 +68,7 @@ fi
 wait $hr_copies 2>/dev/null
 [ -n "$hr_tty" ] && stty "$hr_tty" 2>/dev/null
 # What a binary file may have begun or set: a text for the terminal itself (until ESC \), colours, other characters, another screen, a region that scrolls, inserting, no wrapping, the mouse.
-printf '\033\\\033[m\017\033(B\033[?25h\033[?1049l\033[?1l\033>\0337\033[r\0338\033[4l\033[?7h\033[?1000l\033[?1002l\033[?1003l'
+printf '\033\\\033[m\017\033(B\033[?25h\033[?1047l\033[?1l\033>\0337\033[r\0338\033[4l\033[?7h\033[?1000l\033[?1002l\033[?1003l'
 exit "$hr_code"
 `;
 

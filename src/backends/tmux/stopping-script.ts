@@ -30,14 +30,16 @@ hr_signal() {
   shift
   for hr_each in $*; do kill "-$hr_name" "${"$"}{hr_each%%:*}" 2>/dev/null; done
 }
-# hr_end MARK PID SESSION: TERM, two seconds of grace, KILL.
+# hr_end MARK PID SESSION: TERM, two seconds of grace, KILL. (hr_i: hundredths of a second; looking takes its time, so it is done less often after a while.)
 hr_end() {
   hr_living=$(hr_family "$1" "$2" "$3" "")
   hr_signal TERM "$hr_living"
   hr_i=0
-  while hr_living=$(hr_family "$1" "$2" "$3" "$hr_living"); [ -n "$hr_living" ] && [ $hr_i -lt 200 ]; do
-    [ $hr_i -ge 100 ] && hr_signal KILL "$hr_living"
-    if sleep 0.02 2>/dev/null; then hr_i=$((hr_i + 2)); else sleep 1; hr_i=$((hr_i + 50)); fi
+  while hr_living=$(hr_family "$1" "$2" "$3" "$hr_living"); [ -n "$hr_living" ] && [ $hr_i -lt 400 ]; do
+    [ $hr_i -ge 200 ] && hr_signal KILL "$hr_living"
+    if [ $hr_i -lt 20 ] && sleep 0.02 2>/dev/null; then hr_i=$((hr_i + 4))
+    elif sleep 0.1 2>/dev/null; then hr_i=$((hr_i + 12))
+    else sleep 1; hr_i=$((hr_i + 100)); fi
   done
 }
 `;

@@ -14,7 +14,7 @@ export interface At {
   readonly target: string;
 }
 
-/** Bytes of text that are given to one `send-keys`: more than about 16,000 are refused ("command too long"). */
+/** Bytes that are given to one client: more than about 16,000 are refused ("command too long"). */
 const MOST_AT_ONCE = 8_000;
 
 /** What a pane shows. Rejects with a `ToolFailure` when there is no such pane. */
@@ -55,19 +55,19 @@ export async function sendKeys(
   if (text.includes("\0")) throw new ToolFailure("text that is typed can have no NUL byte in it");
   const { tmux } = at;
   const pane = await paneAt(run, at);
-  // A word that ends in ";" ends the command for tmux, unless there is a backslash before it.
-  const send = (...words: readonly string[]) =>
-    quoteWords([...tmux, "-u", "send-keys", "-t", pane, ...words.map((word) => word.replace(/;$/, "\\;"))]);
-  const steps = [
-    // Where somebody scrolls back, keys would go to that.
-    `${quoteWords([...tmux, "display-message", "-p", "-t", pane, "#{pane_in_mode}"])} | grep -q 1 && ${send("-X", "cancel")}; :`,
+  const typed = [
     // A person who types a line end presses Enter.
     ...text.split(/(\r\n|\r|\n)/).flatMap((part, index) => {
-      if (index % 2 === 1) return [send("Enter")];
-      return pieces(part).map((piece) => send("-l", "--", piece));
+      if (index % 2 === 1) return [["Enter"]];
+      return pieces(part).map((piece) => ["-l", "--", piece]);
     }),
-    ...(keys.length === 0 ? [] : [send("--", ...keys)]),
-    ...(enter ? [send("Enter")] : []),
+    ...(keys.length === 0 ? [] : [["--", ...keys]]),
+    ...(enter ? [["Enter"]] : []),
+  ].map((words) => ["send-keys", "-t", pane, ...words]);
+  const steps = [
+    // Where somebody scrolls back, keys would go to that.
+    `${quoteWords([...tmux, "display-message", "-p", "-t", pane, "#{pane_in_mode}"])} | grep -q 1 && ${quoteWords([...tmux, "send-keys", "-t", pane, "-X", "cancel"])}; :`,
+    ...together(typed).map((commands) => quoteWords([...tmux, "-u", ...sequence(commands)])),
   ];
   const { status, out } = await run(steps.join(" &&\n"));
   if (status !== 0) throw failure(out.toString());
@@ -85,6 +85,32 @@ export async function paneAt(run: RunScript, { tmux, target }: At): Promise<stri
   throw new ToolFailure(`there is no tmux pane ${JSON.stringify(target)}: ${said || "tmux found none"}`, {
     hint: "Leave out the target for the pane where commands are typed, or name one as %3.",
   });
+}
+
+/** Several commands of tmux as the words of one. A word that ends in ";" ends a command, unless there is a backslash before it. */
+function sequence(commands: readonly (readonly string[])[]): readonly string[] {
+  return commands.flatMap((words, index) => [
+    ...(index === 0 ? [] : [";"]),
+    ...words.map((word) => word.replace(/;$/, "\\;")),
+  ]);
+}
+
+/** As many commands in one run as fit. */
+function together(commands: readonly (readonly string[])[]): readonly (readonly (readonly string[])[])[] {
+  const runs: (readonly string[])[][] = [];
+  let room = 0;
+  for (const words of commands) {
+    const size = words.reduce((sum, word) => sum + Buffer.byteLength(word) + 2, 2);
+    const last = runs.at(-1);
+    if (last === undefined || size > room) {
+      runs.push([words]);
+      room = MOST_AT_ONCE - size;
+    } else {
+      last.push(words);
+      room -= size;
+    }
+  }
+  return runs;
 }
 
 function pieces(text: string): readonly string[] {

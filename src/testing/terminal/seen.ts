@@ -47,4 +47,13 @@ export const seen: Cases = {
     await write("go", "");
     await child.exit;
   },
+
+  "where a full-screen program was, commands go on below what was there before it": async ({ backend, sh }) => {
+    const word = fresh();
+    await sh("printf '\\033[2J\\033[H\\033[?1049hfull screen\\033[?1049l'");
+    await sh("i=0; while [ $i -lt 60 ]; do echo; i=$((i + 1)); done");
+    for (const each of ["one", "two", "three"]) await sh(`echo ${word}-${each}`);
+    const stands = ["one", "two", "three"].map((each) => `^\\S.* echo ${word}-${each}\n${word}-${each}\n`).join("");
+    await shows(backend, new RegExp(stands.replaceAll("\n^", "\n"), "m"));
+  },
 };
