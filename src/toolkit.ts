@@ -30,6 +30,7 @@ import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.
 import { createWithheld } from "./policy/withheld.ts";
 import { presetPolicy } from "./tools/presets/policies.ts";
 import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
+import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
 
 /** Where work happens (`Place`) is either said here, or a `backend` is given that has all of it. */
@@ -183,14 +184,18 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     async close() {
       if (closing.signal.aborted) return;
       closing.abort(new Error("the toolkit was closed"));
-      await Promise.all(running);
-      await jobs.close();
-      await backend.close();
+      const ended = Promise.all([...running, jobs.close()]);
+      await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
+      await backend.close(); // what could not be ended, since nobody answers there, is let go
+      await ended;
       await outputs.close();
       await store.close();
     },
   };
 }
+
+/** Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of two seconds. Milliseconds. */
+const CLOSING_MS = 4_000;
 
 /** Where the detached jobs of an owner are kept. */
 export function detachedFolderOf(stateDir: string, owner: string): string {

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { userInfo } from "node:os";
@@ -70,7 +70,8 @@ export async function startSshd(folder) {
     /** What makes ssh and scp use the connection that is open. */
     shared: ["-F", configFile, "-o", `ControlPath=${socket}`, "-o", "ControlMaster=no"],
     stop() {
-      execFileSync("ssh", ["-F", configFile, "-S", socket, "-O", "exit", "bench"], { stdio: "ignore" });
+      // A master that does not answer any more ends with the server.
+      spawnSync("ssh", ["-F", configFile, "-S", socket, "-O", "exit", "bench"], { stdio: "ignore" });
       sshd.kill();
       user.remove();
     },

@@ -26,7 +26,8 @@ function program(): Command {
     .helpCommand(false)
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "handrail: ")) })
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     .option("--config <file>", "configuration to use in place of the project's handrail.yaml")
     .option("--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`)
     .option(
@@ -124,9 +125,13 @@ function program(): Command {
   jobs
     .command("list", { isDefault: true })
     .description("list them")
-    .action(async (_, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("list", undefined, command.optsWithGlobals<GlobalOptions>()),
-    );
+    .allowExcessArguments() // an unknown action comes here
+    .action(async (_, command: Command) => {
+      const [unknown] = command.args;
+      if (unknown !== undefined)
+        throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
+      await (await import("./commands/jobs.ts")).jobs("list", undefined, command.optsWithGlobals<GlobalOptions>());
+    });
   jobs
     .command("output")
     .description("print what a job has written")
@@ -185,6 +190,15 @@ Examples:
   handrail policy check --path ~/.ssh/id_ed25519 --op read
   handrail call bash '{"command":"uptime"}' --ssh deploy@host
   handrail mcp --work-dir ~/project`;
+
+const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
+
+/** Commander's text as ours. Where it says only what is wrong, what to do next is added. */
+function usageError(text: string): string {
+  const said = text.replace(/^error: /, "handrail: ");
+  const isBare = /^error: (?:unknown|missing|too many)/.test(text) && !text.includes("(Did you mean");
+  return isBare ? `${said}${HELP}` : said;
+}
 
 function url(value: string): string {
   if (!URL.canParse(value)) throw new InvalidArgumentError("expected a URL such as https://example.org/");

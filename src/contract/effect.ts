@@ -26,7 +26,7 @@ export type Effect =
   /**
    * A live terminal, or a job by its id: what is typed into it, the text first, then the keys by their names (Enter among them). Neither `types`
    * nor `keys`: it only looks, or stops what the toolkit started itself. `pane` is a pane of the terminal, as it was named; left out, the one
-   * where commands are typed.
+   * where commands are typed. `real` is filled in like that of a path: the one pane that the name means.
    */
   | {
       readonly kind: "terminal";
@@ -34,6 +34,7 @@ export type Effect =
       readonly pane?: string;
       readonly types?: string;
       readonly keys?: readonly string[];
+      readonly real?: string;
     }
   | { readonly kind: "fetch"; readonly url: string; readonly method: string }
   /** A saved output of this toolkit, `output://ID`. */

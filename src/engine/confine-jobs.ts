@@ -54,6 +54,7 @@ export function jobsOfCall(
         errors: process.errors,
         exit: process.exit,
         ...(process.place !== undefined && { place: process.place }),
+        ...(process.awaitsInput !== undefined && { awaitsInput: process.awaitsInput }),
         write: async (text) => {
           may("write to", ({ types }) => types === text);
           return process.write(text);

@@ -23,25 +23,34 @@ export function confinedTerminal(
   { tool }: ApprovedCall,
   { allowed, alive, runs, shows }: TerminalBounds,
 ): Terminal {
-  const may = (what: string, target: string | undefined, declares: (effect: Typing) => boolean) => {
+  /** The pane that was judged under the target's name. */
+  const declared = (what: string, target: string | undefined, declares: (effect: Typing) => boolean) => {
     alive();
-    const isIt = (effect: Effect) =>
-      effect.kind === "terminal" && effect.job === undefined && effect.pane === target && declares(effect);
-    if (allowed.some(isIt)) return;
+    const found = allowed.find(
+      (effect): effect is Typing =>
+        effect.kind === "terminal" && effect.job === undefined && effect.pane === target && declares(effect),
+    );
     const where = target === undefined ? "the terminal" : `pane ${target}`;
-    throw new ToolFailure(`tool "${tool.name}" tried to ${what} ${where}, which this call did not declare`);
+    if (found === undefined)
+      throw new ToolFailure(`tool "${tool.name}" tried to ${what} ${where}, which this call did not declare`);
+    if (target === undefined) return {};
+    if (found.real !== undefined) return { target: found.real };
+    throw new ToolFailure(`there is no tmux pane ${JSON.stringify(target)}`, {
+      hint: "Leave out the target for the pane where commands are typed, or name one as %3.",
+    });
   };
   return {
     attach: terminal.attach,
     ...(terminal.isOwn !== undefined && { isOwn: terminal.isOwn }),
     async capture(options = {}) {
-      if (options.target === undefined || !shows(options.target)) may("look at", options.target, () => true);
+      const isShown = options.target !== undefined && shows(options.target);
+      const where = isShown ? {} : declared("look at", options.target, () => true);
       alive();
-      return terminal.capture(options);
+      return terminal.capture({ ...options, ...where });
     },
     async sendKeys(keys) {
-      may("type into", keys.target, (effect) => isTyped(effect, keys));
-      return terminal.sendKeys(keys);
+      const where = declared("type into", keys.target, (effect) => isTyped(effect, keys));
+      return terminal.sendKeys({ ...keys, ...where });
     },
     // It stays in its pane when the toolkit is closed, so it is declared like what goes on after the session.
     dispatch: async (command) => terminal.dispatch(await runs(command, "detached")),

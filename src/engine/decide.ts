@@ -11,7 +11,7 @@ import type { Host } from "./host.ts";
  * What the policies say of a call, the strictest first. A call that touches nothing needs no word; any other that nobody judges is
  * asked about. A policy that throws counts as a denial: what cannot be judged does not run.
  *
- * The real path of everything the call names is looked up here, once, and comes back in its effects: the policies judge it and
+ * The real path of everything the call names, and the pane, is looked up here, once, and comes back in its effects: the policies judge it and
  * `confine` holds the tool to it, so a link that changes in between leads nowhere.
  *
  * @throws Unreachable when there is no way to where work happens: then nothing can be judged, and nothing is denied.
@@ -55,11 +55,12 @@ function denied(why: string): Decision {
 }
 
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
-  if (!call.effects.some(hasPath)) return call;
+  if (!call.effects.some(hasReal)) return call;
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
       if (effect.kind === "exec") return inFolder(effect, backend);
       if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend);
+      if (effect.kind === "terminal") return atPane(effect, backend);
       return effect;
     }),
   );
@@ -75,7 +76,8 @@ async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
 }
 
 type ExecEffect = Extract<Effect, { kind: "exec" }>;
-type PathEffect = Extract<Effect, { readonly real?: string }>;
+type TerminalEffect = Extract<Effect, { kind: "terminal" }>;
+type PathEffect = Exclude<Extract<Effect, { readonly real?: string }>, TerminalEffect>;
 
 /**
  * Where a path cannot be followed (a circle of links, a NUL byte) `real` is left out, whatever the tool wrote there: the policy
@@ -89,6 +91,25 @@ async function withReal({ real: _, ...effect }: PathEffect, path: string, backen
   return real === undefined ? effect : { ...effect, real };
 }
 
-function hasPath(effect: Effect): boolean {
+/**
+ * A name such as "work" or "{last}" means another pane when somebody goes on to one: the call is held to the one it means now. `real` is left out where
+ * it means none.
+ */
+async function atPane({ real: _, ...effect }: TerminalEffect, { terminal }: Backend): Promise<Effect> {
+  const { pane } = effect;
+  if (pane === undefined) return effect;
+  if (PANE_ID.test(pane)) return { ...effect, real: pane };
+  const meant = await terminal?.capture({ target: pane }).catch((error: unknown) => {
+    if (error instanceof Unreachable) throw error;
+    return undefined;
+  });
+  return meant === undefined ? effect : { ...effect, real: meant.pane };
+}
+
+/** As tmux numbers panes: each for as long as its server lives. */
+const PANE_ID = /^%\d+$/;
+
+function hasReal(effect: Effect): boolean {
+  if (effect.kind === "terminal") return effect.pane !== undefined || effect.real !== undefined;
   return effect.kind === "read" || effect.kind === "write" || effect.kind === "exec";
 }

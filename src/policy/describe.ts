@@ -1,6 +1,6 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
-import { ENTER, endsLine } from "./typed.ts";
+import { scriptTyped } from "./typed.ts";
 
 /**
  * What a call would do, in words for the person who is asked: a line an effect, "Run: npm test". The text is raw: whoever shows
@@ -44,14 +44,16 @@ export function describeEffect(effect: Effect): string {
 }
 
 /** Keys stand in brackets. Text that nothing ends is a part of what is typed next, or was before. */
-function typingOf({ job, pane, types, keys = [] }: Extract<Effect, { kind: "terminal" }>): string {
+function typingOf(effect: Extract<Effect, { kind: "terminal" }>): string {
+  const { job, types, keys = [] } = effect;
+  const pane = effect.pane && pathOf({ ...effect, path: effect.pane });
   if (types === undefined && keys.length === 0) {
     if (job !== undefined) return `Look after job ${job}`;
     return `Look at ${pane === undefined ? "the terminal" : `pane ${pane}`}`;
   }
   const where = job === undefined ? (pane === undefined ? "" : ` into pane ${pane}`) : ` to job ${job}`;
   const typed = [...(types === undefined ? [] : [types]), ...keys.map((key) => `[${key}]`)].join(" ");
-  const isOpen = job === undefined && types !== undefined && !endsLine(types) && !keys.some((key) => ENTER.has(key));
+  const isOpen = job === undefined && types !== undefined && !scriptTyped(effect).endsWith("\n");
   return `Type${where}: ${typed}${isOpen ? " (without Enter)" : ""}`;
 }
 

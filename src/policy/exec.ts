@@ -38,12 +38,12 @@ export function execJudge(
       judgeCommand(effect, { judgePath: touched.judgePath, look, contained }),
     ]);
     if (there.verdict === "deny") return there;
-    const decision = stricter(command, there) ?? command;
+    const decision = (there.verdict === "allow" ? undefined : stricter(command, there)) ?? command;
     if (sandbox === undefined || state === undefined) return decision;
     if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision);
     const all = stricter(decision, await judgeNeeds(effect, look)) ?? decision;
     if (!contained) return { ...outside(all), within: "none" };
-    const asked = await realNeeds(effect.within ?? {}, backend, look);
+    const asked = await realNeeds(effect.within, backend, look);
     return { ...inside(all), within: withMore(asked, await withConfiguration(touched.needs(), all, backend, look)) };
   };
 }
@@ -59,13 +59,12 @@ function watching(judgePath: PathJudge, backend: Backend, look: LookUps) {
   const watched: PathJudge = async (operation, written, real) => {
     const decision = await judgePath(operation, written, real);
     if (sandbox === undefined || operation === "cwd" || decision.verdict === "deny") return decision;
-    const path = absolutePath(written, backend);
-    const target = real ?? (await look.realPath(path));
+    const target = real ?? (await look.realPath(absolutePath(written, backend)));
     if (target instanceof Error) return decision;
     if (sandbox.hidden.some((hidden) => isInside(target, hidden))) read.add(target);
-    const isElsewhere = decision.rule !== "workspace" && decision.rule !== "allowed_roots";
-    const isKept = protectedFile(target) ?? protectedFile(path);
-    if (operation === "write" && isElsewhere && (isKept !== undefined || !isInside(target, workDir))) write.add(target);
+    if (operation === "read" || decision.rule === "workspace" || decision.rule === "allowed_roots") return decision;
+    const isKept = () => protectedFile(target) ?? protectedFile(absolutePath(written, backend));
+    if (!isInside(target, workDir) || isKept() !== undefined) write.add(target);
     return decision;
   };
   return { judgePath: watched, needs: (): Needs => ({ read: [...read], write: [...write] }) };

@@ -13,22 +13,35 @@ export interface LookUps {
   info(path: string): Promise<FileInfo | undefined>;
   /** What stands at a path that is real. Rejects where a link is on the way. */
   infoAt(real: string): Promise<FileInfo | undefined>;
-  /** Asks in one round where a path leads and what stands there: `realPath` and `infoAt` know it then. Never rejects. */
-  lookAt(path: string): Promise<void>;
+  /**
+   * Asks in one round where a path leads and what stands there: `realPath` and `infoAt` know it then; where a link is on the way only with
+   * "at-once", which is more to look up. Never rejects.
+   */
+  lookAt(path: string, how?: "at-once"): Promise<void>;
   /** The entries of a folder; none where it is none, or may not be looked at. Never rejects. */
   list(folder: string): Promise<readonly FileEntry[]>;
 }
 
-/** The look-ups of one decision. It is not kept beyond: the next one sees what has changed. */
-export function createLookUps(files: Files): LookUps {
-  const realPath = once((path) => files.realPath(path).catch(asError));
+/**
+ * The look-ups of one decision. It is not kept beyond: the next one sees what has changed. `folders` are real, and whoever runs something in
+ * one makes sure that it still is (`confine`): they are not looked up again.
+ */
+export function createLookUps(files: Files, folders: ReadonlySet<string> = new Set()): LookUps {
+  const leadsTo = new Map<string, Promise<string | Error>>();
+  for (const folder of folders) leadsTo.set(folder, Promise.resolve(folder));
+  const realPath = once((path) => files.realPath(path).catch(asError), leadsTo);
   const info = once((path) => files.stat(path));
   const seen = new Map<string, Promise<FileInfo | undefined>>();
+  const infoAt = once((real) => files.stat(real, { real: true }), seen);
   return {
     realPath,
     info,
-    infoAt: once((real) => files.stat(real, { real: true }), seen),
-    async lookAt(path) {
+    infoAt,
+    async lookAt(path, how) {
+      if (how === undefined) {
+        await Promise.allSettled([realPath(path), infoAt(path)]);
+        return;
+      }
       const [real, there] = await Promise.allSettled([realPath(path), info(path)]);
       if (real.status === "rejected" || there.status === "rejected" || real.value instanceof Error) return;
       // Otherwise a link has changed in between, and it is looked at again.

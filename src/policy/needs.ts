@@ -112,8 +112,12 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
 }
 
 /** What it asked for, with its paths real; what does not exist yet keeps its name. Rejects where one cannot be followed. */
-export async function realNeeds(within: Containment, backend: Backend, look: LookUps): Promise<Containment> {
-  if (within === "none") return within;
+export async function realNeeds(
+  within: Containment | undefined,
+  backend: Backend,
+  look: LookUps,
+): Promise<Containment> {
+  if (within === undefined || within === "none") return within ?? {};
   const follow = async (path: string): Promise<string> => {
     const real = await look.realPath(absolutePath(path, backend));
     if (real instanceof Error) throw real;

@@ -40,10 +40,10 @@ export function pathJudge(
     if (operation === "write" && real !== undefined) void look.infoAt(real);
     const [roots, target] = await Promise.all([findRoots(), real ?? look.realPath(path)]);
     const asWritten = deciding(roots, path);
-    if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten);
+    if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, roots);
     if (target instanceof Error) return unknownTarget(written, target);
-    const at = deciding(roots, target);
-    if (at !== undefined && !at.allows) return forbidden(written, at);
+    const at = target === path ? asWritten : deciding(roots, target);
+    if (at !== undefined && !at.allows) return forbidden(written, at, roots);
     if (at === undefined)
       return withExceptions(outside(written, target, workspaceOnly, backend.workDir), roots, target);
     const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
@@ -99,14 +99,17 @@ function within(
       "medium",
     );
   }
+  const byName = (kindOf: (name: string) => string | undefined) =>
+    kindOf(path) ?? (real === path ? undefined : kindOf(real));
   if (operation === "write") {
-    const what = protectedFile(path) ?? protectedFile(real);
+    const what = byName(protectedFile);
     if (what !== undefined)
       return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
   }
+  if (operation === "cwd") return { verdict: "allow", risk: "low", rule: root.rule };
   // What commands in the sandbox do not see is no other tool's to open unasked.
-  const hides = hidden.some((each) => isInside(real, each)) ? "what the sandbox hides from commands" : undefined;
-  const secret = operation === "cwd" ? undefined : (sensitive(path) ?? sensitive(real) ?? hides);
+  const isHidden = () => hidden.some((each) => isInside(real, each));
+  const secret = byName(sensitive) ?? (isHidden() ? "what the sandbox hides from commands" : undefined);
   if (secret !== undefined)
     return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
   return { verdict: "allow", risk: "low", rule: root.rule };
@@ -134,9 +137,15 @@ function unknownTarget(written: string, { message }: Error): Decision {
   );
 }
 
-function forbidden(written: string, { path, rule }: Root): Decision {
+/** Where the workspace itself is forbidden nothing in it can be used, which is seldom meant: root's home over SSH is one of the defaults. */
+function forbidden(written: string, { path, rule }: Root, roots: readonly Root[]): Decision {
   if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
-  return deny(rule, `Path blocked by security policy: ${written} (forbidden_paths has ${path})`);
+  const isWorkspace = roots.some((root) => root.rule === "workspace" && root.path === path);
+  const hint = isWorkspace
+    ? `. That is the working directory itself, so every path in it is refused. Work in another folder, which may lie below ` +
+      `${path} (--work-dir), or set policy.forbidden_paths to a list without ${path}.`
+    : "";
+  return deny(rule, `Path blocked by security policy: ${written} (forbidden_paths has ${path})${hint}`);
 }
 
 function deny(rule: string, reason: string): Decision {

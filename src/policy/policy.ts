@@ -34,10 +34,11 @@ export function createPolicy(
     execJudge(some, backend, own, createCommandJudge({ settings: some, backend, rules: rules.command }));
   const judgeExec = execJudgeBy(settings);
   const judgeLeniently = execJudgeBy({ ...settings, blockHighRiskCommands: false });
-  const judgeTerminal = terminalJudge({ autonomy, backend });
+  const denied = (settings.commands?.deny ?? []).map((rule) => (typeof rule === "string" ? rule : rule.rule));
+  const judgeTerminal = terminalJudge({ autonomy, backend, denied });
 
   return async (call) => {
-    const look = createLookUps(backend.files);
+    const look = createLookUps(backend.files, foldersOf(call));
     const judgePath = pathJudgeBy(look);
     const judgeRuled = ruledPaths(judgePath, { rules, backend, call, look });
     const judges: Judges = {
@@ -64,6 +65,16 @@ export function createPolicy(
     for (const decision of decisions) strictest = stricter(strictest, decision);
     return strictest;
   };
+}
+
+/** Where its commands run: real, and made sure of again before they do. Where something is typed is nobody's to promise. */
+function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const effect of effects) {
+    if (effect.kind === "terminal") return new Set();
+    if (effect.kind === "exec" && effect.real !== undefined) folders.add(effect.real);
+  }
+  return folders;
 }
 
 /** Leave to run a command while the call lasts is none for one that goes on. */

@@ -2,9 +2,21 @@ import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { Autonomy } from "../contract/policy.ts";
-import { lookUp } from "./commands/look-up.ts";
+import { clip } from "../util/text.ts";
 import { parseShell } from "./commands/parse.ts";
-import { asksForSecret, halfTyped, isHarmless, scriptTyped } from "./typed.ts";
+import { type Piece, createPieces } from "./pieces.ts";
+import { counts, wholeLines } from "./standing.ts";
+import {
+  asksForLeave,
+  asksForSecret,
+  escapedToShell,
+  isHarmless,
+  lastLine,
+  movesAbout,
+  recallsLine,
+  scriptOf,
+  strokesOf,
+} from "./typed.ts";
 
 type Typing = Extract<Effect, { kind: "terminal" }>;
 type Exec = Extract<Effect, { kind: "exec" }>;
@@ -18,21 +30,25 @@ export type JudgeCommand = (effect: Exec, strictness: "strict" | "lenient") => P
 interface TerminalJudgeOptions {
   readonly autonomy: Autonomy;
   readonly backend: Pick<Backend, "workDir" | "home" | "terminal" | "sandbox">;
+  /** People's rules by which commands are refused, as they are written. Default: none. */
+  readonly denied?: readonly string[];
 }
 
 /**
  * What is typed is judged like the command it would be (DESIGN.md 6): what is refused as a command is not typed either, be it in pieces. What is
- * not refused is asked about in supervised autonomy, whatever its risk: nobody can tell what reads it, a shell or a program that asks something. Keys
- * that start and confirm nothing pass, in panes that are there for commands. A password prompt is asked about always. Read-only autonomy is not judged
- * here: it types nothing.
+ * not refused is asked about in supervised autonomy, whatever its risk, and each time: nobody can tell what reads it, a shell or a program that asks
+ * something. Keys that start and confirm nothing pass, in panes that are there for commands. A password prompt is asked about always. Read-only
+ * autonomy is not judged here: it types nothing.
  */
-export function terminalJudge({ autonomy, backend }: TerminalJudgeOptions): TerminalJudge {
+export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeOptions): TerminalJudge {
   const { terminal, home } = backend;
+  const isWhole = (script: string) => parseShell(script, { home, cwd: backend.workDir }).errors.length === 0;
+  const pieces = createPieces(isWhole);
+  /** Escape twice is another key; what is typed between may come from a person. */
+  let endedInEscape = false;
 
-  const screenOf = async (pane: string | undefined): Promise<string> => {
-    const captured = await terminal?.capture(pane === undefined ? {} : { target: pane }).catch(() => undefined);
-    return captured?.text ?? "";
-  };
+  const viewOf = async (pane: string | undefined) =>
+    terminal?.capture(pane === undefined ? {} : { target: pane }).catch(() => undefined);
   const isOwn = async (pane: string | undefined): Promise<boolean> => {
     if (pane === undefined) return true;
     if (terminal === undefined) return false;
@@ -42,8 +58,12 @@ export function terminalJudge({ autonomy, backend }: TerminalJudgeOptions): Term
   };
   const elsewhere = (pane: string, what: string): Decision => {
     if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
-    const reason = `${what} pane ${pane} requires approval: it is not one that was opened for commands`;
-    return { verdict: "ask", risk: "medium", rule: "pane", reason };
+    return {
+      verdict: "ask",
+      risk: "medium",
+      rule: "pane",
+      reason: `${what} pane ${pane} requires approval: ${FOREIGN}`,
+    };
   };
 
   /** What is typed runs in no sandbox, but for what goes to a job. */
@@ -55,61 +75,101 @@ export function terminalJudge({ autonomy, backend }: TerminalJudgeOptions): Term
   });
   const judgeScript = async (script: string, effect: Typing, judge: JudgeCommand): Promise<Decision | undefined> => {
     if (script.trim() === "") return undefined;
-    const isScript = parseShell(script, { home, cwd: backend.workDir }).errors.length === 0;
-    return judge(asCommand(script, effect), isScript ? "strict" : "lenient");
+    return judge(asCommand(script, effect), isWhole(script) ? "strict" : "lenient");
   };
-  /**
-   * The refusal of what the line would be with what stands on it already. Nobody can tell what of that is the prompt, which may look like a path and is
-   * on no list: where a thing is counts only for a line that begins with a program that is known.
-   */
-  const refusedAsPart = async (script: string, screen: string, effect: Typing, judge: JudgeCommand) => {
-    const lines = halfTyped(screen).flatMap((before) => [
-      `${before}${script}`,
-      `${before} ${script}`,
-      `${script.trimEnd()} ${before}`, // somebody moved to its beginning
-    ]);
+  /** The refusal of what the line would be with what stands on it already. */
+  const refusedAsPart = async (
+    script: string,
+    piece: Piece,
+    screen: string,
+    effect: Typing,
+    judge: JudgeCommand,
+  ): Promise<Decision | undefined> => {
     const refusals = await Promise.all(
-      lines.map(async (line) => {
+      wholeLines(script, piece, screen, denied).map(async (line) => {
         const decision = await judgeScript(line, effect, judge);
-        if (decision?.verdict !== "deny") return undefined;
-        return OF_PLACES.has(decision.rule) && !beginsWithProgram(line) ? undefined : decision;
+        return decision?.verdict === "deny" && counts(decision, line) ? decision : undefined;
       }),
     );
-    return refusals.find((refusal) => refusal !== undefined && refusal.rule !== "allowlist");
+    return refusals.find((refusal) => refusal !== undefined);
+  };
+
+  /** Keys that start and confirm nothing. */
+  const judgeHarmless = async (pane: string | undefined, strokes: readonly string[]): Promise<Decision> => {
+    const interrupts = strokes.includes("C-c");
+    if (interrupts || movesAbout(strokes)) {
+      const place = (await viewOf(pane))?.pane ?? "";
+      if (interrupts) pieces.forget(place);
+      if (movesAbout(strokes.slice(strokes.lastIndexOf("C-c") + 1))) pieces.add(place, "", true);
+    }
+    if (!(await isOwn(pane))) return elsewhere(pane ?? "", "Typing into");
+    return { verdict: "allow", risk: interrupts || strokes.includes("C-z") ? "medium" : "low", rule: "harmless_keys" };
+  };
+
+  /** What is refused, or asked about in any autonomy; else what is said of it as a command. */
+  const judgeTyped = async (effect: Typing, strokes: readonly string[], judge: JudgeCommand): Promise<Typed> => {
+    const { job, real: pane = effect.pane } = effect;
+    const view = job === undefined ? await viewOf(pane) : undefined;
+    const screen = view?.text ?? "";
+    const script = scriptOf(strokes);
+    const place = job === undefined ? (view?.pane ?? "") : `job ${job}`;
+    // Before anything else is waited for: of two calls side by side the second is to know of the first.
+    const piece = pieces.add(place, script, movesAbout(strokes));
+    const interrupted = strokes.lastIndexOf("C-c");
+    if (interrupted >= 0) {
+      const after = strokes.slice(interrupted + 1);
+      pieces.forget(place);
+      pieces.add(place, scriptOf(after), movesAbout(after));
+    }
+    const [command, escaped, whole] = await Promise.all([
+      judgeScript(script, effect, judge),
+      judgeScript(escapedToShell(script) ?? "", effect, judge),
+      refusedAsPart(script, piece, screen, effect, judge),
+    ]);
+    const isOurs = job !== undefined || (await isOwn(pane));
+    const refusal = [command, escaped].find((each) => each?.verdict === "deny");
+    if (refusal !== undefined || whole !== undefined) piece.takeBack();
+    if (refusal !== undefined) return { decided: refused(refusal) };
+    // What stands in a pane of a person's is not told to whoever may not look at it.
+    if (whole !== undefined) return { decided: refused(isOurs ? whole : { ...whole, reason: AS_COMMAND }, TOGETHER) };
+    if (asksForLeave(screen)) return { decided: QUESTION };
+    if (asksForSecret(screen) && script.trim() !== "") return { decided: SECRET };
+    if (job === undefined && recallsLine(script)) return { decided: RECALLS };
+    return { command, where: isOurs ? standsAt(lastLine(screen)) : `; pane ${pane ?? ""}: ${FOREIGN}` };
   };
 
   return async (effect, judge) => {
-    const { job, pane } = effect;
+    const { job, real: pane = effect.pane } = effect;
     if (!isAct(effect)) return (await isOwn(pane)) ? LOOKS : elsewhere(pane ?? "", "Looking at");
-    if (job === undefined && isHarmless(effect)) {
-      const interrupts = effect.keys?.some((key) => key === "C-c" || key === "C-z") === true;
-      return (await isOwn(pane))
-        ? { verdict: "allow", risk: interrupts ? "medium" : "low", rule: "harmless_keys" }
-        : elsewhere(pane ?? "", "Typing into");
-    }
-    const script = scriptTyped(effect);
-    const command = await judgeScript(script, effect, judge);
-    if (command?.verdict === "deny") return refused(command);
-    const screen = job === undefined ? await screenOf(pane) : "";
-    const whole = await refusedAsPart(script, screen, effect, judge);
-    if (whole !== undefined) return refused(whole, " together with what stands in the pane already");
-    if (asksForSecret(screen) && script.trim() !== "") return SECRET;
+    const strokes = strokesOf(effect);
+    const isEscapeAgain = endedInEscape && strokes[0] === "Escape";
+    endedInEscape = strokes.at(-1) === "Escape";
+    if (job === undefined && isHarmless(effect, strokes) && !isEscapeAgain) return judgeHarmless(pane, strokes);
+    const typed = await judgeTyped(effect, strokes, judge);
+    if ("decided" in typed) return typed.decided;
+    const { command, where } = typed;
     if (autonomy === "full") return plain(command ?? { verdict: "allow", risk: "medium", rule: "autonomy" });
-    const { reason = TYPING, rule = "autonomy" } = command?.verdict === "ask" ? command : {};
-    return { verdict: "ask", risk: command?.risk === "high" ? "high" : "medium", rule, reason };
+    const { reason = TYPING, rule = "typing" } = command?.verdict === "ask" ? command : {};
+    const risk = command?.risk === "high" ? "high" : "medium";
+    return { verdict: "ask", risk, rule, reason: `${reason}${where}`, scopes: [] };
   };
 }
 
-/** Rules by which something is refused for where it is. */
-const OF_PLACES: ReadonlySet<string | undefined> = new Set(["workspace_only", "forbidden_paths", "path_text", "state"]);
+type Typed =
+  | { readonly decided: Decision }
+  /** `where` ends the sentence of a question: what it is typed into. */
+  | { readonly command: Decision | undefined; readonly where: string };
 
-function beginsWithProgram(line: string): boolean {
-  return lookUp(/^\S*/.exec(line)?.[0] ?? "") !== undefined;
+function standsAt(line: string): string {
+  return line === "" ? "" : `. The last line there is "${clip(line, 200)}"`;
 }
 
 const LOOKS: Decision = { verdict: "allow", risk: "low", rule: "autonomy" };
 
 const TYPING = "Typing into a terminal requires approval";
+const FOREIGN = "it is not one that was opened for commands";
+const TOGETHER = " together with what stands there already, which C-c takes back";
+const AS_COMMAND = "It is refused as a command";
 
 /** Asked about each time. */
 const SECRET: Decision = {
@@ -121,7 +181,24 @@ const SECRET: Decision = {
   scopes: [],
 };
 
-function refused({ reason = "It is refused as a command", ...decision }: Decision, how = ""): Decision {
+const QUESTION: Decision = {
+  verdict: "deny",
+  risk: "high",
+  rule: "approval_question",
+  reason: "The pane shows a question whether something may be done, which a person answers: it is not typed into",
+};
+
+/** Asked about each time too. */
+const RECALLS: Decision = {
+  verdict: "ask",
+  risk: "high",
+  rule: "recalled_line",
+  reason:
+    "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. Type that line itself",
+  scopes: [],
+};
+
+function refused({ reason = AS_COMMAND, ...decision }: Decision, how = ""): Decision {
   return plain({ ...decision, reason: `${reason} (what is typed is judged like a command${how})` });
 }
 

@@ -1,64 +1,99 @@
 import type { Effect } from "../contract/effect.ts";
+import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 
 type Typing = Pick<Extract<Effect, { kind: "terminal" }>, "types" | "keys">;
 
-/** Keys that end a line, as tmux names them. */
-export const ENTER: ReadonlySet<string> = new Set(["Enter", "C-m", "C-j", "KPEnter"]);
-
 /**
- * Keys that by themselves start nothing and agree to nothing: they interrupt, leave, move about, or take back what was typed. C-z only halts what
- * runs; nothing is lost. C-d is none of them (it ends a shell, or what somebody writes), nor is Space, which presses buttons.
+ * Strokes that by themselves start nothing and agree to nothing: they interrupt, leave, move about, or take back what was typed. C-z only halts what
+ * runs; nothing is lost. C-d is none of them (it ends a shell, or what somebody writes), nor is Space, which presses buttons, nor Tab: what completes
+ * words runs programs, and Shift-Tab switches what agents may do.
  */
 const HARMLESS: ReadonlySet<string> = new Set(
-  "C-c C-z C-l C-u Escape C-[ q Up Down Left Right Home End PageUp PgUp PPage PageDown PgDn NPage Tab BTab BSpace".split(
-    " ",
-  ),
+  "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PageDown BSpace".split(" "),
 );
 
-/** True when nothing but such keys is typed. */
-export function isHarmless({ types, keys = [] }: Typing): boolean {
-  return types === undefined && keys.every((key) => HARMLESS.has(key));
+/** What is typed, stroke by stroke: the text, then the keys (see `strokesOfKey`). What is no key stands as it is. */
+export function strokesOf({ types = "", keys = [] }: Typing): readonly string[] {
+  return [...strokesOfText(types), ...keys.flatMap((key) => strokesOfKey(key) ?? [key])];
 }
 
-/** True when the text ends with a line end: a person who types that presses Enter. */
-export function endsLine(text: string): boolean {
-  return /[\r\n]$/.test(text);
+/** True when nothing but such keys is typed, and no Escape twice: that completes words (readline), or puts `sudo` before the line. */
+export function isHarmless(typing: Typing, strokes: readonly string[] = strokesOf(typing)): boolean {
+  const isTwice = strokes.some((stroke, index) => stroke === "Escape" && strokes[index + 1] === "Escape");
+  return typing.types === undefined && !isTwice && strokes.every((stroke) => HARMLESS.has(stroke));
 }
 
-/** What is typed as a shell would read it: the text, then the keys that are characters. Keys that move or edit leave nothing behind. */
-export function scriptTyped({ types = "", keys = [] }: Typing): string {
-  return types.replaceAll(/\r\n?/g, "\n") + keys.map(characterOf).join("");
+/** True when there is a stroke that may bring other text to the line, or go elsewhere in it. */
+export function movesAbout(strokes: readonly string[]): boolean {
+  return strokes.some((stroke) => !isCharacter(stroke) && !STAYS.has(stroke));
 }
 
-function characterOf(key: string): string {
-  if (ENTER.has(key)) return "\n";
-  if (key === "Space") return " ";
-  return /^.$/su.test(key) ? key : "";
+const STAYS: ReadonlySet<string> = new Set("Enter C-c C-d C-l C-u C-z Escape BSpace PageUp PageDown".split(" "));
+
+/** What is typed as a shell would read it: the characters and line ends. Keys that move or edit leave nothing behind. */
+export function scriptTyped(typing: Typing): string {
+  return scriptOf(strokesOf(typing));
+}
+
+/** The same of strokes. */
+export function scriptOf(strokes: readonly string[]): string {
+  return strokes.map((stroke) => (isCharacter(stroke) ? stroke : (LEAVES[stroke] ?? ""))).join("");
+}
+
+const LEAVES: { readonly [stroke: string]: string | undefined } = { Enter: "\n", Tab: "\t" };
+
+/**
+ * The script of each command that would be started by a line of a program that runs some (`:!make` of vim, `!ls` of less and ftp, `\! ls` of psql);
+ * in a shell `!word` runs an earlier command that begins so. `undefined`: there is no such line.
+ */
+export function escapedToShell(script: string): string | undefined {
+  const lines = script.split("\n").flatMap((line) => /^\s*(?::[%.,$\d]*|\\)?!+\s*(.+)$/.exec(line)?.[1] ?? []);
+  return lines.length === 0 ? undefined : lines.join("\n");
+}
+
+/** True when a line brings back an earlier one in a shell, so that nobody can tell what it runs: `!!`, `!-2`, `!ma`, `^a^b` (bash(1), HISTORY EXPANSION). */
+export function recallsLine(script: string): boolean {
+  return /(?:^|[;&|])[ \t]*![!?\w-]|^\^[^\s^]+\^/m.test(script);
 }
 
 /** So many words back is looked for what a line began with. */
-const MOST_WORDS = 12;
+const MOST_WORDS = 24;
 
 /**
  * What may stand half typed on a screen: the end of its last line from every word on, since nobody can tell where the prompt ends; of a line that
  * goes on with an earlier one (a prompt such as "> " or "quote> ") the earlier ones too. Text without any is "".
  */
 export function halfTyped(screen: string): readonly string[] {
-  const lines = screen.trimEnd().split("\n").slice(-4);
+  const lines = screen.trimEnd().split("\n").slice(-5);
+  if (SEARCH.test(lines.at(-1) ?? "")) lines.pop();
   let last = lines.pop() ?? "";
   while (lines.length > 0 && CONTINUED.test(last)) last = `${lines.pop() ?? ""}\n${last.replace(CONTINUED, "")}`;
   const starts = [...last.matchAll(/\S+/g)].map(({ index }) => index).slice(-MOST_WORDS);
   return starts.map((start) => last.slice(start));
 }
 
+/** Where zsh shows what is looked for in the history: below the line that is found. */
+const SEARCH = /^(?:failing )?(?:bck|fwd)-i-search: /;
+
 /** What shells show before a line that belongs to the one before: PS2. */
 const CONTINUED = /^(?:[a-z ]+)?> ?/;
 
-/** True when the last line of a screen asks for a password or the like: what is typed then is a secret, and no command. */
-export function asksForSecret(screen: string): boolean {
-  const last = screen.trimEnd().split("\n").at(-1) ?? "";
-  return SECRET.test(last);
+/** The last line of a screen that has something on it. */
+export function lastLine(screen: string): string {
+  return screen.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
-const SECRET =
-  /(?:pass\s?(?:word|phrase|code)|passwor[td]|kennwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|\bOTP\b|\btoken\b|\bsecret\b)[^\n]{0,100}[:?]\s*$/i;
+/** True when the last line of a screen is a question of ours, whether something may be done (cli/approver.ts): a person answers it, and nobody else. */
+export function asksForLeave(screen: string): boolean {
+  return /^[A-Z][\w ,%-]*: .*\[y\/N\]\s*\w*$|\[y\/N\/s(?:\/a)?\]\s*\w*$/.test(lastLine(screen));
+}
+
+/** True when a screen asks for a password or the like, in its last line or in a dialog: what is typed then is a secret, and no command. */
+export function asksForSecret(screen: string): boolean {
+  if (ASKS.test(lastLine(screen))) return true;
+  return /<\s*OK\s*>/i.test(screen) && new RegExp(SECRETS, "i").test(screen);
+}
+
+const SECRETS = String.raw`pass\s?(?:word|phrase|code)|passwor[td]|kennwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|\bOTP\b|\btoken\b|\bsecret\b`;
+
+const ASKS = new RegExp(String.raw`(?:${SECRETS})[^\n]{0,100}[:?]\s*$`, "i");

@@ -1,10 +1,11 @@
 import { Type } from "typebox";
-import type { Command, Exit, ScriptShell } from "../contract/backend.ts";
+import type { Backend, Command, Exit, ScriptShell } from "../contract/backend.ts";
 import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
+import { quoteWords } from "../util/shell.ts";
 import { shownTail } from "./shared/command-output.ts";
 import { goesOnText, waitFor } from "./shared/in-terminal.ts";
 import { scriptCommand } from "./shared/script.ts";
@@ -154,7 +155,7 @@ async function startJob(
   argv: Command["argv"],
   command: string,
   { background, timeout }: { readonly background: "job" | "detached"; readonly timeout: number | undefined },
-  { jobs }: ToolContext,
+  { jobs, backend }: ToolContext,
 ) {
   if (background === "detached" && timeout !== undefined) {
     throw new ToolFailure("a detached command has no timeout: nobody may be there to stop it", {
@@ -169,12 +170,21 @@ async function startJob(
     },
     command,
   );
-  return { job: id, process: process.id, place: process.place ?? null, detached, output: `output://job-${id}` };
+  const people = detached ? jobsCommand(backend) : null;
+  const output = `output://job-${id}`;
+  return { job: id, process: process.id, place: process.place ?? null, detached, people, output };
 }
 
-function startedText({ job, process, place, detached, output }: Awaited<ReturnType<typeof startJob>>): string {
-  if (detached) {
-    return `Job ${job} was started, detached: it goes on after this session. Its output so far is always in ${output}; the jobs tool waits for it and stops it, and people do that with \`handrail jobs\`.`;
+/** What people type to look after detached jobs there, from the backend's name: "ssh:deploy@host", "tmux(docker:web)". */
+function jobsCommand({ name }: Pick<Backend, "name">): string {
+  const [, kind, target = ""] = /^(?:tmux\()?(ssh|docker|podman):([^)]+)/.exec(name) ?? [];
+  if (kind === undefined) return "handrail jobs";
+  return `handrail jobs ${quoteWords(kind === "ssh" ? ["--ssh", target] : ["--container", `${kind}:${target}`])}`;
+}
+
+function startedText({ job, process, place, people, output }: Awaited<ReturnType<typeof startJob>>): string {
+  if (people !== null) {
+    return `Job ${job} was started, detached: it goes on after this session. Its output so far is always in ${output}; the jobs tool waits for it and stops it, and people do that with \`${people}\`.`;
   }
   return `Job ${job} was started${place === null ? "" : ` in tmux ${place}`} (process ${process}). A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
 }

@@ -201,6 +201,13 @@ function whichThereAre(all: readonly Job[]): string {
 async function write({ id, process, ended }: Job, { text, end }: Input) {
   if (text === undefined && end !== true) throw new ToolFailure('action "write" needs "text", or "end": true');
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
+  // What is typed into a pane is judged by what that shows.
+  if (process.awaitsInput !== undefined) {
+    const pane = process.place?.replace(/^pane /, "") ?? "";
+    throw new ToolFailure(`job ${id} has no stdin but its terminal, pane ${pane}`, {
+      hint: `Type there with send-keys ({"target": "${pane}", "literal_text": "…", "enter": true}), or ask a person to.`,
+    });
+  }
   if (text !== undefined) await process.write(text);
   if (end === true) await process.endInput();
   const done = [

@@ -1,8 +1,18 @@
 import { Type } from "typebox";
+import type { Terminal } from "../contract/backend.ts";
+import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { pause } from "../util/abort.ts";
+import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
+import { type TypedPart, typedParts } from "./shared/typed-parts.ts";
+
+/** What a key has brought is seen when the pane shows the same twice, so long apart. */
+const LOOK_MS = 30;
+/** Something else may be writing there. */
+const MOST_LOOKS = 10;
 
 /** Types into a pane of the live terminal (seed 000). Offered only where there is one. */
 export const sendKeys = (options: ToolOptions = {}) =>
@@ -37,49 +47,82 @@ export const sendKeys = (options: ToolOptions = {}) =>
       { additionalProperties: false },
     ),
     mend: (raw) => withList(renameKeys(raw, { text: "literal_text", key: "keys", pane: "target" })),
+    // What is typed later is judged then, by what the pane shows then.
     effects: (input) => {
-      const { text, keys } = typedBy(input);
-      if (text === undefined && keys.length === 0) return [];
-      if (typeof readDelay(input) === "object") return [];
-      const { target } = input;
-      return [
-        {
-          kind: "terminal",
-          ...(target !== undefined && { pane: target }),
-          ...(text !== undefined && { types: text }),
-          ...(keys.length > 0 && { keys }),
-        },
-      ];
+      const typed = typedBy(input);
+      const [first] = typed.problem === undefined ? typed.parts : [];
+      return first === undefined || readDelay(input) !== 0 ? [] : [effectOf(first, input)];
     },
-    async run(input, { backend, signal }) {
-      const { text, keys } = typedBy(input);
-      if (text === undefined && keys.length === 0) {
-        throw new ToolFailure("send-keys requires at least one of: keys, literal_text, or enter=true");
-      }
+    async run(input, { backend: { terminal }, signal, permit }) {
+      const { parts, problem } = typedBy(input);
+      if (problem !== undefined) throw problem;
       await waitFirst(input, signal);
-      if (backend.terminal === undefined)
-        throw new ToolFailure("there is no live terminal here: commands run without one");
-      const { target } = input;
-      return backend.terminal.sendKeys({
-        ...(target !== undefined && { target }),
-        ...(text !== undefined && { text }),
-        keys,
-      });
+      if (terminal === undefined) throw new ToolFailure("there is no live terminal here: commands run without one");
+      const where = input.target === undefined ? {} : { target: input.target };
+      const isJudged = readDelay(input) === 0;
+      let pane = "";
+      for (const [index, part] of parts.entries()) {
+        if (index > 0 || !isJudged) await permit(effectOf(part, input));
+        const { text, keys } = part;
+        ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
+        if (part.isUnseen) await shown(terminal, where, signal);
+      }
+      return { pane };
     },
     render: ({ pane }) => `sent keys to tmux pane ${pane}`,
   });
 
-/** What is typed in the end: Enter is a key like any other. */
-function typedBy({
-  literal_text = "",
-  keys = [],
-  enter = false,
-}: {
+interface Typed {
   readonly literal_text?: string;
   readonly keys?: readonly string[];
   readonly enter?: boolean;
-}) {
-  return { text: literal_text === "" ? undefined : literal_text, keys: enter ? [...keys, "Enter"] : keys };
+  readonly target?: string;
+}
+
+/** What is typed in the end: Enter is a key like any other. */
+function typedBy({ literal_text = "", keys = [], enter = false }: Typed) {
+  const all = enter ? [...keys, "Enter"] : keys;
+  return { problem: problemOf(literal_text, all), parts: typedParts(literal_text, all) };
+}
+
+function problemOf(text: string, keys: readonly string[]): ToolFailure | undefined {
+  if (text === "" && keys.length === 0) {
+    return new ToolFailure("send-keys requires at least one of: keys, literal_text, or enter=true");
+  }
+  const control = strokesOfText(text).find((stroke) => !isCharacter(stroke) && !IN_TEXT.has(stroke));
+  if (control !== undefined) {
+    return new ToolFailure(`literal_text is text, and there is a control character in it: the key ${control}`, {
+      hint: `Name it in keys: ["${control}"]. Keys are typed behind the text.`,
+    });
+  }
+  const unknown = keys.find((key) => strokesOfKey(key) === undefined);
+  if (unknown === undefined) return undefined;
+  return new ToolFailure(`tmux knows no key ${JSON.stringify(unknown)}`, {
+    hint: "Keys are named as C-c, Enter, Escape, Up, F5, M-x, or are one character. Text is typed as text.",
+  });
+}
+
+/** Strokes that are a part of text. */
+const IN_TEXT: ReadonlySet<string> = new Set(["Enter", "Tab"]);
+
+function effectOf({ text, keys }: TypedPart, { target }: Typed): Effect {
+  return {
+    kind: "terminal",
+    ...(target !== undefined && { pane: target }),
+    ...(text !== "" && { types: text }),
+    ...(keys.length > 0 && { keys }),
+  };
+}
+
+/** Waits until the pane shows what the keys have brought. */
+async function shown(terminal: Terminal, where: { readonly target?: string }, signal: AbortSignal): Promise<void> {
+  let before: string | undefined;
+  for (let look = 0; look < MOST_LOOKS && !signal.aborted; look++) {
+    await pause(LOOK_MS, signal);
+    const { text } = await terminal.capture(where);
+    if (text === before) return;
+    before = text;
+  }
 }
 
 /** One key as it is, where a list of them is expected. */

@@ -35,12 +35,12 @@ export function pause(
     if (signal?.aborted) return resolve();
     const done = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
+      release?.();
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
     if (!keepsAlive) timer.unref();
-    signal?.addEventListener("abort", done, { once: true });
+    const release = signal === undefined ? undefined : onAbort(signal, done);
   });
 }
 

@@ -169,6 +169,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     const terminal = await paneTerminal(backend, pane, { socketPath });
     expect(await terminal.sendKeys({ text: "echo typed-$((1 + 1))", enter: true })).toEqual({ pane });
     await until("it is shown", async () => (await terminal.capture()).text.includes("\ntyped-2\n"));
+    await terminal.sendKeys({ text: "rm -rf /nothing --half" });
     expect(await terminal.dispatch({ argv: ["sh", "-c", "pwd\nexit 3"], cwd: "/" })).toEqual({ pane });
     await until("it is shown", async () => /[#$] pwd\nexit 3\n\/\n/.test((await terminal.capture()).text));
     await expect(paneTerminal(backend, "%999", { socketPath })).rejects.toThrow(/no tmux pane/);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Check, runChecks } from "../../src/cli/doctor/check.ts";
 import { firstLineOf } from "../../src/cli/doctor/program.ts";
+import { tmuxProblem } from "../backends/tmux-server.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
@@ -60,6 +61,38 @@ describe("handrail doctor", () => {
     const { code, stdout } = await (await commandLine()).shell(`PATH=${folder}:$PATH; handrail doctor`);
     expect(code).toBe(0); // it is optional
     expect(stdout).toMatch(/^broken {3}git .*--version ended with 3 \(optional\)\n +fix: .*git$/m);
+  });
+
+  test("says where tools would work, and of a folder that is closed or not there what to do", async () => {
+    const line = await commandLine();
+    expect((await line.run(["doctor"])).stdout).toContain(`\nok       place of work  work begins in ${line.folder}\n`);
+    const closed = await line.run(["doctor", "--work-dir", "/etc"]);
+    expect(closed.code).toBe(1);
+    expect(closed.stdout).toMatch(
+      /^broken {3}place of work {2}work would begin in \/etc\. .*forbidden_paths has \/etc.* the working directory itself, .*--work-dir.*policy\.forbidden_paths.*\n +fix: .*--work-dir/m,
+    );
+    if (process.platform === "linux") {
+      // A sandbox around everything would hold nothing, however well it works otherwise.
+      const all = await line.run(["doctor", "--work-dir", "/"]);
+      expect(all.stdout).toMatch(/^ok {7}place of work {2}work begins in \/, not in the sandbox: \S/m);
+    }
+    await writeFile(join(line.folder, "handrail.yaml"), "policy: { forbidden_paths: [.] }\n");
+    expect((await line.run(["doctor"])).stdout).toContain(`forbidden_paths has ${line.folder}`);
+    const nowhere = await line.run(["doctor", "--work-dir", "nowhere"]);
+    expect(nowhere.code).toBe(1);
+    expect(nowhere.stdout).toMatch(/^broken {3}place of work .* does not exist: .*\/nowhere\n +fix: .*--work-dir/m);
+  });
+
+  test("tries the terminal on a server of its own, and leaves neither that nor a session behind", async ({ skip }) => {
+    const problem = tmuxProblem();
+    skip(problem !== undefined, problem);
+    const sockets = temporaryFolder();
+    const { code, stdout } = await (
+      await commandLine()
+    ).shell(`export TMUX_TMPDIR=${sockets}; handrail doctor --tmux; echo "left: $(find ${sockets} -type s)"`);
+    expect(stdout).toMatch(/^ok {7}tmux {11}tmux .*--tmux$/m);
+    expect(stdout).toMatch(/^ok {7}place of work {2}tmux\(local\) answers in .*; work begins in .*, commands run in /m);
+    expect({ code, left: stdout.split("\n").slice(-2) }).toEqual({ code: 0, left: ["left: ", ""] });
   });
 
   test("finds a state folder that others may read, and says how to close it", async () => {
@@ -132,6 +165,18 @@ describe("a check", () => {
       { status: "ok" },
     ]);
     expect(stopped).toBe(true);
+  });
+
+  test("has the time that it says it needs", async () => {
+    const slow: Check = {
+      ...ok,
+      deadlineMs: 60_000,
+      run: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        return { status: "ok", detail: "yes" };
+      },
+    };
+    expect(await runChecks([slow], 1)).toMatchObject([{ status: "ok", timedOut: false }]);
   });
 
   test("of a program that hangs kills it with its children", async () => {

@@ -22,6 +22,18 @@ mustBeHere("the command line in a container of docker", dockerProblem);
 /** Runs the program with these words; the rest is as a shell reads it. */
 type Handrail = (words: readonly string[], before?: string) => Promise<Run>;
 
+/** As people do whose ssh needs something special: a script of that name, first on the PATH. */
+function overSsh(line: CommandLine, { configFile, target }: SshServer): Handrail {
+  const bin = temporaryFolder();
+  writeFileSync(
+    join(bin, "ssh"),
+    `#!/bin/sh\nexec ${quoteWords([installed("ssh") ?? "ssh", "-F", configFile])} "$@"\n`,
+  );
+  chmodSync(join(bin, "ssh"), 0o755);
+  return (words, before = ":") =>
+    line.shell(`${before}; PATH=${quoteWord(bin)}:$PATH handrail ${quoteWords([...words, "--ssh", target])}`);
+}
+
 const call = (tool: string, input: object) => ["call", tool, JSON.stringify(input), "--yes"];
 
 describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
@@ -31,15 +43,7 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
   beforeAll(async () => {
     server = await sshServer(SSHD);
     line = await commandLine();
-    // As people do whose ssh needs something special: a script of that name, first on the PATH.
-    const bin = temporaryFolder();
-    writeFileSync(
-      join(bin, "ssh"),
-      `#!/bin/sh\nexec ${quoteWords([installed("ssh") ?? "ssh", "-F", server.configFile])} "$@"\n`,
-    );
-    chmodSync(join(bin, "ssh"), 0o755);
-    handrail = (words, before = ":") =>
-      line.shell(`${before}; PATH=${quoteWord(bin)}:$PATH handrail ${quoteWords([...words, "--ssh", server.target])}`);
+    handrail = overSsh(line, server);
   });
 
   test("a call works in the home there, or in the folder that is named, and prints what it printed", async () => {
@@ -74,6 +78,7 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     const command = "echo begun; until [ -e go ]; do sleep 0.05; done; echo done; exit 4";
     const { stdout } = await handrail(call("bash", { command, detached: true }));
     const [, id = ""] = /^Job (\w+) was started, detached/.exec(stdout) ?? [];
+    expect(stdout).toContain(`people do that with \`handrail jobs --ssh ${server.target}\`.`);
     expect((await handrail(["jobs"])).stdout).toMatch(
       new RegExp(`^${id}  running for \\d+ s, \\d+B of output  echo begun; until`),
     );
@@ -105,6 +110,8 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     const unknown = await line.run(["doctor", "--ssh", "nobody@host.invalid"]);
     expect(unknown.code).toBe(1);
     expect(unknown.stdout).toMatch(/^broken +place of work +.*host\.invalid.*\n +fix: \S.*/m);
+    const nowhere = await handrail(["doctor", "--work-dir", "~/nowhere"]);
+    expect(nowhere.stdout).toMatch(/^broken +place of work +.* does not exist there: ~\/nowhere\n +fix: .*--work-dir/m);
   });
 
   test.each<[string, readonly string[], RegExp]>([
@@ -132,6 +139,37 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
       code: 2,
       stderr: "handrail: The working directory does not exist there: ~/nowhere\n",
     });
+  });
+});
+
+const ROOT: SshServerOptions = { user: "current" };
+const isRoot = process.getuid?.() === 0;
+const rootProblem = isRoot ? sshdProblem(ROOT) : "only root can be logged in as root here";
+
+describe.skipIf(rootProblem !== undefined)("handrail --ssh as root, whose home the default policy closes", () => {
+  let server: SshServer;
+  let handrail: Handrail;
+  beforeAll(async () => {
+    server = await sshServer(ROOT);
+    handrail = overSsh(await commandLine(), server);
+  });
+
+  test("a call is refused in words that say what to do, and works in the folder that is named", async () => {
+    const { code, stdout } = await handrail(call("bash", { command: "pwd" }));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^Path blocked by security policy: \. \(forbidden_paths has \/root\)\. That is the working directory itself, .*\(--work-dir\), or set policy\.forbidden_paths to a list without \/root\.\n$/,
+    );
+    const named = await handrail([...call("bash", { command: "pwd" }), "--work-dir", temporaryFolder()]);
+    expect(named.code).toBe(0);
+  });
+
+  test("doctor says so, with the way out", async () => {
+    const { code, stdout } = await handrail(["doctor"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^broken +place of work +work would begin in /root\\. .*\n +fix: .*--work-dir`, "m"),
+    );
   });
 });
 

@@ -106,7 +106,16 @@ describe("handrail policy check, for people", () => {
       ["--path", ".env"],
       /^Read: \.env\n\nAsked about:.*rule sensitive_files.*allow exactly this, here:\n {2}Read: \.env \(\/.*\/\.env\)\n/s,
     ],
-    ["a path outside", ["--path", "/opt/x"], /^Read: \/opt\/x\n\nRefused:.*What would be accepted:\n {2}a path/s],
+    [
+      "a path outside",
+      ["--path", "/opt/x"],
+      /^Read: \/opt\/x\n\nRefused:.*What would be accepted:\n {2}a path.*\n {2}its folder in policy\.allowed_roots/s,
+    ],
+    [
+      "what is refused, without an answer that nobody asks for",
+      ["--autonomy", "readonly", "--command", "npm test"],
+      /^Run: npm test\n\nRefused: .*rule autonomy\)\n.*\n\nWhat would be accepted:\n {2}another autonomy \(--autonomy\)[^\n]*\n$/s,
+    ],
     ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nAsked about:/],
     ["what nothing allows", ["--url", "http://169.254.169.254/"], /^GET: .*\n\nRefused: /],
   ] as const)("explains %s with --explain, without colours where there is no terminal", async ([, args, text]) => {

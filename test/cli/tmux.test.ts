@@ -52,6 +52,31 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(await call("run_shell", { command: "echo next" })).toContain("exit code: 0\nstdout:\nnext");
   });
 
+  test("where one call is all, people are told that it waits for input, and where to answer", async () => {
+    const toolkit = await toolkitWith({
+      tmux: "asked",
+      keepJobs: false,
+      preset: "operator",
+      workDir: temporaryFolder(),
+      policy: { autonomy: "full" },
+    });
+    const said: string[] = [];
+    const result = await toolkit.call(
+      { name: "run_shell", input: { command: "read answer; echo got $answer" } },
+      {
+        onEvent(event) {
+          const message = event.type === "call.updated" ? (event.update.displayMessage ?? "") : "";
+          if (message === "") return;
+          said.push(message);
+          const [, pane = ""] = /in pane (%\d+): tmux attach -t asked$/.exec(message) ?? [];
+          tmux("send-keys", "-t", pane, "yes", "Enter");
+        },
+      },
+    );
+    expect(asText(result)).toContain("exit code: 0\nstdout:\ngot yes");
+    expect(said).toHaveLength(1);
+  });
+
   test("handrail call --tmux-session works in that session, which stays", async () => {
     const input = JSON.stringify({ command: "echo $((6 * 7)); exit 5" });
     const { code, stdout, stderr } = await line.run([

@@ -73,7 +73,7 @@ describe("help and version", () => {
     expect((await run(["-h"])).stdout).toBe(stdout);
     expect(await run(["call", "--help"])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("--json"),
+      stdout: expect.stringMatching(/^ {2}--json .*^ {2}--ssh <target> .*^ {2}--yes /ms),
       stderr: "",
     });
     expect(await run(["policy", "check", "--help"])).toMatchObject({
@@ -90,9 +90,11 @@ describe("help and version", () => {
   });
 });
 
+const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
+
 describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on stdout", () => {
   test.for([
-    ["an unknown option", ["tools", "--colour"], "handrail: unknown option '--colour'\n"],
+    ["an unknown option", ["tools", "--colour"], `handrail: unknown option '--colour'\n${HELP}`],
     [
       "a mistyped option",
       ["tools", "--fromat", "json"],
@@ -119,7 +121,13 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
       ["tools", "--work-dir"],
       "handrail: option '--work-dir <folder>' argument missing\n",
     ],
-    ["no tool's name", ["call"], "handrail: missing required argument 'name'\n"],
+    ["no tool's name", ["call"], `handrail: missing required argument 'name'\n${HELP}`],
+    ["a command like no other", ["frobnicate"], `handrail: unknown command 'frobnicate'\n${HELP}`],
+    [
+      "something that jobs does not do",
+      ["jobs", "frob"],
+      'handrail: jobs: expected list, output ID, kill ID or remove ID, got "frob"\n',
+    ],
     [
       "too many words",
       ["call", "read", "{}", "more"],

@@ -100,6 +100,26 @@ describe.skipIf(problem !== undefined)(
       expect(seen).toMatch(/^%\d+$/);
     });
 
+    test("of a name that means another pane by then, it touches the one that was judged", async () => {
+      const { calling } = await world();
+      await server.run("new-session", "-d", "-s", "named", "sleep 3600");
+      const first = await server.run("display-message", "-p", "-t", "=named:", "#{pane_id}");
+      const done = await calling([{ kind: "terminal", pane: "named", types: "typed" }], async ({ backend: own }) => {
+        await server.run("split-window", "-t", "=named:", "sleep 3600"); // and somebody is in that one now
+        const looked = await own.terminal?.capture({ target: "named" });
+        const typed = await own.terminal?.sendKeys({ target: "named", text: "typed" });
+        return `${looked?.pane} ${typed?.pane}`;
+      });
+      expect(done).toBe(`${first} ${first}`);
+      expect(await server.run("display-message", "-p", "-t", "named", "#{pane_id}")).not.toBe(first);
+      await server.run("kill-session", "-t", "=named");
+      expect(
+        await calling([{ kind: "terminal", pane: "named" }], async ({ backend: own }) =>
+          own.terminal?.capture({ target: "named" }),
+        ),
+      ).toMatch(/^Tool error: there is no tmux pane "named"/);
+    });
+
     test("dispatches the command that it declared as one that goes on after the session", async () => {
       const { calling } = await world();
       const dispatching: Run = async ({ backend: own }) =>

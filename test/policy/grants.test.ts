@@ -111,7 +111,7 @@ describe("always", () => {
     const effects: readonly (readonly Effect[])[] = [
       [{ kind: "foreign", from: "plugin" }],
       [{ kind: "delegate", agent: "reviewer" }],
-      [{ kind: "terminal", types: "ls\n" }],
+      [{ kind: "terminal", pane: "%7" }],
     ];
     const { asked, call } = await answering(world, ALWAYS);
     for (const each of effects) {
@@ -122,6 +122,17 @@ describe("always", () => {
     expect(await keptGrants(join(world.stateDir, "grants")).list()).toEqual([]);
     const later = await answering(world, { answer: "refuse" });
     for (const each of effects) expect((await later.call(each)).status).toBe("denied");
+  });
+
+  test("never holds longer than once for what is typed: the same keys say something else at another prompt", async () => {
+    const world = await layout();
+    const { asked, call } = await answering(world, ALWAYS);
+    for (const keys of [
+      ["y", "Enter"],
+      ["y", "Enter"],
+    ])
+      await call([{ kind: "terminal", keys }]);
+    expect(asked).toHaveLength(2);
   });
 
   test("leave for a foreign tool is for its very arguments", async () => {

@@ -78,6 +78,29 @@ describe("which root decides", () => {
     ).toMatchObject({ verdict: "deny" });
   });
 
+  test("where the workspace itself is forbidden, the text says so and what to do; of any other path it does not", async () => {
+    const way = `Work in another folder, which may lie below ${world.workDir} (--work-dir), or set policy.forbidden_paths to a list without ${world.workDir}.`;
+    const closed = { forbiddenPaths: [world.workDir, world.outside] };
+    for (const path of [".", "a.txt", join(world.workDir, "lib/new.txt")]) {
+      expect(await judge(world, path, "write", closed)).toEqual({
+        verdict: "deny",
+        risk: "high",
+        rule: "forbidden_paths",
+        reason: `Path blocked by security policy: ${path} (forbidden_paths has ${world.workDir}). That is the working directory itself, so every path in it is refused. ${way}`,
+      });
+    }
+    const command = await (await world.toolkit({ policy: closed })).judge([{ kind: "exec", command: "ls" }]);
+    expect(command).toMatchObject({ verdict: "deny", rule: "forbidden_paths" });
+    expect(command.reason).toMatch(/^Path blocked by security policy: \. \(/);
+    expect(command.reason?.endsWith(way)).toBe(true);
+    expect((await judge(world, world.outside, "read", closed)).reason).toBe(
+      `Path blocked by security policy: ${world.outside} (forbidden_paths has ${world.outside})`,
+    );
+    expect((await judge(world, "lib/x", "read", { forbiddenPaths: ["lib"] })).reason).toBe(
+      `Path blocked by security policy: lib/x (forbidden_paths has ${world.workDir}/lib)`,
+    );
+  });
+
   test("allowed roots are used like the workspace; ~ is the home there", async () => {
     await world.file(join(world.home, "notes/today.md"));
     const policy = { allowedRoots: ["~/notes", world.outside], forbiddenPaths: ["~"] };

@@ -81,7 +81,7 @@ describe("supervised and full", () => {
       expect(await judged("supervised", effect)).toMatchObject({
         verdict: "ask",
         risk: "medium",
-        rule: "autonomy",
+        rule: effect.kind === "terminal" ? "typing" : "autonomy",
         reason: expect.stringContaining("requires approval"),
       });
       expect(await judged("full", effect)).toMatchObject({ verdict: "allow", rule: "autonomy" });

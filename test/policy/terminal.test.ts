@@ -2,11 +2,11 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Backend } from "../../src/contract/backend.ts";
 import type { Decision, Verdict } from "../../src/contract/decision.ts";
 import type { Effect } from "../../src/contract/effect.ts";
-import type { Autonomy } from "../../src/contract/policy.ts";
+import type { Autonomy, Policy } from "../../src/contract/policy.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
 import type { PolicySettings } from "../../src/policy/settings.ts";
-import { asksForSecret, halfTyped, isHarmless, scriptTyped } from "../../src/policy/typed.ts";
+import { asksForLeave, asksForSecret, halfTyped, isHarmless, scriptTyped } from "../../src/policy/typed.ts";
 import { until } from "../support/until.ts";
 import { layout } from "../support/layout.ts";
 import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
@@ -22,14 +22,15 @@ const tool = defineTool({
   run: async () => null,
 });
 
-async function judged(backend: Backend, effect: Typing, policy: PolicySettings = {}): Promise<Decision> {
+/** By a policy of its own that knows of nothing before, unless one is given. */
+async function judged(backend: Backend, effect: Typing, policy: PolicySettings | Policy = {}): Promise<Decision> {
   const call = {
     request: { id: "1", name: "typing", input: {}, thread: "main" },
     tool,
     input: {},
     effects: [{ kind: "terminal", ...effect } as const],
   };
-  const decision = await createPolicy(policy, backend)(call);
+  const decision = await (typeof policy === "function" ? policy : createPolicy(policy, backend))(call);
   if (decision === undefined) throw new Error("nothing was decided");
   return decision;
 }
@@ -39,9 +40,9 @@ const plain = (await (await layout()).toolkit()).backend;
 describe("what is typed is judged like the command it would be", () => {
   test.each<[Typing, Verdict, Verdict, string]>([
     // what is typed                                    supervised full  rule
-    [{ types: "ls\n" }, "ask", "allow", "autonomy"],
-    [{ types: "ls" }, "ask", "allow", "autonomy"],
-    [{ types: "ls", keys: ["Enter"] }, "ask", "allow", "autonomy"],
+    [{ types: "ls\n" }, "ask", "allow", "typing"],
+    [{ types: "ls" }, "ask", "allow", "typing"],
+    [{ types: "ls", keys: ["Enter"] }, "ask", "allow", "typing"],
     [{ types: "yes", keys: ["Enter"] }, "ask", "allow", "require_approval_for_medium_risk"],
     [{ types: "git push\n" }, "ask", "allow", "require_approval_for_medium_risk"],
     [{ types: "it's fine\n" }, "ask", "allow", "high_risk"],
@@ -52,6 +53,15 @@ describe("what is typed is judged like the command it would be", () => {
     [{ types: "ls; sudo reboot\n" }, "deny", "deny", "block_high_risk_commands"],
     [{ keys: [...Array.from("shutdown"), "Enter"] }, "deny", "deny", "block_high_risk_commands"],
     [{ keys: [...Array.from("shutdown"), "Space", "n", "o", "w", "C-j"] }, "deny", "deny", "block_high_risk_commands"],
+    [{ keys: [...Array.from("shutdown"), "SPACE", "n", "o", "w", "^M"] }, "deny", "deny", "block_high_risk_commands"],
+    [{ keys: ["l", "s", "^m", ...Array.from("reboot"), "kpEnter"] }, "deny", "deny", "block_high_risk_commands"],
+    [{ keys: ["r", "m", "space", "kp-", "r", "f", "Space", "KP/", "enter"] }, "deny", "deny", "workspace_only"],
+    [{ types: ":!reboot\n" }, "deny", "deny", "block_high_risk_commands"], // vim
+    [{ types: "\\! reboot\n" }, "deny", "deny", "block_high_risk_commands"], // psql
+    [{ types: "!reb\n" }, "ask", "ask", "recalled_line"], // bash, zsh
+    [{ types: "ls; !!\n" }, "ask", "ask", "recalled_line"],
+    [{ types: "^ls^reboot\n" }, "ask", "ask", "recalled_line"],
+    [{ job: "1", types: "!reb\n" }, "ask", "allow", "require_approval_for_medium_risk"],
     [{ types: "rm -rf /\n" }, "deny", "deny", "workspace_only"],
     [{ types: "rm -rf / '\n" }, "deny", "deny", "workspace_only"],
     [{ types: "cat /etc/shadow\n" }, "deny", "deny", "forbidden_paths"],
@@ -89,15 +99,18 @@ describe("what is typed is judged like the command it would be", () => {
     expect((await judged(plain, { types: "shutdown\n" })).reason).toMatch(
       /^High-risk commands are blocked: `shutdown` .* \(what is typed is judged like a command\)$/,
     );
-    expect((await judged(plain, { types: "ls\n", pane: "%7" })).scopes).toEqual([
-      { label: "Type into pane %7: ls\n", key: expect.stringContaining('"pane":"%7"'), upTo: "session" },
-    ]);
+  });
+
+  test("a question cannot be answered for longer than once: the same keys say something else at another prompt", async () => {
+    for (const effect of [{ types: "ls\n" }, { keys: ["y", "Enter"] }, { job: "1", types: "y\n" }]) {
+      expect((await judged(plain, effect)).scopes).toEqual([]);
+    }
   });
 });
 
 describe("keys alone", () => {
-  const harmless = "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PgDn Tab BTab BSpace".split(" ");
-  const others = "Enter C-m C-j KPEnter Space y n Y 1 Q C-d C-\\ F10 M-x DC C-r".split(" ");
+  const harmless = "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PgDn ppage ^C c-h BSpace".split(" ");
+  const others = "Enter C-m C-j ^M KPEnter Space y n Y 1 Q C-d C-\\ F10 M-x DC C-r Tab BTab C-i S-Up C-o".split(" ");
 
   test("that start and confirm nothing pass; others are asked about", async () => {
     for (const key of harmless) expect([key, (await judged(plain, { keys: [key] })).verdict]).toEqual([key, "allow"]);
@@ -108,6 +121,16 @@ describe("keys alone", () => {
       expect((await judged(plain, { keys: [key] }, { autonomy: "readonly" })).verdict).toBe("deny");
       expect((await judged(plain, { keys: [key] }, { autonomy: "full" })).verdict).toBe("allow");
     }
+  });
+
+  test("Escape twice is none, be it in two calls: it completes words, which runs programs", async () => {
+    expect((await judged(plain, { keys: ["Escape", "Up", "Escape"] })).verdict).toBe("allow");
+    expect((await judged(plain, { keys: ["Up", "Escape", "C-["] })).verdict).toBe("ask");
+    const policy = createPolicy({}, plain);
+    expect((await judged(plain, { keys: ["Up", "Escape"] }, policy)).verdict).toBe("allow");
+    expect((await judged(plain, { keys: ["Escape"] }, policy)).verdict).toBe("ask");
+    expect((await judged(plain, { keys: ["C-c"] }, policy)).verdict).toBe("allow");
+    expect((await judged(plain, { keys: ["Escape"] }, policy)).verdict).toBe("allow");
   });
 
   test("to a job are none: it reads what they stand for", async () => {
@@ -145,10 +168,24 @@ test.each<[string, boolean]>([
   ["old\nPassword:\n\n\n", true],
   ["Password:\n$ ls", false],
   ["$ grep password: a.txt", false],
+  [" Please enter the passphrase\n  Passphrase: ____\n\n   <OK>      <Cancel>\n", true],
+  [" Delete it?\n\n   <OK>      <Cancel>\n", false],
   ["me@host:~$", false],
   ["", false],
 ])("the screen %j asks for a secret: %s", (screen, asks) => {
   expect(asksForSecret(screen)).toBe(asks);
+});
+
+test.each<[string, boolean]>([
+  ["Run: npm test [y/N/s/a]", true],
+  ["Type: ls\\n [y/N]", true],
+  ["Run in the background: x [y/N] y", true],
+  ["s (this session) allows:\n  npm test\n [y/N/s]", true],
+  ["Do you want to continue? [Y/n]", false],
+  ["Remove it? [y/N]", false],
+  ["Run: npm test [y/N/s/a] y\n$ ls", false],
+])("the screen %j asks for leave: %s", (screen, asks) => {
+  expect(asksForLeave(screen)).toBe(asks);
 });
 
 const problem = tmuxProblem();
@@ -188,7 +225,7 @@ describe.skipIf(problem !== undefined)(`in a real pane${problem === undefined ? 
     await clear();
     await type("reboot");
     expect((await judged(await at(), { keys: ["Enter"] }, { autonomy: "full" })).reason).toContain(
-      "judged like a command together with what stands in the pane already",
+      "judged like a command together with what stands there already",
     );
     await clear();
   });
@@ -210,6 +247,40 @@ describe.skipIf(problem !== undefined)(`in a real pane${problem === undefined ? 
       });
     }
     expect(await verdict({ keys: ["C-c"] }, "supervised")).toBe("allow");
+    await process.kill();
+  });
+
+  test("a question says what stands in the pane, but not in one of a person's", async () => {
+    await until("there is a prompt", async () => /[$#]$/.test(await screen()));
+    await type("echo seen");
+    const asked = await judged(await at(), { keys: ["Enter"] });
+    expect(asked.reason).toMatch(/^Typing into a terminal requires approval\. The last line there is ".*echo seen"$/);
+    await server.run("send-keys", "-t", "=keep:", "-l", "of-a-person");
+    await until("it is seen", async () =>
+      (await server.run("capture-pane", "-p", "-t", "=keep:")).includes("of-a-person"),
+    );
+    const other = await judged(await at(), { keys: ["Enter"], pane: "keep" });
+    expect(other.reason).toBe(
+      "Typing into a terminal requires approval; pane keep: it is not one that was opened for commands",
+    );
+    await clear();
+  });
+
+  test("a question of ours is not answered, in any autonomy", async () => {
+    const process = await (
+      await at()
+    ).spawn({
+      argv: ["sh", "-c", "printf 'Run: npm test [y/N/s/a] ' >/dev/tty; read -r answer"],
+      stdin: "terminal",
+    });
+    await until("it asks", async () => (await screen()).endsWith("[y/N/s/a]"));
+    for (const effect of [{ types: "y\n" }, { keys: ["y"] }, { keys: ["Enter"] }]) {
+      expect(await judged(await at(), effect, { autonomy: "full" })).toMatchObject({
+        verdict: "deny",
+        rule: "approval_question",
+      });
+    }
+    expect(await verdict({ keys: ["C-c"] })).toBe("allow");
     await process.kill();
   });
 

@@ -1,8 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Backend } from "../../src/contract/backend.ts";
 import { asText } from "../../src/engine/result.ts";
+import { describeCall } from "../../src/policy/describe.ts";
 import { countCharacters } from "../../src/output/measure.ts";
 import { until } from "../support/until.ts";
 import { type TerminalTools, terminalTools } from "../support/terminal-tools.ts";
@@ -129,6 +130,9 @@ describe.skipIf(problem !== undefined)(
       );
       expect(said).toContain("tmux -L ");
       const pane = /in tmux pane (%\d+)/.exec(said)?.[1];
+      expect(await text("jobs", { action: "write", id: "1", text: "yes\n" })).toContain(
+        `Tool error: job 1 has no stdin but its terminal, pane ${pane}`,
+      );
       const sent = await text("send-keys", { target: pane, literal_text: "yes", enter: true });
       expect(sent.split("\n")[0]).toBe(`sent keys to tmux pane ${pane}`); // its end may be told already
       expect(await (await host.jobs.get("1"))?.process.exit).toEqual({ how: "exited", code: 0 });
@@ -266,6 +270,53 @@ describe.skipIf(problem !== undefined)("send-keys", { concurrent: true }, () => 
         "Tool error: send-keys requires at least one of: keys, literal_text, or enter=true",
       );
     }
+  });
+
+  test("takes no control characters in its text: they are keys", async () => {
+    const { text, screen } = await inTerminal("controls");
+    await text("run_shell", "true");
+    for (const [control, key] of [
+      ["\u0003", "C-c"],
+      ["\u001b", "Escape"],
+      ["\u007f", "BSpace"],
+    ]) {
+      expect(await text("send-keys", { literal_text: `half${control}` })).toMatch(
+        new RegExp(`^Tool error: literal_text is text, and there is a control character in it: the key ${key}\\b`),
+      );
+    }
+    expect(await screen()).not.toContain("half");
+  });
+
+  test("asks about the line end when what the keys before it have brought is there to be seen, and about nothing twice", async () => {
+    const asked: string[] = [];
+    const { text, at } = await inTerminal("recalled", {
+      policy: {},
+      approver: async (call, { reason }) => {
+        asked.push(`${describeCall(call)} / ${reason ?? ""}`);
+        return { answer: "once" };
+      },
+    });
+    await text("send-keys", { literal_text: "echo again >>again.txt", enter: true });
+    await until("it has run", async () => (await contentOf(at("again.txt"))) === "again\n");
+    asked.length = 0;
+    await text("send-keys", { keys: ["Up", "Enter"] });
+    await until("it has run again", async () => (await contentOf(at("again.txt"))) === "again\nagain\n");
+    expect(asked).toEqual([
+      expect.stringMatching(/^Type: \[Enter\] \/ .* The last line there is ".*echo again >>again\.txt"$/),
+    ]);
+  });
+
+  test("what is typed after a while is judged then", async () => {
+    const { text, backend, at } = await inTerminal("later", {
+      policy: { autonomy: "full", commands: { deny: ["touch *"] } },
+    });
+    await text("run_shell", "true");
+    const later = text("send-keys", { enter: true, delay: "2s" });
+    await backend.terminal?.sendKeys({ text: "touch later" });
+    expect(await later).toMatch(/judged like a command together with what stands there already/);
+    expect(await text("send-keys", { keys: ["C-c"] })).toMatch(/^sent keys/);
+    await text("run_shell", "true");
+    expect(await readdir(at("."))).not.toContain("later");
   });
 
   test("knows no key that tmux does not know, and types nothing then", async () => {

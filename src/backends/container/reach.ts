@@ -49,11 +49,13 @@ export async function containerReach(options: ContainerReachOptions, limits: Rea
     name: `${engine}:${name}`,
     place: `container ${name}`,
     async open(which) {
-      if (which === "further" && first === undefined) {
+      const held = first;
+      if (which === "further" && held === undefined) {
         throw new Unreachable(`the way into container ${name} is lost`, { mayPass: true });
       }
       const secret = randomBytes(16).toString("hex");
       const line = await start(secret);
+      if (which === "further" && first !== held) line.kill(); // the first has ended meanwhile
       if (which === "further") return line;
       const readiness = await untilReady(line, secret, limits);
       if (readiness.is !== "ready") throw await whyNotOpened(engine, name, readiness);

@@ -1,38 +1,25 @@
 import { closeSync, openSync } from "node:fs";
-import { readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { link, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Command, DetachedProcess, DetachedProcesses, Exit, Process } from "../../contract/backend.ts";
+import type { Command, DetachedProcesses, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { fileLog } from "../../output/file-log.ts";
 import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
+import { type DetachedPlan, type FoundDetached, detachedIn, detachedProcess, planDetached } from "../detached.ts";
+import { type End, type Fate, endOf, fateJudge } from "../fate.ts";
 import { pipeToRead, removeName } from "./pipe.ts";
 import { startFailure } from "./spawn.ts";
 import { spawner } from "./spawner/connection.ts";
 import { startOf } from "./spawner/process-start.ts";
 
-/** So long after its end one is still listed: 7 days. */
-const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
-
 /** How often it is looked whether a detached process has ended: nobody tells us. */
 const LOOK_MS = 250;
 
-/** The end of a process is told so long after it at the latest, when whoever watched over it lives. */
-const TOLD_MS = 1_500;
-const SOON_MS = 50;
-
-/** What is kept of a detached process in `job.json` of its folder, before it is started. Beside it stands `output`. */
-interface Plan {
-  readonly label: string;
-  readonly cwd: string;
-  readonly startedMs: number;
-  readonly mark: string;
-}
-
-/** With what the spawner tells in `process.json` as soon as it runs. (And in `exit.json` at its end.) */
-interface Kept extends Plan {
+/** Its plan, in `job.json` of its folder; and what the spawner tells in `process.json` as soon as it runs. Beside them stands `output`. */
+interface Kept extends DetachedPlan {
   readonly pid: number;
   /** As `startOf` said. */
   readonly start: string;
@@ -45,24 +32,24 @@ interface Kept extends Plan {
  * @throws ToolFailure when it cannot be started.
  */
 export async function spawnDetached(
-  { argv, detached = { label: argv.join(" ") } }: Command,
+  command: Command,
   { folder, cwd, env }: { readonly folder: string; readonly cwd: string; readonly env: Env },
 ): Promise<Process> {
-  const id = randomName(8);
+  const { argv } = command;
+  const { id, plan } = planDetached(command, cwd);
+  const { mark } = plan;
   const own = resolve(folder, id); // the spawner stands elsewhere
-  const mark = `:detached-${id}-${randomName(8)}:`;
   const service = await spawner();
   // Held open until the spawner copies from it: what comes out goes to the file without us.
   const { pipe, fd } = await pipeToRead(service);
   try {
     await makePrivateFolder(own);
     closeSync(openSync(join(own, "output"), "a", 0o600));
-    const plan: Plan = { label: detached.label, cwd, startedMs: Date.now(), mark };
     await writeFile(join(own, "job.json"), JSON.stringify(plan), { mode: 0o600 });
     await service.startDetached({ argv, cwd, env, stdout: pipe, mark, detached: own });
-    const kept = await keptIn(own);
-    if (kept === undefined) throw new ToolFailure(`${own} was removed while ${argv[0]} was started`);
-    return processIn(own, id, kept);
+    const found = await foundIn(folder, id);
+    if (found === undefined) throw new ToolFailure(`${own} was removed while ${argv[0]} was started`);
+    return found.process;
   } catch (error) {
     await service.sweep({ mark }); // where it runs already, nobody would ever find it
     await rm(own, { recursive: true, force: true });
@@ -73,72 +60,47 @@ export async function spawnDetached(
   }
 }
 
-/**
- * The detached processes of a folder, whoever started them. Those that ended more than a week before `now` are forgotten when they are
- * listed, as saved outputs are.
- */
-export function detachedProcesses(folder: string, now: () => number = Date.now): DetachedProcesses {
-  const found = async (id: string): Promise<DetachedProcess | undefined> => {
-    const own = join(folder, id);
-    const kept = await keptIn(own);
-    if (kept === undefined) return undefined;
-    const { label, cwd, startedMs } = kept;
-    const end = await endOf(own, kept);
-    if (end !== undefined && now() - end.atMs > KEPT_MS) {
-      await rm(own, { recursive: true, force: true });
-      return undefined;
-    }
-    return { id, label, cwd, startedMs, ended: end?.exit, endedMs: end?.atMs, process: processIn(own, id, kept) };
+/** The detached processes of a folder, as `detachedIn` says. */
+export function detachedProcesses(folder: string, now?: () => number): DetachedProcesses {
+  const all = async () => {
+    const names = await readdir(folder).catch(() => []);
+    const found = await Promise.all(names.map((name) => foundIn(folder, name)));
+    return found.filter((each) => each !== undefined);
   };
-  return {
-    async list() {
-      const names = await readdir(folder).catch(() => []);
-      const all = await Promise.all(names.map(found));
-      return all.filter((each) => each !== undefined).toSorted((one, other) => one.startedMs - other.startedMs);
-    },
-    async remove(id) {
-      const own = join(folder, id);
-      const kept = await keptIn(own);
-      if (kept === undefined) throw new ToolFailure(`there is no detached process ${id}`);
-      if ((await endOf(own, kept)) === undefined) throw new ToolFailure(`${id} still runs`, { hint: "Stop it first." });
-      await rm(own, { recursive: true, force: true });
-    },
-  };
+  return detachedIn({ all, one: (id) => foundIn(folder, id) }, now);
 }
 
-function processIn(own: string, id: string, kept: Kept): Process {
-  let killed = false;
-  let seen: Promise<Exit> | undefined;
-  const hasEnded = async () => (await endOf(own, kept)) !== undefined;
-  const ended = async (): Promise<Exit> => {
-    for (;;) {
-      const end = await endOf(own, kept);
-      if (end !== undefined) return killed && end.exit.how === "lost" ? { how: "aborted" } : end.exit;
-      await pause(LOOK_MS, undefined, { keepsAlive: false });
-    }
+/** `undefined` for what is not one of ours, or never started. */
+async function foundIn(folder: string, id: string): Promise<FoundDetached | undefined> {
+  const own = join(folder, id);
+  const kept = await keptIn(own);
+  if (kept === undefined) return undefined;
+  const judge = fateJudge();
+  const look = async () => {
+    const seen = await fateIn(own, kept);
+    const fate = judge(seen);
+    if (seen === "gone" && fate !== "gone") await tellLost(own, fate);
+    return fate;
   };
-  const exit = () => {
-    seen ??= ended();
-    return seen;
-  };
-  return {
+  const end = () => endOf(look);
+  const process = detachedProcess({
     id,
-    output: fileLog(join(own, "output"), hasEnded),
-    errors: undefined,
-    get exit() {
-      return exit();
+    output: fileLog(join(own, "output"), async () => typeof (await look()) === "object"),
+    look,
+    async ended() {
+      for (;;) {
+        const ended = await end();
+        if (ended !== undefined) return ended.exit;
+        await pause(LOOK_MS, undefined, { keepsAlive: false });
+      }
     },
-    write: () => Promise.reject(new ToolFailure("a detached process has no stdin")),
-    endInput: async () => {},
-    async kill() {
-      if (await hasEnded()) return;
-      killed = true;
+    async end() {
       const service = await spawner();
       await service.sweep({ mark: kept.mark });
-      while (!(await hasEnded())) await pause(LOOK_MS);
-      await exit();
+      while ((await end()) === undefined) await pause(LOOK_MS);
     },
-  };
+  });
+  return { plan: kept, process, end, forget: () => rm(own, { recursive: true, force: true }) };
 }
 
 async function keptIn(own: string): Promise<Kept | undefined> {
@@ -146,33 +108,31 @@ async function keptIn(own: string): Promise<Kept | undefined> {
     const [plan, running] = await Promise.all(
       ["job.json", "process.json"].map((name) => readFile(join(own, name), "utf8")),
     );
-    return { ...(JSON.parse(plan ?? "") as Plan), ...(JSON.parse(running ?? "") as Pick<Kept, "pid" | "start">) };
+    return {
+      ...(JSON.parse(plan ?? "") as DetachedPlan),
+      ...(JSON.parse(running ?? "") as Pick<Kept, "pid" | "start">),
+    };
   } catch {
-    return undefined; // not one of ours, or it never started
+    return undefined;
   }
 }
 
-/** As it stands in `exit.json`. */
-interface End {
-  readonly exit: Exit;
-  readonly atMs: number;
-}
-
-/** How it ended; `undefined` while it runs. */
-async function endOf(own: string, { pid, start }: Kept): Promise<End | undefined> {
-  const told = await toldIn(own);
-  if (told !== undefined) return told;
-  if (start !== "" && startOf(pid) === start) return undefined;
-  // It may have ended between the two looks, and its end is told a moment later.
-  for (let waited = 0; waited < TOLD_MS; waited += SOON_MS) {
-    await pause(SOON_MS);
-    const late = await toldIn(own);
-    if (late !== undefined) return late;
+/** That its end is lost is written down once, so that it is known for how long. A true end that is told after all takes its place. */
+async function tellLost(own: string, fate: Fate): Promise<void> {
+  const part = join(own, `exit.json.${randomName(8)}`);
+  try {
+    await writeFile(part, JSON.stringify(fate), { mode: 0o600 });
+    await link(part, join(own, "exit.json")); // which fails where an end was told meanwhile
+  } catch {
+    // it is judged again by the next who looks
+  } finally {
+    await rm(part, { force: true });
   }
-  return { exit: { how: "lost", reason: "what watched over it has died too" }, atMs: Date.now() };
 }
 
-async function toldIn(own: string): Promise<End | undefined> {
-  const text = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
-  return text === undefined ? undefined : (JSON.parse(text) as End);
+/** Its end, as the spawner has told it in `exit.json`, or whether it still runs. */
+async function fateIn(own: string, { pid, start }: Kept): Promise<Fate> {
+  const told = await readFile(join(own, "exit.json"), "utf8").catch(() => undefined);
+  if (told !== undefined) return JSON.parse(told) as End;
+  return start !== "" && startOf(pid) === start ? "running" : "gone";
 }

@@ -4,12 +4,10 @@ import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
+import { stoppingOf } from "../stopping.ts";
 import { type Capture, capture } from "./capture.ts";
 import { pipeToWrite, removeName } from "./pipe.ts";
 import { type Child, type Spawner, StartError, spawner } from "./spawner/connection.ts";
-
-/** Timers take no more; they would fire at once. Nearly 25 days. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface SpawnOptions {
   readonly cwd: string;
@@ -33,7 +31,7 @@ export interface Mark {
  * @throws ToolFailure when it cannot be started.
  */
 export async function spawnLocal(command: Command, options: SpawnOptions): Promise<Process> {
-  const { streams = "merged", stdin = "closed", timeoutMs, signal } = command;
+  const { streams = "merged", stdin = "closed", signal } = command;
   const service = await spawner();
   const input = stdin === "pipe" ? await inputFor(service) : undefined;
   const { out, errors } = await capturesFor(streams, service, options).catch((error: unknown) => {
@@ -61,40 +59,17 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
     input?.abandon();
     throw startFailure(error, command.argv[0], options.cwd);
   }
-  const started = Date.now();
   for (const each of captures) each.begin();
   const writer = input?.begin();
 
-  let stopped: Exit | undefined;
-  let stopping: Promise<void> | undefined;
-  let over = false;
-  const stop = (as?: Exit): Promise<void> => {
-    if (over) return Promise.resolve();
-    stopped ??= as;
-    stopping ??= child.stop();
-    return stopping;
-  };
-
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => void stop({ how: "timed-out", afterMs: Date.now() - started }),
-          Math.min(timeoutMs, LONGEST_TIMEOUT_MS),
-        );
-  const onAbort = () => void stop({ how: "aborted" });
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted) onAbort();
-
+  const stopping = stoppingOf(command, () => child.stop());
   const exit = (async (): Promise<Exit> => {
     const ended = await child.exit;
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
-    await stopping; // what it started goes too before the call is over
-    over = true;
+    await stopping.settled(); // what it started goes too before the call is over
+    stopping.over();
     writer?.destroy();
     await Promise.all(captures.map((each) => each.finish()));
-    return stopped ?? ended;
+    return stopping.stoppedAs ?? ended;
   })();
 
   return {
@@ -116,7 +91,7 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
         writer.end(() => resolve());
       }),
     kill: async () => {
-      await stop();
+      await stopping.stop();
       await exit;
     },
   };

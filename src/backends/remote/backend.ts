@@ -53,7 +53,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
     },
   });
   try {
-    facts = await factsOf(shells, passEnv);
+    facts = await askFacts(shells, passEnv); // of the first shell: no command runs in it, so it may have the whole environment
     const { home } = facts;
     const workDir = await workDirAt(options.workDir, { shells, facts });
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
@@ -79,16 +79,6 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
   } catch (error) {
     await shells.close();
     throw error;
-  }
-}
-
-async function factsOf(shells: Shells, passEnv: readonly string[]): Promise<Facts> {
-  const shell = await shells.take();
-  try {
-    return await askFacts(shell, passEnv);
-  } finally {
-    shell.end(); // it has the whole environment, so no command runs in it
-    shells.giveBack(shell);
   }
 }
 

@@ -26,9 +26,28 @@ export async function endThere(shells: Pick<Shells, "ask">, mark: string, leader
   }
 }
 
-/** How a process has ended that was killed, by the exit code that its shell saw: 128 and the signal's number. */
+/** The same, but nobody waits for a host that is silent. False: it is not known whether they have ended; they are when that hears us again. Never rejects. */
+export async function endIfHeard(
+  shells: Pick<Shells, "ask" | "silence">,
+  mark: string,
+  leader?: string,
+): Promise<boolean> {
+  const over = new AbortController();
+  const ended = endThere(shells, mark, leader).then(
+    () => true,
+    () => false, // there is no connection
+  );
+  const isEnded = await Promise.race([ended, shells.silence(over.signal).then(() => false)]);
+  over.abort();
+  return isEnded;
+}
+
+/**
+ * How a process has ended, by the exit code that its shell saw. A signal is 128 and its number to most shells, which a process may also exit with: so it is taken for one
+ * when it was ours. Codes that no process can have are one for certain: 256 (ksh93) or 384 (yash) and its number.
+ */
 export function exitOf(code: number, wasKilled: boolean): Exit {
-  const signal = wasKilled && code > 128 ? SIGNALS.get(code - 128) : undefined;
+  const signal = code > 255 || (wasKilled && code > 128) ? SIGNALS.get(code % 128) : undefined;
   return signal === undefined ? { how: "exited", code } : { how: "signaled", signal };
 }
 

@@ -48,9 +48,9 @@ export type Program = (typeof PROGRAMS)[number];
 /**
  * Asks a shell what it is and where.
  *
- * @throws ToolFailure when its answer makes no sense; LineLost.
+ * @throws ToolFailure when its answer makes no sense; what `ask` throws.
  */
-export async function askFacts(shell: Shell, passEnv: readonly string[] = []): Promise<Facts> {
+export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly string[] = []): Promise<Facts> {
   const { out } = await shell.ask(SCRIPT);
   const fields = out.toString("utf8").split("\0");
   const said = new Map<string, string>();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { endThere } from "./ending.ts";
 import { PROCESS_FUNCTIONS } from "./processes-script.ts";
 import type { Answer, Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
@@ -97,9 +98,10 @@ export function familyOf({ shells, temporary, unclaimedSeconds }: FamilyOptions)
     },
     async end() {
       if (first === undefined) return;
-      // When this has been answered, nothing is left.
-      await shells.ask(`hr_end ${name} >/dev/null 2>&1${making === undefined ? "" : `; rm -rf ${quoteWord(place)}`}`);
-      await shells.ask("trap - EXIT HUP PIPE", { stays: true });
+      await endThere(shells, name);
+      await shells.ask(`${making === undefined ? "" : `rm -rf ${quoteWord(place)}; `}trap - EXIT HUP PIPE`, {
+        stays: true,
+      });
     },
   };
 }

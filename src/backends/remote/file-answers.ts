@@ -20,6 +20,32 @@ export function readAnswer(out: Buffer): FileAnswer | undefined {
   return { said: text(said), word: text(word), real: text(real), rest: out.subarray(real.to + 1) };
 }
 
+/** An answer of which much may follow behind the fields. */
+export interface LongAnswer {
+  take(chunk: Buffer): void;
+  /** True when the fields have come. */
+  isOpen(): boolean;
+}
+
+/** Reads such an answer as it comes. `begun` is given its fields, `rest` the one beyond, and says what takes the bytes behind them. */
+export function longAnswer(begun: (answer: FileAnswer) => (chunk: Buffer) => void): LongAnswer {
+  let fields: Buffer = Buffer.alloc(0);
+  let next: ((chunk: Buffer) => void) | undefined;
+  return {
+    take(chunk) {
+      if (next !== undefined) return next(chunk);
+      fields = fields.length === 0 ? chunk : Buffer.concat([fields, chunk]);
+      const answer = readAnswer(fields);
+      const end = answer === undefined ? -1 : answer.rest.indexOf(0);
+      if (answer === undefined || end === -1) return;
+      next = begun({ ...answer, rest: answer.rest.subarray(0, end) });
+      const behind = answer.rest.subarray(end + 1);
+      if (behind.length > 0) next(behind);
+    },
+    isOpen: () => next !== undefined,
+  };
+}
+
 /** Several answers behind one another, each with one field beyond. */
 export function readAnswers(out: Buffer): readonly FileAnswer[] {
   const answers: FileAnswer[] = [];

@@ -1,118 +1,9 @@
 import type { Facts } from "./facts.ts";
+import { FIND_FUNCTIONS } from "./find-script.ts";
 import { WRITE_FUNCTIONS } from "./write-script.ts";
 
-/** Where they are found: which file system object a path leads to, and what is known of it. */
-const FIND_FUNCTIONS = `
-hr_file_begin() {
-  LC_ALL=C hr_form=$1
-  export LC_ALL
-  unset IFS TIME_STYLE BLOCK_SIZE LS_BLOCK_SIZE QUOTING_STYLE
-  set -f +e +u +C
-}
-
-hr_file_say() { printf '\\0%s\\0%s\\0' "$hr_word" "$hr_real"; }
-
-hr_file_link() {
-  if command -v readlink >/dev/null; then hr_target=$(readlink "$1" && printf x)
-  else
-    hr_target=$(ls -ld "$1" && printf x)
-    hr_target=\${hr_target#*" $1 -> "}
-  fi
-  hr_target=\${hr_target%?x}
-}
-
-hr_file_walk() {
-  hr_todo=\${1#/}/ hr_real= hr_gone=0 hr_links=0 hr_word=ok
-  cd /
-  while [ -n "$hr_todo" ]; do
-    hr_part=\${hr_todo%%/*}
-    hr_todo=\${hr_todo#*/}
-    case $hr_part in
-    '' | .) continue ;;
-    ..)
-      hr_real=\${hr_real%/*}
-      if [ "$hr_gone" -gt 0 ]; then hr_gone=$((hr_gone - 1))
-      else cd -P .. 2>/dev/null || { hr_word=denied; return 1; }; fi
-      continue ;;
-    esac
-    if [ "$hr_gone" -gt 0 ]; then
-      hr_gone=$((hr_gone + 1)) hr_real=$hr_real/$hr_part
-    elif [ -L "./$hr_part" ]; then
-      [ "$2" = follow ] || { hr_word=changed; return 1; }
-      hr_links=$((hr_links + 1))
-      [ "$hr_links" -le 40 ] || { hr_word=circle; return 1; }
-      hr_file_link "./$hr_part"
-      case $hr_target in /*) hr_real=; cd / ;; esac
-      hr_todo=$hr_target/$hr_todo
-    elif cd -P "./$hr_part" 2>/dev/null; then hr_real=$hr_real/$hr_part
-    else
-      hr_real=$hr_real/$hr_part hr_gone=1 hr_stop=missing
-      if [ -d "./$hr_part" ]; then
-        hr_stop=denied
-        [ -z "$hr_todo" ] || { hr_word=denied; return 1; }
-      elif [ -e "./$hr_part" ]; then hr_stop=not-a-folder; fi
-    fi
-  done
-  hr_real=\${hr_real:-/}
-}
-
-hr_file_enter() {
-  hr_word=ok
-  case $1 in /) hr_up=/ hr_name=. ;; *) hr_up=\${1%/*} hr_name=\${1##*/} ;; esac
-  hr_up=\${hr_up:-/}
-  if cd -P "$hr_up" 2>/dev/null; then
-    { [ "$PWD" = "$hr_up" ] && [ ! -L "./$hr_name" ]; } || hr_word=changed
-  else
-    hr_stop=denied
-    if hr_file_walk "$hr_up" stay; then hr_word=$hr_stop; fi
-  fi
-  hr_real=$1
-  [ "$hr_word" = ok ]
-}
-
-hr_file_real() {
-  case $1 in /) hr_file_enter /; return ;; esac
-  hr_up=\${1%/*} hr_name=\${1##*/} hr_word=ok
-  if cd -P "\${hr_up:-/}" 2>/dev/null && [ ! -L "./$hr_name" ]; then
-    hr_at=\${PWD%/}
-    case $hr_at in / | //*) hr_at=\${hr_at#/} ;; esac # bash has // where a link led to the root
-    hr_real=$hr_at/$hr_name
-    return 0
-  fi
-  hr_file_walk "$1" follow
-}
-
-hr_file_find() {
-  if [ "$2" = real ]; then
-    hr_file_enter "$1"
-    return
-  fi
-  hr_file_real "$1" || return
-  [ "\${PWD%/}/$hr_name" = "$hr_real" ] || hr_file_enter "$hr_real"
-}
-
-hr_file_kind() {
-  if [ -f "$1" ]; then hr_kind=file; elif [ -d "$1" ]; then hr_kind=folder; elif [ -p "$1" ]; then hr_kind=fifo
-  elif [ -S "$1" ]; then hr_kind=socket; else hr_kind=device; fi
-}
-
-hr_file_regular() {
-  if [ ! -e "./$hr_name" ]; then hr_word=missing; return 1; fi
-  hr_file_kind "./$hr_name"
-  [ "$hr_kind" = file ] || { hr_word="kind $hr_kind"; return 1; }
-}
-
-hr_file_into() {
-  hr_file_find "$1" "$2" || return
-  if [ "$hr_name" != . ]; then
-    if [ ! -e "./$hr_name" ]; then hr_word=missing; return 1; fi
-    hr_file_kind "./$hr_name"
-    if [ "$hr_kind" != folder ]; then hr_word="kind $hr_kind"; return 1; fi
-    cd -P "./$hr_name" 2>/dev/null || { hr_word=denied; return 1; }
-    [ "$PWD" = "$hr_real" ] || { hr_word=changed; return 1; }
-  fi
-}
-
+/** What is known of a file: of one at a path, of one that is held open, and of both. */
+const KNOW_FUNCTIONS = `
 hr_file_info() {
   case $hr_form in
   gnu) stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" ;;
@@ -123,6 +14,8 @@ hr_file_info() {
   esac
 }
 
+hr_file_is_file() { [ "$hr_form" = bsd ] || [ -f /dev/fd/3 ]; }
+
 hr_file_held() {
   case $hr_form in
   gnu) stat -L -c '%a %h %u %g %s %f %d:%i %Y %y %w' /dev/fd/0 <&3 ;;
@@ -131,6 +24,20 @@ hr_file_held() {
     hr_line=$(TZ=UTC0 ls -ldnL /dev/fd/0 <&3) && hr_inode=$(ls -diL /dev/fd/0 <&3) || return
     printf '%s inode %s\\n' "\${hr_line%% /*}" "\${hr_inode%% /*}" ;;
   esac
+}
+
+hr_file_self() {
+  hr_self=
+  if cd -P /proc/self 2>/dev/null; then hr_self="\${PWD#/proc/} $$"; fi
+  printf '%s\\0' "$hr_self"
+}
+
+hr_file_free() {
+  hr_line=
+  { IFS= read -r hr_line <"/proc/$1/stat"; } 2>/dev/null || return 0
+  set -- "$1" "$2" \${hr_line##*) }
+  # Who has it open runs programs that write: their output must not come behind the end of the answer.
+  [ "$4" != "$2" ] || [ -L "/proc/$1/fd/3" ] || kill -s KILL "$1"
 }
 
 hr_file_both() {
@@ -156,29 +63,41 @@ hr_file_stat() {
 }
 
 hr_file_open() {
+  hr_file_self
   if hr_file_find "$1" "$2" && hr_file_regular; then
     hr_word=failed
     {
-      hr_word=ok
-      hr_file_say
-      hr_file_both "./$hr_name"
-      printf '\\0'
-      head -c "$3" <&3
+      hr_word=changed
+      if hr_file_is_file; then
+        hr_word=ok
+        hr_file_say
+        hr_file_both "./$hr_name"
+        printf '\\0'
+        head -c "$3" <&3
+      fi
     } 3<"./$hr_name"
   fi
   [ "$hr_word" = ok ] || { hr_file_say; printf '\\0'; }
 }
 
 hr_file_read() {
+  hr_file_self
   hr_real=$1 hr_word=missing
   if [ -f "$1" ]; then
     hr_word=failed
     {
-      hr_word=ok
-      hr_file_say
-      hr_file_held
-      printf '\\0'
-      dd bs="$2" skip="$3" count="$4" <&3 2>/dev/null
+      hr_word=missing
+      if hr_file_is_file; then
+        hr_word=ok
+        hr_file_say
+        hr_file_held
+        printf '\\0'
+        case $5 in
+        blocks) dd bs="$2" skip="$3" count="$4" <&3 2>/dev/null ;;
+        # What the kernel makes up comes in shorter pieces than were asked for.
+        *) dd bs="$2" skip="$3" <&3 2>/dev/null | head -c "$(($2 * $4))" ;;
+        esac
+      fi
     } 3<"$1"
   fi
   [ "$hr_word" = ok ] || { hr_file_say; printf '\\0'; }
@@ -253,16 +172,18 @@ hr_file_remove() {
 `;
 
 /**
- * What files need there, as functions of a POSIX shell. They are called in a subshell that began with `fileSettings`, so variables need not be local.
+ * What files need there, as functions of a POSIX shell. They are called in a subshell that began with `fileSettings`, so variables need not be
+ * local.
  *
- * A folder is entered with `cd -P`, and only when `PWD` says that this is where one is does a name in it get touched, as `./NAME`: so no link that was swapped in on the way
- * is followed, and no name is taken for an option. An answer is: what programs complained of, NUL, a word, NUL, the real path, NUL, and what the function tells beyond.
+ * A folder is entered with `cd -P`, and only when `PWD` says that this is where one is does a name in it get touched, as `./NAME`: so no link that
+ * was swapped in on the way is followed, and no name is taken for an option. An answer is: what programs complained of, NUL, a word, NUL, the real
+ * path, NUL, and what the function tells beyond. Where a file is opened to be read, who does it stands before all that: "PID PARENT", NUL.
  * The words: ok, missing, not-a-folder, denied, circle, changed, failed, short, `kind KIND`, `owner UID:GID`.
  */
 export const FILE_FUNCTIONS = `
 unalias -a 2>/dev/null
 unset -f cd printf command ls stat cat head tail dd mv rm mkdir chmod chown readlink find xargs sed kill umask trap 2>/dev/null
-${FIND_FUNCTIONS}${ASKED_FUNCTIONS}${WRITE_FUNCTIONS}`;
+${FIND_FUNCTIONS}${KNOW_FUNCTIONS}${ASKED_FUNCTIONS}${WRITE_FUNCTIONS}`;
 
 /** What each script about files begins with; `form` is which stat(1) there is. What a profile may have set is put right. */
 export function fileSettings(form: Facts["stat"]): string {

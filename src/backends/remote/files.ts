@@ -17,6 +17,9 @@ import type { Shells } from "./shells.ts";
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 4_095;
 
+/** A disk that has to be spun up or mounted first takes seconds. */
+const OPEN_MS = 10_000;
+
 /**
  * Files of another system, through its shell alone: the functions of files-script.ts do the work, each in one round trip. Paths and what is known of them are asked together
  * where they are asked in the same turn.
@@ -25,16 +28,20 @@ export function remoteFiles({
   shells,
   facts,
   base,
+  openMs = OPEN_MS,
 }: {
   shells: Pick<Shells, "ask" | "askAside">;
   facts: Facts;
   base: Base;
+  /** Opening a file may take so long there. Milliseconds, default 10,000. */
+  openMs?: number;
 }): Files {
   const absolute = (path: string) => requireName(absolutePath(path, base), path);
   const reach: FileReach = {
     shells,
     form: facts.stat,
     settings: fileSettings(facts.stat),
+    openMs,
     describe: (line) => described(line, facts.stat),
     words: (path, { real = false } = {}) => `${quoteWord(absolute(path))} ${real ? "real" : "any"}`,
   };

@@ -5,6 +5,7 @@ import { ourRipgrepFor } from "./search/our-ripgrep.ts";
 import { type FindFacts, type GrepFacts, probe, programMissing } from "./search/probe.ts";
 import { putThere } from "./search/put-there.ts";
 import { searchThere } from "./search/search.ts";
+import { stoppedAtOnce } from "./search/stopped-at-once.ts";
 import { findWith } from "./search/find-with.ts";
 import type { Shells } from "./shells.ts";
 
@@ -89,7 +90,11 @@ export function remoteHelper({
         cwd,
       });
     }
-    if (by !== "grep and find") return run([ripgrep, ...ripgrepArguments(args, paths, except)], { stdin, signal, cwd });
+    if (by !== "grep and find")
+      return stoppedAtOnce(
+        await run([ripgrep, ...ripgrepArguments(args, paths, except)], { stdin, signal, cwd }),
+        shells,
+      );
     if (grep === undefined) throw programMissing("grep", place, facts);
     if (find === undefined) throw programMissing("find", place, facts);
     return searchThere(args, options, {

@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
 import type { Command } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { quoteWord } from "../../util/shell.ts";
 import { commandWords, startFailure, unreadyFailure } from "./command-script.ts";
 import { PROCESS_FUNCTIONS } from "./processes-script.ts";
 import type { Shells } from "./shells.ts";
@@ -9,11 +8,8 @@ import type { Shells } from "./shells.ts";
 /** Bytes that are kept of an output there, and here: 256 MiB. */
 const MOST_KEPT = 268_435_456;
 
-/** In blocks of so many bytes an output is read, from any block on. Also the unit of `ulimit -f` in POSIX. */
+/** The unit of `ulimit -f` in POSIX. */
 const BLOCK = 512;
-
-/** At a multiple of this it is read in blocks of this size, which cost less: 64 KiB. */
-export const LARGE_BLOCK = 65_536;
 
 export interface FolderJob {
   readonly folder: string;
@@ -27,7 +23,7 @@ export interface FolderJob {
 /**
  * Starts a command that needs no connection: something of ours watches over it there, in a session of its own, and tells all in a folder. In it are `out`, what it wrote, up to
  * 256 MiB or what the disk takes, and of split streams `err`; `in`, its stdin; and files that are empty, since their names tell everything and a name takes no space:
- * `pid-PID-START`, `exited-CODE-SECONDS` since 1970, `outfilled-BYTES` once nobody can write any more (so many came after those kept), `holder-PID` who holds its stdin open.
+ * `pid-PID-START`, `exited-CODE-SECONDS` since 1970 (`lost` for a code that nobody told), `outfilled-BYTES` once nobody can write any more (so many came after those kept), `holder-PID` who holds its stdin open.
  *
  * @throws ToolFailure when it cannot be started.
  */
@@ -35,7 +31,7 @@ export async function startInFolder(
   shells: Pick<Shells, "askAside">,
   command: Command,
   { folder, mark, cwd, plan }: FolderJob,
-): Promise<{ readonly pid: string; readonly start: string }> {
+): Promise<{ readonly pid: string }> {
   const [program] = command.argv;
   const { environment, ready, words } = commandWords(command, cwd, mark);
   const withInput = command.stdin === "pipe" && command.detached === undefined;
@@ -79,8 +75,8 @@ else printf 'failed ' >&7; cat ${files.map((file) => `${at}/${file}`).join(" ")}
   const rest = said.slice(space + 1);
   switch (said.slice(0, space)) {
     case "started": {
-      const [pid = "", start = ""] = rest.split("-");
-      return { pid, start };
+      const [pid = ""] = rest.split("-");
+      return { pid };
     }
     case "unready":
       throw unreadyFailure(Number(rest), program, cwd);
@@ -109,72 +105,3 @@ b \${l##*) }
 kill -s KILL "$2"
 shift 2
 exec "$@"`;
-
-/** How a job is doing, as the names in its folder tell. */
-export interface JobState {
-  readonly exit?: { readonly code: number; readonly atMs: number };
-  /** Into these files nobody can write any more; so many bytes came after those that are kept. */
-  readonly filled: { readonly [file in OutputFile]?: number };
-  readonly pid?: { readonly number: string; readonly start: string };
-  /** It has ended, and nothing was told of it. */
-  readonly isGone: boolean;
-  /** Its folder is no longer there. */
-  readonly isRemoved: boolean;
-}
-
-export function parseState(line: string): JobState {
-  const names = line.split(" ");
-  const fields = (kind: string) => names.find((name) => name.startsWith(`${kind}-`))?.split("-");
-  const [, code, seconds] = fields("exited") ?? [];
-  const [, out] = fields("outfilled") ?? [];
-  const [, err] = fields("errfilled") ?? [];
-  const [, number, start = ""] = fields("pid") ?? [];
-  return {
-    ...(code !== undefined && { exit: { code: Number(code), atMs: Number(seconds) * 1_000 } }),
-    filled: { ...(out !== undefined && { out: Number(out) }), ...(err !== undefined && { err: Number(err) }) },
-    ...(number !== undefined && { pid: { number, start } }),
-    isGone: names.includes("gone"),
-    isRemoved: names.includes("removed"),
-  };
-}
-
-/** What is asked of a job: up to about so many bytes of its output, from a byte on. */
-export interface Question {
-  readonly folder: string;
-  /** Default "out". */
-  readonly file?: OutputFile;
-  readonly from: number;
-  readonly bytes: number;
-}
-
-/** How jobs are doing, and what their outputs hold from the bytes on that were asked for, all in one round trip. */
-export async function lookAt(
-  ask: Shells["ask"],
-  questions: readonly Question[],
-): Promise<readonly { readonly state: JobState; readonly bytes: Buffer }[]> {
-  const separator = randomBytes(16).toString("hex");
-  const looks = questions.map(({ folder, file = "out", from, bytes }) => {
-    const size = from % LARGE_BLOCK === 0 && bytes % LARGE_BLOCK === 0 ? LARGE_BLOCK : BLOCK;
-    const count = bytes === 0 ? 0 : Math.ceil(((from % size) + bytes) / size);
-    return quoteWords([
-      "hr_look",
-      folder,
-      file,
-      String(size),
-      String(Math.floor(from / size)),
-      String(count),
-      separator,
-    ]);
-  });
-  const { out } = await ask(looks.join("\n"));
-  const end = Buffer.from(`\n${separator}\n`);
-  let position = 0;
-  return questions.map(({ from }) => {
-    const line = out.indexOf(10, position);
-    const to = out.indexOf(end, line + 1);
-    if (line === -1 || to === -1) throw new ToolFailure("the shell there did not say how its jobs are doing");
-    const state = parseState(out.toString("utf8", position, line));
-    position = to + end.length;
-    return { state, bytes: out.subarray(Math.min(line + 1 + (from % BLOCK), to), to) };
-  });
-}

@@ -13,7 +13,10 @@ import type { Shells } from "./shells.ts";
 /** What lives on over a lost connection does so for so long without us: 10 minutes. */
 const UNCLAIMED_SECONDS = 600;
 
-/** Ending all of them is not waited for longer than this, so that closing never hangs on a connection that is lost. The far side ends them then. */
+/**
+ * Ending all of them is not waited for longer than this, nor for a host that is silent, so that closing never hangs on a connection that is lost. The far side ends them
+ * then, as soon as it notices. Milliseconds.
+ */
 const CLOSING_MS = 10_000;
 
 /** Starts commands there, and ends them. */
@@ -51,15 +54,35 @@ export function createProcesses({
   const lasting = lastingJobs({ shells, family, outputFolder, place: reach.place });
   const detached = detachedThere({ shells, home: facts.home, owner: detachedOwner });
   const running = new Set<Process>();
+  const starting = new Set<Promise<Process>>();
   let closing: Promise<void> | undefined;
 
   const requireOpen = () => {
     if (closing !== undefined) throw new ToolFailure("the backend is closed: nothing can be started on it any more");
   };
 
+  const begin = async (command: Command, cwd: string, own: boolean): Promise<Process> => {
+    await family.ready();
+    const child =
+      command.lasting === true && !own
+        ? await lasting.start(command, cwd)
+        : await runThere(command, { shells, reach, outputFolder, cwd, identity: family.foreground });
+    running.add(child);
+    void child.exit.then(() => running.delete(child));
+    if (closing !== undefined) await child.kill(); // it was closed while this started
+    return child;
+  };
+
+  const endAll = async () => {
+    await Promise.all([...running].map((child) => child.kill()));
+    await Promise.allSettled(starting);
+    await family.end();
+  };
   const close = async () => {
-    const ended = Promise.all([...running].map((child) => child.kill())).then(() => family.end());
-    await Promise.race([ended.catch(() => undefined), pause(CLOSING_MS, undefined, { keepsAlive: false })]);
+    const over = new AbortController();
+    const late = [pause(CLOSING_MS, over.signal), shells.silence(over.signal)];
+    await Promise.race([endAll().catch(() => undefined), ...late]);
+    over.abort();
     lasting.stop();
     detached.stop();
   };
@@ -68,15 +91,9 @@ export function createProcesses({
     async start(command, { cwd, own = false }) {
       requireOpen();
       if (command.detached !== undefined) return detached.start(command, cwd);
-      await family.ready();
-      const child =
-        command.lasting === true && !own
-          ? await lasting.start(command, cwd)
-          : await runThere(command, { shells, reach, outputFolder, cwd, identity: family.foreground });
-      running.add(child);
-      void child.exit.then(() => running.delete(child));
-      if (closing !== undefined) await child.kill(); // it was closed while this started
-      return child;
+      const started = begin(command, cwd, own);
+      starting.add(started);
+      return started.finally(() => starting.delete(started));
     },
     detached,
     reopened: (first) => family.reopened(first),

@@ -119,6 +119,7 @@ function heard(stream: Readable, hear: (text: string) => void): () => void {
 function endOf(child: ChildProcessWithoutNullStreams, log: string | undefined): Promise<LineEnd> {
   return new Promise((resolve) => {
     const settle = async (code: number | null, signal: string | null) => {
+      for (const stream of child.stdio) stream?.destroy(); // who holds them on would keep our own process alive
       const said = log === undefined ? "" : await readFile(log, "utf8").catch(() => "");
       resolve({ code, signal, said: said.slice(-MOST_SAID).trim() });
     };

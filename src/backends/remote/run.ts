@@ -3,16 +3,23 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { createOutputLog } from "../../output/log.ts";
 import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
-import { type CommandWords, commandWords, startFailure, unreadyFailure } from "./command-script.ts";
-import { endThere, exitOf } from "./ending.ts";
+import { stoppingOf } from "../stopping.ts";
+import { commandWords, startFailure, unreadyFailure } from "./command-script.ts";
+import { endIfHeard, exitOf } from "./ending.ts";
 import { flowInto } from "./flow.ts";
+import { foreground } from "./foreground-script.ts";
 import type { Reach } from "./reach.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
 import type { Shells } from "./shells.ts";
-import { stoppingOf } from "./stopping.ts";
 
 /** A command whose output nobody holds is over so soon after all that it wrote has come. Milliseconds. */
 const HELD_MS = 100;
+
+/** When all was done to end it, it tells of its end within so long, or cannot be ended. Milliseconds. */
+const TOLD_MS = 5_000;
+
+/** Where its line has gone, whoever is ending it is waited for so long: 2 s of grace, and a moment. Milliseconds. */
+const GONE_MS = 3_000;
 
 export interface RunOptions {
   readonly shells: Shells;
@@ -74,17 +81,19 @@ async function runIn(
   const { argv, streams = "merged" } = command;
   const stdin = command.stdin === "pipe" ? "pipe" : "closed";
   const { mark, first } = identity();
+  const outputs = streams === "split" ? 2 : 1;
   const copying: string[] = [];
+  const copied = later<void>();
   const unready = later<number>();
   const started = later<string>();
   const exited = later<Told>();
   const written = later<void>();
-  let unwritten = streams === "split" ? 2 : 1;
+  let unwritten = outputs;
   const tell = (words: string) => {
     const [word = "", value = ""] = words.split(" ");
     if (word === "started") started.resolve(value);
     if (word === "unready") unready.resolve(Number(value));
-    if (word === "copying") copying.push(value);
+    if (word === "copying" && copying.push(value) === outputs) copied.resolve();
     if (word === "written" && --unwritten === 0) written.resolve();
     if (word === "exited" || word === "orphaned")
       exited.resolve({ code: Number(value), orphaned: word === "orphaned" });
@@ -122,6 +131,18 @@ async function runIn(
     release();
   });
 
+  let leader = "";
+  let isStuck = false;
+  const told = new AbortController();
+  const stopping = stoppingOf(command, async () => {
+    if (leader === "") shell.kill(); // something may hang that stands before its beginning
+    if (!(await endIfHeard(shells, mark, leader))) return shell.kill();
+    void pause(TOLD_MS, told.signal).then(() => {
+      if (told.signal.aborted) return;
+      isStuck = true;
+      shell.kill();
+    });
+  });
   const beginning = await Promise.race([
     started.promise,
     unready.promise.then((code) => unreadyFailure(code, argv[0], cwd)),
@@ -131,36 +152,37 @@ async function runIn(
   ]);
   if (typeof beginning !== "string") {
     for (const log of logs) void log.dispose();
-    throw beginning;
+    await stopping.settled();
+    stopping.over();
+    told.abort();
+    throw stopping.wasStopped ? neverBegun(argv[0], cwd) : beginning;
   }
+  leader = beginning;
 
-  const stopping = stoppingOf(
-    command,
-    () => endThere(shells, mark, beginning).catch(() => shell.kill()), // there is no connection: nothing more is heard of it here
-  );
   let isOver = false;
   const exit = (async (): Promise<Exit> => {
-    const told = await Promise.race([exited.promise, finished]);
-    const lost =
-      told instanceof LineLost ? told : await Promise.race([finished, held(written.promise, drained.signal)]);
-    await stopping.settled(); // what it started goes too before the call is over
+    const end = await Promise.race([exited.promise, finished]);
+    told.abort();
+    const lost = end instanceof LineLost ? end : await Promise.race([finished, held(written.promise, drained.signal)]);
+    // What it started goes too before the call is over.
+    await (lost instanceof LineLost ? atMost(GONE_MS, stopping.settled()) : stopping.settled());
     stopping.over();
     isOver = true;
     await Promise.all(logs.map((log) => log.end()));
     // A child in the background may still write: nobody here reads that any more, and the shell goes back.
-    if (!drained.signal.aborted) void shells.ask(`kill ${copying.join(" ")} 2>/dev/null`).catch(() => undefined);
+    const letGo = () => shells.ask(`kill ${copying.join(" ")} 2>/dev/null`).catch(() => undefined);
+    if (!drained.signal.aborted) void copied.promise.then(letGo);
+    if (isStuck) return { how: "lost", reason: STUCK };
     if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
-    if (lost instanceof LineLost && (told === undefined || told instanceof LineLost))
-      return { how: "lost", reason: await reasonOf(lost, reach) };
-    if (told === undefined || told instanceof LineLost)
-      return { how: "lost", reason: "the shell that watched over it there was killed" };
-    if (told.orphaned && !stopping.wasStopped) {
+    if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, reach) };
+    if (end === undefined) return { how: "lost", reason: "the shell that watched over it there was killed" };
+    if (end.orphaned && !stopping.wasStopped) {
       return {
         how: "lost",
         reason: `the connection to ${reach.place} was lost, and it was ended there, if it had not just come to its end`,
       };
     }
-    return exitOf(told.code, stopping.wasStopped);
+    return exitOf(end.code, stopping.wasStopped);
   })();
 
   return {
@@ -189,36 +211,20 @@ async function runIn(
   };
 }
 
-/**
- * A script that runs a command in a pipeline, so that it does not ignore SIGINT as what runs in the background would. Descriptors: 8 is where things are told, 9 the stderr of
- * the shell, 6 stdout of a command whose streams are split. None of them is the command's. In a subshell, for what a shell says of a command that a signal has ended goes where it
- * has redirected that command to.
- */
-function foreground(
-  { environment, ready, words }: CommandWords,
-  {
-    streams,
-    stdin,
-    first,
-  }: { readonly streams: "merged" | "split"; readonly stdin: "closed" | "pipe"; readonly first: number },
-): string {
-  const input = stdin === "closed" ? "</dev/null " : "";
-  const outputs = streams === "merged" ? "2>&1" : "2>&1 >&6 6>&- 9>&-";
-  // Told through the pipes that the command had, so behind all that it wrote.
-  const written = streams === "merged" ? "hr_tell written" : "hr_tell written; hr_tell written >&6";
-  const run = `exec 2>/dev/null
-${environment}
-if hr_ready ${ready}; then
-( exec $hr_session "$hr_sh" -c "$hr_inner" sh "$hr_n" ${words} ${input}${outputs} )
-hr_exited $? ${first} >&8
-${written}
-else hr_tell unready $? >&8; fi`;
-  const script =
-    streams === "merged"
-      ? `{ { ${run}\n} | hr_copy; } 8>&1`
-      : `{ { { ${run}\n} | hr_copy >&9; } 6>&1 | hr_copy; } 8>&1 9>&2`;
-  // Unread stdin stands where the shell would read its next script.
-  return stdin === "closed" ? script : `${script}\nhr_tell end; hr_tell end >&2; exit 0`;
+const STUCK =
+  "it was stopped, but nothing ends it there: it may be another user's, or hang in the system; it may go on";
+
+function neverBegun(program: string, cwd: string): ToolFailure {
+  return new ToolFailure(`${program} was stopped while it was being started`, {
+    hint: `If nobody stopped it on purpose, something hangs there on the way to it: see whether ${cwd} and the PATH can be listed.`,
+  });
+}
+
+/** Resolves with the work, or after so many milliseconds. */
+async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work, pause(milliseconds, done.signal)]);
+  done.abort();
 }
 
 /** Resolves when all that a command wrote has come although its shell is not done: somebody holds its output. */

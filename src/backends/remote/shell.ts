@@ -22,6 +22,8 @@ export interface Shell {
   stream(script: string, heard: Heard): Streaming;
   /** False once it has ended, or when what was streamed has ended its input. */
   readonly isUsable: boolean;
+  /** True while something that was asked has not been answered. */
+  readonly owesAnswer: boolean;
   /** Settles when it has ended. Never rejects. */
   readonly ended: Promise<LineEnd>;
   /** Lets it end, as at the end of its script. */
@@ -32,6 +34,8 @@ export interface Shell {
 
 export interface AskInput {
   readonly input?: Uint8Array;
+  /** Takes what the script writes, as it comes; `Answer.out` stays empty then. Default: it is gathered. */
+  readonly heard?: (chunk: Buffer) => void;
   /** True: the script runs in the shell itself, not in a subshell, so that what it sets (variables, traps) stays. Not together with `input`. Default false. */
   readonly stays?: boolean;
 }
@@ -79,7 +83,8 @@ export class LineLost extends Error {
 /** A script that is waited for. */
 interface Waiting {
   readonly about: number;
-  readonly chunks: Buffer[];
+  /** What it writes. */
+  readonly heard: (chunk: Buffer) => void;
   /** Sends it, or what is left to send. */
   readonly send: () => void;
   /** It reads from stdin, so nothing may stand there behind it. */
@@ -126,7 +131,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   const stdout: MarkerReader = readMarkers(secret, {
     data(chunk) {
       if (streaming !== undefined) streaming.heard.out(chunk);
-      else if (isReady) queue[0]?.chunks.push(chunk);
+      else if (isReady) queue[0]?.heard(chunk);
     },
     marker: (about, words) => marker(about, words),
   });
@@ -160,38 +165,41 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   });
 
   const enqueue = (
-    make: (about: number, resolve: (answer: Answer) => void) => Omit<Waiting, "about" | "lost" | "chunks">,
-    chunks: Buffer[],
+    make: (about: number, resolve: (answer: Answer) => void) => Omit<Waiting, "about" | "lost" | "heard">,
+    heard: Waiting["heard"],
   ) =>
     new Promise<Answer>((resolve, reject) => {
       if (end !== undefined) return reject(new LineLost(end, true));
       const about = ++numbers;
-      queue.push({ about, chunks, lost: reject, ...make(about, resolve) });
+      queue.push({ about, heard, lost: reject, ...make(about, resolve) });
       sendOn();
     });
 
   const shell: Shell = {
-    ask(script, { input, stays = false } = {}) {
+    ask(script, { input, heard, stays = false } = {}) {
       const [open, close] = stays ? ["{", "}"] : ["(", ")"];
       const chunks: Buffer[] = [];
-      return enqueue((about, resolve) => {
-        const name = `${secret}:${about}`;
-        const answer = `printf '\\001%s %s\\n' '${name}' "$?"`;
-        return {
-          isAlone: input !== undefined,
-          send: () =>
-            write(
-              input === undefined
-                ? `${open} ${script}\n${close} </dev/null 2>&1; ${answer}\n`
-                : `printf '\\001%s ready\\n' '${name}'; (${script}\n) 2>&1; ${answer}\n`,
-            ),
-          marker(words) {
-            if (words === "ready") return write(input ?? "");
-            answered();
-            resolve({ status: Number(words), out: Buffer.concat(chunks) });
-          },
-        };
-      }, chunks);
+      return enqueue(
+        (about, resolve) => {
+          const name = `${secret}:${about}`;
+          const answer = `printf '\\001%s %s\\n' '${name}' "$?"`;
+          return {
+            isAlone: input !== undefined,
+            send: () =>
+              write(
+                input === undefined
+                  ? `${open} ${script}\n${close} </dev/null 2>&1; ${answer}\n`
+                  : `printf '\\001%s ready\\n' '${name}'; (${script}\n) 2>&1; ${answer}\n`,
+              ),
+            marker(words) {
+              if (words === "ready") return write(input ?? "");
+              answered();
+              resolve({ status: Number(words), out: Buffer.concat(chunks) });
+            },
+          };
+        },
+        heard ?? ((chunk) => chunks.push(chunk)),
+      );
     },
     stream(script, heard) {
       if (queue.length > 0 || streaming !== undefined) throw new Error("a shell that is asked something cannot stream");
@@ -236,6 +244,9 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     get isUsable() {
       return end === undefined && !inputEnded;
     },
+    get owesAnswer() {
+      return queue.length > 0;
+    },
     ended,
     end() {
       inputEnded = true;
@@ -253,7 +264,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     const ready = new Promise<void>((resolve, reject) => {
       queue.push({
         about: 0,
-        chunks: [],
+        heard: () => undefined,
         isAlone: true,
         send: () => undefined,
         lost: reject,

@@ -1,5 +1,6 @@
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
+import { createPool } from "./pool.ts";
 import type { Reach } from "./reach.ts";
 import { type Answer, LineLost, type Shell, speakWith } from "./shell.ts";
 
@@ -12,21 +13,14 @@ const LAST_ATTEMPT_MS = 15_000;
 /** Who asks so soon after it could not be opened is told the same; a call asks several times. Milliseconds. */
 const SAME_MOMENT_MS = 100;
 
-/** So many shells are in use at once. An sshd grants 10 sessions a connection (MaxSessions in sshd_config(5)), of which the first shell has one. */
-const MOST_SHELLS = 8;
-
-/** So many that nobody uses are held open for good; any more of them only for so long, since commands often come in bursts. */
-const MOST_IDLE = 4;
-const IDLE_MS = 10_000;
-
 export interface ShellsOptions {
   readonly reach: Reach;
-  /** What is defined in every shell, given how often the connection was opened before: 0 for the first time. It is asked for at each opening. */
-  readonly preamble: (epoch: number) => string;
+  /** What is defined in every shell. It is asked for at each opening. */
+  readonly preamble: () => string;
   /** Milliseconds before each attempt to open a lost connection again. */
   readonly backOffMs?: readonly number[];
-  /** The connection has been lost; `undefined` while it is not known why. */
-  readonly lost?: (why: Unreachable) => void;
+  /** The connection has been lost. */
+  readonly lost?: () => void;
   /** The connection is open again: asked before anybody else may use it. */
   readonly reopened?: (first: Shell) => Promise<void>;
 }
@@ -41,18 +35,23 @@ export interface Shells {
   ask(script: string, options?: AskOptions): Promise<Answer>;
   /** The same on a shell of its own: for what takes long, or has much to send or to bring. */
   askAside(script: string, options?: AskOptions): Promise<Answer>;
-  /** A shell for as long as it is needed. Waits while too many are in use. Who takes it gives it back. Fails like `ask`. */
+  /** A shell for as long as it is needed. Waits while too many are in use (`Pool.take`). Who takes it gives it back. Fails like `ask`. */
   take(): Promise<Shell>;
   giveBack(shell: Shell): void;
-  /** How often a lost connection was opened again. */
-  readonly epoch: number;
-  /** Ends all of them, and the connection. Never rejects. */
+  /**
+   * Resolves when something is asked of the first shell, and from now on nothing has been answered for 4 s; at once when that was so before and nothing was answered since.
+   * Resolves when the signal fires, too. Never rejects.
+   */
+  silence(signal: AbortSignal): Promise<void>;
+  /** Ends all of them, and the connection, within about 2 s. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface AskOptions {
   /** What the script reads from its stdin: exactly these bytes, and no end behind them. */
   readonly input?: Uint8Array;
+  /** Asked at each attempt for what takes all that is written, as it comes, from the beginning. Default: it is gathered in the answer. */
+  readonly heard?: () => (chunk: Buffer) => void;
   /** True: it runs in the shell itself, as `AskInput.stays` says. Only of use with `ask`. Default false. */
   readonly stays?: boolean;
   /** False: after a lost connection it is not asked again, since nobody knows what was done. Default true. */
@@ -69,37 +68,49 @@ export async function openShells({
   lost,
   reopened,
 }: ShellsOptions): Promise<Shells> {
-  const idle: Shell[] = [];
-  const inUse = new Set<Shell>();
-  const queue: (() => void)[] = [];
   const closing = new AbortController();
-  let epoch = 0;
-  let taken = 0;
+  let closed: Promise<void> | undefined;
   let first: Promise<Shell> | undefined;
   /** The last time that it could not be opened. */
   let failed: { readonly problem: unknown; readonly atMs: number } | undefined;
   /** What `first` has become. */
   let live: Shell | undefined;
+  /** When something that was asked was last answered, and whether that was given up since. */
+  let answeredMs = 0;
+  let isSilent = false;
 
   const open = async (which: "first" | "further"): Promise<Shell> => {
     const line = await reach.open(which);
     try {
-      return await speakWith(line, preamble(epoch));
+      return await speakWith(line, preamble());
     } catch (error) {
       line.kill();
-      throw error instanceof LineLost ? await reach.explain(error.end) : error;
+      throw await explained(error);
     }
   };
+  const explained = async (error: unknown) => (error instanceof LineLost ? reach.explain(error.end) : error);
 
   /** Opens the first shell, which is the connection, and sees when it goes. */
   const connect = async (): Promise<Shell> => {
     const shell = await open("first");
-    void shell.ended.then(async (end) => {
+    void shell.ended.then(() => {
       forgetEnded();
-      idle.splice(0).forEach((each) => each.kill());
-      if (!closing.signal.aborted) lost?.(await reach.explain(end));
+      pool.drop();
+      if (!closing.signal.aborted) lost?.();
     });
     return shell;
+  };
+
+  const connectAgain = async (): Promise<Shell> => {
+    const shell = await connect();
+    try {
+      if (reopened !== undefined) await answerOf(shell, reopened(shell));
+      isSilent = false;
+      return shell;
+    } catch (error) {
+      shell.kill();
+      throw await explained(error);
+    }
   };
 
   const reconnect = async (): Promise<Shell> => {
@@ -110,11 +121,9 @@ export async function openShells({
       await pause(wait, closing.signal);
       requireOpen();
       try {
-        epoch++;
-        const shell = await connect();
-        await reopened?.(shell);
-        return shell;
+        return await connectAgain();
       } catch (error) {
+        requireOpen();
         problem = error;
         if (error instanceof Unreachable && !error.mayPass) break;
       }
@@ -150,7 +159,7 @@ export async function openShells({
   };
 
   const requireOpen = () => {
-    if (closing.signal.aborted) throw new ToolFailure("the backend is closed: nothing can be done through it any more");
+    if (closing.signal.aborted) throw closedFailure();
   };
 
   /** Asks a shell; once more when its line was lost and that can do no harm. */
@@ -158,12 +167,21 @@ export async function openShells({
     get: () => Promise<Shell>,
     release: (shell: Shell) => void,
     script: string,
-    { input, stays = false, again = true, doing = "what was asked" }: AskOptions,
+    { input, heard, stays = false, again = true, doing = "what was asked" }: AskOptions,
   ): Promise<Answer> => {
     for (let attempt = 0; ; attempt++) {
       const shell = await get();
       try {
-        return await answerOf(shell, shell.ask(script, input === undefined ? { stays } : { input }));
+        const answer = await answerOf(
+          shell,
+          shell.ask(script, {
+            ...(input === undefined ? { stays } : { input }),
+            ...(heard !== undefined && { heard: heard() }),
+          }),
+        );
+        answeredMs = performance.now();
+        isSilent = false;
+        return answer;
       } catch (error) {
         if (!(error instanceof LineLost)) throw error;
         requireOpen();
@@ -182,7 +200,7 @@ export async function openShells({
   };
 
   /** An answer; when nobody there can give it, the connection is ended from here, and the next who asks is told why. */
-  const answerOf = async (shell: Shell, answer: Promise<Answer>): Promise<Answer> => {
+  const answerOf = async <T>(shell: Shell, answer: Promise<T>): Promise<T> => {
     if (reach.isFrozen === undefined) return answer;
     const answered = new AbortController();
     const look = async () => {
@@ -197,10 +215,9 @@ export async function openShells({
     return answer.finally(() => answered.abort());
   };
 
-  const anyShell = async (): Promise<Shell> => {
+  const further = async (): Promise<Shell> => {
     for (let attempt = 0; ; attempt++) {
       const control = await connection();
-      for (let shell = idle.pop(); shell !== undefined; shell = idle.pop()) if (shell.isUsable) return shell;
       try {
         return await open("further");
       } catch (error) {
@@ -210,36 +227,18 @@ export async function openShells({
       }
     }
   };
+  const pool = createPool({ place: reach.place, open: further, isConnected: () => live?.isUsable === true });
+  const { take, giveBack } = pool;
 
-  const take = async (): Promise<Shell> => {
-    requireOpen();
-    if (taken >= MOST_SHELLS) await new Promise<void>((resolve) => queue.push(resolve));
-    taken++;
-    try {
-      const shell = await anyShell();
-      inUse.add(shell);
-      if (closing.signal.aborted) shell.kill();
-      return shell;
-    } catch (error) {
-      release();
-      throw error;
+  const close = async () => {
+    closing.abort();
+    pool.close(closedFailure());
+    if (live?.isUsable === true) {
+      live.end();
+      const wait = live.owesAnswer ? OWING_MS : CLOSING_MS;
+      await Promise.race([live.ended, pause(wait, undefined, { keepsAlive: false })]); // the line itself keeps us alive
     }
-  };
-  const release = () => {
-    taken--;
-    queue.shift()?.();
-  };
-  let tidying: NodeJS.Timeout | undefined;
-  const endIdle = () => {
-    for (const shell of idle.splice(0, Math.max(0, idle.length - MOST_IDLE))) shell.end();
-  };
-  const giveBack = (shell: Shell) => {
-    if (!inUse.delete(shell)) return;
-    if (shell.isUsable && !closing.signal.aborted) idle.push(shell);
-    else shell.end();
-    clearTimeout(tidying);
-    if (idle.length > MOST_IDLE) tidying = setTimeout(endIdle, IDLE_MS).unref();
-    release();
+    await reach.close();
   };
 
   first = connect().then((shell) => (live = shell));
@@ -250,27 +249,34 @@ export async function openShells({
     askAside: (script, options = {}) => askOf(take, giveBack, script, options),
     take,
     giveBack,
-    get epoch() {
-      return epoch;
+    async silence(signal) {
+      const sinceMs = performance.now();
+      while (!isSilent && !signal.aborted) {
+        const left = SILENT_MS - (performance.now() - Math.max(sinceMs, answeredMs));
+        if (left <= 0 && live?.owesAnswer !== false) isSilent = true;
+        else await pause(LAST_HEARD_MS, signal); // another may find out sooner
+      }
     },
-    async close() {
-      if (closing.signal.aborted) return;
-      closing.abort();
-      const control = await first?.catch(() => undefined);
-      for (const shell of [...idle, ...inUse]) shell.kill();
-      control?.end();
-      await Promise.race([control?.ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]); // the line itself keeps us alive
-      control?.kill();
-      await reach.close();
+    close() {
+      closed ??= close();
+      return closed;
     },
   };
+}
+
+function closedFailure(): ToolFailure {
+  return new ToolFailure("the backend is closed: nothing can be done through it any more");
 }
 
 /** It is looked whether anybody there can answer each time that so long has gone by without an answer. Milliseconds. */
 const LOOK_MS = 5_000;
 
+/** A host that owes an answer for so long may be gone; who only wants to end things there need not wait until that is sure. Milliseconds. */
+const SILENT_MS = 4_000;
+
 /** The ends of shells that end together are heard of within so long. */
 const LAST_HEARD_MS = 250;
 
-/** A connection that does not end by itself is cut after so long. */
+/** A connection that does not end by itself is cut after so long; one on which an answer is missing already, sooner. Milliseconds. */
 const CLOSING_MS = 2_000;
+const OWING_MS = 250;

@@ -59,6 +59,8 @@ hr_file_put() {
 hr_file_cut() { dd if=/dev/null of="$hr_self" bs=1 seek="$1" count=0 2>/dev/null; }
 
 hr_file_in_place() {
+  # Looked at once more: what is not there would be made, and through a link somewhere else.
+  if [ -L "./$hr_name" ] || [ ! -f "./$hr_name" ]; then hr_word=changed; return; fi
   hr_word=failed hr_self=/dev/fd/3
   [ -e /dev/fd/0 ] || hr_self=./$hr_name
   {

@@ -123,6 +123,7 @@ export async function sshReach(
     const secret = newSecret();
     const line = await start("further", secret, held);
     held.lines.add(line);
+    if (master !== held) line.kill(); // it went meanwhile
     void line.ended.then(() => held.lines.delete(line));
     if (!held.nudged) return line;
     const readiness = await untilReady(line, secret, limits);
@@ -138,7 +139,7 @@ export async function sshReach(
       if (master === undefined) throw new Unreachable(`the connection to ${target} is lost`, { mayPass: true });
       return openFurther(master);
     },
-    explain: async (end) => whyLost(host, await tellingEnd(end, masterEnded)),
+    explain: async (end) => whyLost(host, await tellingEnd(withoutRefusal(end), masterEnded)),
     async close() {
       isClosed = true;
       for (const line of alive) line.kill();
@@ -146,6 +147,14 @@ export async function sshReach(
     },
   };
 }
+
+/** Where a host grants no more sessions, ssh says so and opens a connection of its own: that is not why this one has ended. */
+function withoutRefusal(end: LineEnd): LineEnd {
+  return { ...end, said: end.said.replace(SESSION_REFUSED, "").trim() };
+}
+
+/** The words are those of OpenSSH (mux.c). */
+const SESSION_REFUSED = /^mux_client_request_session: session request failed: Session open refused by peer\s*$/m;
 
 /** Who shares a connection only knows that it has gone, or is ended from here when it has; why, the one knows that held it, and says so in a moment. */
 async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefined): Promise<LineEnd> {
@@ -162,8 +171,9 @@ function killWhenOver(line: Line, secret: string): void {
   const sign = overSign(secret);
   let tail = "";
   line.stderr.on("data", (chunk: Buffer) => {
-    tail = (tail + chunk.toString("latin1")).slice(-sign.length);
-    if (tail === sign) line.kill();
+    const text = tail + chunk.toString("latin1");
+    if (text.includes(sign)) line.kill();
+    tail = text.slice(-sign.length);
   });
 }
 

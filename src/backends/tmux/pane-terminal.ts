@@ -1,10 +1,17 @@
 import type { Backend, Command, Terminal } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { clearingKeys } from "./clearing-keys.ts";
 import { shownCommand } from "./shown.ts";
 import { type RunScript, capture, paneAt, sendKeys } from "./terminal.ts";
+
+/** What is half typed at the prompt of one of these is put away. In anything else the keys would mean something else. */
+const SHELL = /^(?:bash|zsh|dash|sh|ash|busybox|fish|ksh|ksh93|mksh)$/;
+/** A shell has done that within this time; where it has not, only the place is wrong where the command is drawn. */
+const CLEARED_MS = 100;
 
 export interface PaneOptions {
   /** The socket of the server, as the first part of `$TMUX` says. Default: the one that tmux would use. */
@@ -36,6 +43,12 @@ export async function paneTerminal(
     capture: async (options = {}) => capture(run, at(options.target), options),
     sendKeys: async (keys) => sendKeys(run, at(keys.target), keys),
     async dispatch(command) {
+      const asked = await run(quoteWords([...tmux, "display-message", "-p", "-t", pane, "#{pane_current_command}"]));
+      const runs = asked.out.toString().trim();
+      if (SHELL.test(runs)) {
+        await sendKeys(run, at(), { keys: clearingKeys(runs) });
+        await pause(CLEARED_MS);
+      }
       const { status, out } = await run(
         typing(command, { inner, tmux: quoteWords([...tmux, "-u"]), pane: quoteWord(pane) }),
       );

@@ -3,6 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
 import { clip } from "../../util/text.ts";
+import { clearingKeys } from "./clearing-keys.ts";
 import { type Control, openControl } from "./control.ts";
 import type { Keeper } from "./keeper.ts";
 
@@ -237,7 +238,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
     let { x } = view;
     if (view.inMode) await keys("-X", "cancel");
-    await keys(...clearing(view));
+    await keys(...clearingKeys(view.command));
     if (x !== now.column) {
       x = (await settledColumn(now)) ?? x;
       now.column = x;
@@ -294,14 +295,6 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
       await control?.close();
     },
   };
-}
-
-/**
- * The keys that put away what somebody has half typed. In the command mode of vi, where Escape leads, `S` begins the line anew; elsewhere it is one letter more, without which bash would
- * ring the bell when there is nothing to put away. Not for a busybox: it would then draw its prompt again, over an output without a line end.
- */
-function clearing({ command }: View): readonly string[] {
-  return [...(/^(?:sh|ash|busybox)$/.test(command) ? [] : ["S"]), "C-e", "C-u"];
 }
 
 /** What tmux knows of a pane. */

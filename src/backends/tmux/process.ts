@@ -2,6 +2,7 @@ import type { Backend, Command, Exit, Process } from "../../contract/backend.ts"
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord } from "../../util/shell.ts";
+import { stoppingOf } from "../stopping.ts";
 import type { Plan } from "./command-files.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Story } from "./story.ts";
@@ -26,8 +27,6 @@ export interface RunningOptions {
   ended(): void;
 }
 
-/** Timers take no more; they would fire at once. Nearly 25 days. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 /** When its output has not ended so long after the command, a child in the background holds it. */
 const HELD_MS = 100;
 /** Nothing was written for so long: then it is looked whether it waits for somebody. Where that cannot be seen, this long says so. */
@@ -54,7 +53,7 @@ export async function runningProcess({
   ended: whenEnded,
 }: RunningOptions): Promise<Reading> {
   const own = `${plan.folder}/${plan.number}.d`;
-  const { streams = "merged", timeoutMs, signal, lasting = false } = command;
+  const { streams = "merged", lasting = false } = command;
   const reader = await inner.spawn({
     argv: ["sh", "-c", streams === "split" ? READ_BOTH : READ, "sh", own],
     streams,
@@ -71,16 +70,7 @@ export async function runningProcess({
           });
 
   const begun = (pid: number, pane: string): Process => {
-    const startedMs = Date.now();
-    let stopped: Exit | "killed" | undefined;
-    let stopping: Promise<void> | undefined;
     let over = false;
-    const stop = (as: Exit | "killed"): Promise<void> => {
-      if (over) return Promise.resolve();
-      stopped ??= as;
-      stopping ??= stopThere();
-      return stopping;
-    };
     const stopThere = () => {
       const session = plan.isApart ? String(pid) : '""';
       const end = `hr_end ${quoteWord(plan.mark)} ${pid} ${session}`;
@@ -92,16 +82,7 @@ export async function runningProcess({
     let isGone: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (isGone = resolve));
 
-    const timer =
-      timeoutMs === undefined
-        ? undefined
-        : setTimeout(
-            () => void stop({ how: "timed-out", afterMs: Date.now() - startedMs }),
-            Math.min(timeoutMs, LONGEST_TIMEOUT_MS),
-          );
-    const onAbort = () => void stop({ how: "aborted" });
-    signal?.addEventListener("abort", onAbort, { once: true });
-    if (signal?.aborted === true) onAbort();
+    const stopping = stoppingOf(command, stopThere);
 
     const ended = async (): Promise<Exit> => {
       const code = await Promise.race([story.exited, reader.exit.then((exit) => readerEnded(exit))]);
@@ -147,16 +128,15 @@ export async function runningProcess({
 
     const exit = (async (): Promise<Exit> => {
       const end = await ended();
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
       if (end.how === "lost") isGone();
-      await stopping; // what it started goes too before the call is over
+      await stopping.settled(); // what it started goes too before the call is over
+      stopping.over();
       over = true;
       await feeder?.kill();
       await feeder?.output.dispose();
       whenEnded();
-      if (stopped === undefined || (stopped === "killed" && end.how === "lost")) return end;
-      if (stopped !== "killed") return stopped;
+      if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
+      if (!stopping.wasStopped) return end;
       const sent = end.how === "exited" ? OURS[end.code] : undefined;
       return sent === undefined ? end : { how: "signaled", signal: sent };
     })();
@@ -179,7 +159,7 @@ export async function runningProcess({
         await (feeder === undefined ? type(pane, "\u0004") : feeder.endInput());
       },
       async kill() {
-        await stop("killed");
+        await stopping.stop();
         await exit;
       },
     };

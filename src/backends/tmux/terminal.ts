@@ -1,7 +1,7 @@
 import { ToolFailure } from "../../contract/failure.ts";
 import type { CaptureOptions, Captured, Keys } from "../../contract/terminal.ts";
+import { strokesOfKey } from "../../util/keys.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
-import { isKey } from "./keys.ts";
 
 /** Runs a script of POSIX sh there, to its end. */
 export type RunScript = (script: string) => Promise<{ readonly status: number; readonly out: Buffer }>;
@@ -46,7 +46,8 @@ export async function sendKeys(
   at: At,
   { text = "", keys = [], enter = false }: Keys,
 ): Promise<{ readonly pane: string }> {
-  const unknown = keys.find((key) => !isKey(key));
+  // What tmux does not know it would type letter by letter, without a word.
+  const unknown = keys.find((key) => strokesOfKey(key) === undefined);
   if (unknown !== undefined) {
     throw new ToolFailure(`tmux knows no key ${JSON.stringify(unknown)}`, {
       hint: "Keys are named as C-c, Enter, Escape, Up, F5, M-x, or are one character. Text is typed as text.",

@@ -1,5 +1,6 @@
 import type { Backend, Terminal } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
 import { type Commands, createCommands } from "./commands.ts";
@@ -16,6 +17,9 @@ export interface TmuxOptions {
   /** The name of the server's socket, as tmux' `-L`. Default: the person's own server. */
   readonly socket?: string;
 }
+
+/** Where nobody answers any more, what runs ends with the inner backend. Stopping who is deaf to TERM takes some two seconds. */
+const LEAVING_MS = 6_000;
 
 /** The first version that has all that is used: flags of clients (`no-output`) and `-N` of capture-pane. */
 const OLDEST = [3, 2] as const;
@@ -75,11 +79,14 @@ export async function tmux(
     isOwn: async (target) => isOwnPane(run, { tmux: program, target }, keeper.folder),
   };
 
-  const close = async () => {
+  const leave = async () => {
     await commands.close();
     await panes.close();
     await keeper.ask(REMOVE).catch(() => undefined);
     await keeper.close();
+  };
+  const close = async () => {
+    await Promise.race([leave(), pause(LEAVING_MS, undefined, { keepsAlive: false })]);
     await inner.close();
   };
 

@@ -85,8 +85,9 @@ function scopeLines({ verdict, scopes = [] }: Decision): readonly string[] {
 
 function acceptedLines({ verdict, rule = "" }: Decision): readonly string[] {
   if (verdict === "allow") return [];
-  const accepted = Object.hasOwn(ACCEPTED, rule) ? ACCEPTED[rule] : OWN_RULE;
-  return accepted === undefined ? [] : ["What would be accepted:", ...accepted.map((line) => `  ${line}`)];
+  const all = (Object.hasOwn(ACCEPTED, rule) ? ACCEPTED[rule] : OWN_RULE) ?? [];
+  const accepted = all.filter((line) => line !== YES || verdict === "ask"); // nobody is asked about what is refused
+  return accepted.length === 0 ? [] : ["What would be accepted:", ...accepted.map((line) => `  ${line}`)];
 }
 
 const YES = "a yes when it is asked about, or --yes";
@@ -98,9 +99,12 @@ const INSIDE = "a path inside the workspace";
 const ACCEPTED: { readonly [rule: string]: readonly string[] } = {
   allowlist: [ALLOW_RULE],
   allow_hosts: ["a host in policy.network.allow_hosts"],
-  autonomy: [YES, "another autonomy (--autonomy), where it is refused or asked about for that alone"],
+  autonomy: [YES, "another autonomy (--autonomy) that neither refuses nor asks for that alone"],
   block_high_risk_commands: [ALLOW_RULE, "the same without the part of high risk"],
-  forbidden_paths: ["a path that policy.forbidden_paths does not hold"],
+  forbidden_paths: [
+    "a path that policy.forbidden_paths does not hold",
+    "its folder in policy.allowed_roots, where that lies below the forbidden one",
+  ],
   hard_link: [YES, "a copy of the file under a name of its own"],
   high_risk: [YES, ALLOW_RULE],
   key_in_url: [YES, "the URL without a key in it"],

@@ -12,6 +12,8 @@ export interface Check {
   readonly required: boolean;
   /** What to type when it cannot even be looked at. */
   readonly fix: string;
+  /** How long it may take. Default: as long as any other. */
+  readonly deadlineMs?: number;
   /** Looks, really. May throw, and may hang: then it is broken. The signal fires at the deadline. */
   run(signal: AbortSignal): Promise<Finding>;
 }
@@ -21,10 +23,10 @@ export type Checked = Finding & Pick<Check, "name" | "required"> & { readonly ti
 
 /** Runs the checks side by side, each for at most so long. In the order given; never rejects. */
 export async function runChecks(checks: readonly Check[], deadlineMs = 10_000): Promise<readonly Checked[]> {
-  return await Promise.all(checks.map((check) => runCheck(check, deadlineMs)));
+  return await Promise.all(checks.map((check) => runCheck({ deadlineMs, ...check })));
 }
 
-async function runCheck({ name, required, fix, run }: Check, deadlineMs: number): Promise<Checked> {
+async function runCheck({ name, required, fix, deadlineMs, run }: Check & { deadlineMs: number }): Promise<Checked> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<Checked>((resolve) => {

@@ -9,7 +9,7 @@ import { pictures } from "./pictures.ts";
 import { placeOfWork } from "./place.ts";
 import { containers, sshClient } from "./places.ts";
 import { processes } from "./processes.ts";
-import { bash, git, ripgrep } from "./programs.ts";
+import { bash, git, ripgrep, tmux } from "./programs.ts";
 import { sandboxed } from "./sandbox.ts";
 import { stateFolderCheck } from "./state-folder.ts";
 
@@ -24,10 +24,11 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   sandboxed,
   sshClient,
   containers,
+  tmux,
   stateFolderCheck,
   database,
   configuration(options),
   pictures,
   approvals,
-  ...(options.ssh === undefined && options.container === undefined ? [] : [placeOfWork(options)]),
+  placeOfWork(options),
 ];

@@ -2,45 +2,136 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBackend } from "../../backends/open.ts";
+import { isElsewhere } from "../../backends/place.ts";
 import { searchWay } from "../../backends/remote/helper.ts";
+import { tmux } from "../../backends/tmux/tmux.ts";
+import { loadSettings } from "../../config/load.ts";
+import { type Settings, defaultSettings } from "../../config/settings.ts";
+import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { createLookUps } from "../../policy/look-ups.ts";
+import { pathJudge } from "../../policy/paths.ts";
+import { randomName } from "../../util/identifier.ts";
 import type { GlobalOptions } from "../options.ts";
-import { placeOf } from "../settings.ts";
-import type { Check } from "./check.ts";
+import type { Check, Finding } from "./check.ts";
 
-/** The host or container that was named is really worked in: it is reached, a command runs there, a search too. */
+/** On a slow line ripgrep, six megabytes, is on its way for so long. */
+const DEADLINE_MS = 60_000;
+
+/**
+ * Where tools would work, here or on the host or in the container that was named: it is reached, the policy lets work be done there, and elsewhere
+ * and in a terminal a command really runs. Nothing is left behind there but ripgrep, as by any search.
+ */
 export const placeOfWork = (options: GlobalOptions): Check => ({
   name: "place of work",
   required: true,
-  fix: options.ssh === undefined ? `docker inspect ${options.container ?? ""}` : `ssh ${options.ssh} true`,
+  fix: fixOf(options),
+  deadlineMs: DEADLINE_MS,
   async run(signal) {
     const folder = await mkdtemp(join(tmpdir(), "handrail-doctor-"));
     try {
-      const backend = await openBackend(
-        { ...placeOf(options), ...(options.workDir !== undefined && { workDir: options.workDir }) },
-        { outputFolder: folder, detached: { owner: "doctor", folder }, sandbox: { folder } },
-      );
+      const settings = await settingsOf(options);
+      const inner = await openInner(options, settings, folder);
+      // A server of its own: the session in which people may be working is left alone.
+      const socket = `handrail-doctor-${randomName(8)}`;
+      const backend = isLive(options) ? await tmux(inner, { socket }).catch(closing(inner)) : inner;
       try {
-        const asked = performance.now();
-        await backend.files.stat("/");
-        const answered = performance.now() - asked;
-        const child = await backend.spawn({ argv: ["sh", "-c", "echo out"], signal });
-        await child.exit;
-        const written = Buffer.from(await child.output.tail(100)).toString();
-        if (written !== "out\n") throw new Error(`a command there wrote ${JSON.stringify(written)}, not "out"`);
-        const search = await searchWay(backend);
-        return {
-          status: "ok",
-          detail: `${backend.name} answers in ${answered.toFixed(1)} ms; work begins in ${backend.workDir}, commands run in ${backend.shell ?? "bash"}, searches with ${search ?? "ripgrep"}`,
-        };
+        return (await refused(inner, settings)) ?? { status: "ok", detail: await tried(inner, backend, signal) };
       } finally {
+        if (isLive(options)) await runs(inner, ["sh", "-c", END_SERVER, socket], signal).catch(() => undefined);
         await backend.close();
       }
     } catch (error) {
       if (!(error instanceof ToolFailure)) throw error;
-      return { status: "broken", detail: error.message, fix: error.hint ?? this.fix };
+      // What has no hint of its own is a folder that cannot be worked in.
+      const fix = error.hint ?? (options.workDir === undefined ? fixOf(options) : OTHER_FOLDER);
+      return { status: "broken", detail: error.message, fix };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },
 });
+
+const OTHER_FOLDER = "handrail … --work-dir FOLDER   (with each command)";
+
+/** A server that is killed leaves its socket behind. */
+const END_SERVER = `path=$(tmux -L "$0" display-message -p "#{socket_path}") && tmux -L "$0" kill-server && rm -f "$path"`;
+
+function isLive({ tmux: live, tmuxSession }: GlobalOptions): boolean {
+  return live === true || tmuxSession !== undefined;
+}
+
+function fixOf({ ssh, container }: GlobalOptions): string {
+  if (ssh !== undefined) return `ssh ${ssh} true`;
+  return container === undefined ? OTHER_FOLDER : `docker inspect ${container}`;
+}
+
+/** What is wrong with files the check of the configuration says. */
+async function settingsOf(options: GlobalOptions): Promise<Settings> {
+  const { config, preset, sandbox } = options;
+  const workDir = isElsewhere(options) ? undefined : options.workDir;
+  const flags = {
+    ...(preset !== undefined && { preset }),
+    ...(workDir !== undefined && { workDir }),
+    ...(sandbox !== undefined && { sandbox }),
+  };
+  return loadSettings({ ...flags, ...(config !== undefined && { config }) }).then(
+    ({ settings }) => settings,
+    () => defaultSettings(preset),
+  );
+}
+
+/** Without the terminal. */
+async function openInner(options: GlobalOptions, { tools, policy }: Settings, folder: string): Promise<Backend> {
+  const { ssh, container } = options;
+  const workDir = isElsewhere(options) ? options.workDir : (options.workDir ?? tools.workDir);
+  const place = {
+    ...(ssh !== undefined && { ssh }),
+    ...(container !== undefined && { container }),
+    ...(workDir !== undefined && { workDir }),
+    passEnv: ["TMUX_TMPDIR"], // where a server of tmux may have its socket
+    sandbox: isElsewhere(options) || isLive(options) ? ("off" as const) : policy.sandbox,
+  };
+  return openBackend(place, { outputFolder: folder, detached: { owner: "doctor", folder }, sandbox: { folder } });
+}
+
+/** Where the policy closes the folder itself, no call succeeds. */
+async function refused(
+  backend: Backend,
+  { policy: { workspaceOnly, allowedRoots, forbiddenPaths } }: Settings,
+): Promise<Finding | undefined> {
+  const judge = pathJudge({ workspaceOnly, allowedRoots, forbiddenPaths }, backend)(createLookUps(backend.files));
+  const { verdict, reason = "" } = await judge("cwd", ".", undefined);
+  if (verdict !== "deny") return undefined;
+  return { status: "broken", detail: `work would begin in ${backend.workDir}. ${reason}`, fix: OTHER_FOLDER };
+}
+
+async function tried(inner: Backend, backend: Backend, signal: AbortSignal): Promise<string> {
+  const { name, workDir, shell = "bash" } = backend;
+  if (backend === inner && inner.sandbox !== undefined) {
+    // That commands run here another check has tried; that the sandbox can be there is a matter of the folder too.
+    const state = await inner.sandbox.state();
+    return `work begins in ${workDir}${state.works ? "" : `, not in the sandbox: ${state.reason} ${state.fix}`}`;
+  }
+  const asked = performance.now();
+  await backend.files.stat("/");
+  const answered = performance.now() - asked;
+  const written = await runs(backend, ["sh", "-c", "echo out"], signal);
+  if (written !== "out\n") throw new Error(`a command there wrote ${JSON.stringify(written)}, not "out"`);
+  const search = (await searchWay(inner)) ?? "ripgrep";
+  return `${name} answers in ${answered.toFixed(1)} ms; work begins in ${workDir}, commands run in ${shell}, searches with ${search}`;
+}
+
+async function runs(backend: Backend, argv: readonly [string, ...string[]], signal: AbortSignal): Promise<string> {
+  const child = await backend.spawn({ argv, signal });
+  await child.exit;
+  return Buffer.from(await child.output.tail(100)).toString();
+}
+
+/** It is not left open by what could not be put around it. */
+function closing(inner: Backend): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await inner.close();
+    throw error;
+  };
+}

@@ -21,22 +21,34 @@ export const ripgrep: Check = {
 };
 
 /** What runs commands. */
-export const bash = programCheck("bash", "bash", true);
+export const bash = programCheck({ name: "bash", required: true });
 
 /** What projects are kept with. */
-export const git = programCheck("git", "git", false);
+export const git = programCheck({ name: "git" });
 
-function programCheck(name: string, packageName: string, required: boolean): Check {
+/** What commands are run in where people watch. */
+export const tmux = programCheck({ name: "tmux", version: "-V", use: "run commands where you can watch with --tmux" });
+
+interface ProgramCheck {
+  /** Of the program and of its package. */
+  readonly name: string;
+  readonly required?: boolean;
+  /** The option that asks for its version. */
+  readonly version?: string;
+  /** What it is good for, where that is not plain. */
+  readonly use?: string;
+}
+
+function programCheck({ name, required = false, version = "--version", use }: ProgramCheck): Check {
   return {
     name,
     required,
-    fix: installCommand(packageName),
+    fix: installCommand(name),
     async run(signal) {
       const program = onPath(name);
-      if (program === undefined) {
-        return { status: "missing", detail: "not on the PATH", fix: installCommand(packageName) };
-      }
-      return { status: "ok", detail: `${await firstLineOf([program, "--version"], signal)} (${program})` };
+      if (program === undefined) return { status: "missing", detail: "not on the PATH", fix: installCommand(name) };
+      const found = `${await firstLineOf([program, version], signal)} (${program})`;
+      return { status: "ok", detail: use === undefined ? found : `${found}: ${use}` };
     },
   };
 }

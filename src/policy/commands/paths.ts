@@ -4,7 +4,7 @@ import { type Decision, stricter } from "../../contract/decision.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 import type { PathJudge, PathOperation } from "../paths.ts";
-import type { PathUse } from "./walk.ts";
+import type { PathUse } from "./part.ts";
 
 /** Of a pattern that fits more files than this, or in a folder with more entries, nobody looks at each. */
 const MOST_MATCHES = 200;
@@ -38,20 +38,18 @@ export function commandPathJudge({ workDir, open, judgePath, look }: CommandPath
   const isTooMuch = (use: PathUse["use"], path: string): boolean => seen.add(`${use} ${path}`).size > MOST_PATHS;
 
   const judgeOne = async (use: PathUse["use"], path: string, known?: string): Promise<Decision | undefined> => {
-    const real = use === "program" ? await programAt(path, look) : known;
+    const found = use === "program" ? await programAt(path, look) : (known ?? (await look.realPath(path)));
+    const real = found instanceof Error ? undefined : found;
     const decision = await judgePath(OPERATIONS[use], path, real);
     const closed = decision.except?.[0];
     if (decision.verdict === "allow" && closed !== undefined && use !== "cwd") return holdsForbidden(path, closed);
-    if (decision.verdict !== "deny" && use === "remove") {
-      const target = real ?? (await look.realPath(path));
-      if (isInside(workDir, target instanceof Error ? path : target)) return wholeWorkspace(path);
-    }
+    if (decision.verdict !== "deny" && use === "remove" && isInside(workDir, real ?? path)) return wholeWorkspace(path);
     return decision.verdict === "allow" ? undefined : decision;
   };
 
-  /** Of what is found out late all that may be needed is asked for together: one round, not two. */
-  const judgeLate = async (use: PathUse["use"], path: string): Promise<Decision | undefined> => {
-    if (OPERATIONS[use] === "write") await look.lookAt(path);
+  /** What is found out late is asked for at once: there is one round left. */
+  const judgeWhenSeen = async (use: PathUse["use"], path: string, how?: "at-once"): Promise<Decision | undefined> => {
+    if (OPERATIONS[use] === "write") await look.lookAt(path, how);
     return judgeOne(use, path);
   };
 
@@ -69,7 +67,7 @@ export function commandPathJudge({ workDir, open, judgePath, look }: CommandPath
       if (isTooMuch(use.use, path)) return tooMany();
       // Where the folder really is is known, and so is what is no link in it.
       if (kind !== "link" && typeof real === "string") return judgeOne(use.use, path, posix.join(real, name));
-      return judgeLate(use.use, path);
+      return judgeWhenSeen(use.use, path, "at-once");
     });
     let strictest: Decision | undefined;
     for (const decision of await Promise.all(judged)) strictest = stricter(strictest, decision);
@@ -80,12 +78,12 @@ export function commandPathJudge({ workDir, open, judgePath, look }: CommandPath
     // Where it is if no link lies in front of a `..`, which is mostly so: that is asked for at once.
     const straight = posix.resolve(use.from, use.path);
     if (isTooMuch(use.use, straight)) return tooMany();
-    void look.realPath(straight);
+    void (OPERATIONS[use.use] === "write" ? look.lookAt(straight) : look.realPath(straight));
     if (use.pattern !== undefined && open.some((folder) => isInside(straight, folder))) void look.list(straight);
-    const path = await follow(use.from, use.path, look);
+    const path = use.path.includes("..") ? await follow(use.from, use.path, look) : straight;
     if (path === undefined) return unknownPath(use.text);
     if (use.pattern !== undefined) return judgePattern(use, path, use.pattern);
-    return path === straight ? judgeOne(use.use, path) : judgeLate(use.use, path);
+    return judgeWhenSeen(use.use, path, path === straight ? undefined : "at-once");
   };
 
   const judged = new Map<string, Promise<Decision | undefined>>();
@@ -110,7 +108,6 @@ async function programAt(path: string, look: LookUps): Promise<string | undefine
 
 /** The path as the system follows it: `..` is the folder above where a link leads, not above the link. */
 async function follow(from: string, path: string, look: LookUps): Promise<string | undefined> {
-  if (!path.includes("..")) return posix.resolve(from, path);
   if (path.split("..").length > MOST_STEPS) return undefined;
   const names = path.split("/").filter((name) => name !== "" && name !== ".");
   return climb(path.startsWith("/") ? "/" : from, names, look);

@@ -59,3 +59,24 @@ export interface Word {
   /** What runs in order to know it: command and process substitutions. */
   readonly scripts: readonly Tree[];
 }
+
+/** What stands right inside of it. */
+export function insideOf(tree: Tree): readonly Tree[] {
+  switch (tree.kind) {
+    case "sequence":
+    case "and":
+    case "pipeline":
+      return tree.steps;
+    case "choice":
+      return tree.parts;
+    case "unclear":
+      return tree.inside;
+    case "subshell":
+    case "function":
+    case "redirected":
+      return [tree.body];
+    case "command":
+    case "words":
+      return [];
+  }
+}

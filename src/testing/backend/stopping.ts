@@ -74,11 +74,16 @@ export const stopping: Cases = {
   },
 
   "the first reason to stop is the one that is told": async ({ backend }) => {
-    const stop = new AbortController();
+    const [stop, late] = [new AbortController(), new AbortController()];
     const child = await backend.spawn({ argv: ["sleep", "1000"], signal: stop.signal, timeoutMs: 600_000 });
     stop.abort();
     await child.kill();
     deepEqual(await child.exit, { how: "aborted" });
+    const other = await backend.spawn({ argv: ["sleep", "1000"], signal: late.signal });
+    const killing = other.kill();
+    late.abort();
+    await killing;
+    equal((await other.exit).how, "signaled");
   },
 
   "a signal or a timeout that comes after the end changes nothing": async ({ backend }) => {

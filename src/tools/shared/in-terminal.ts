@@ -40,6 +40,10 @@ export async function waitFor(
     if (first === "input") {
       const goesOn = await kept(process, first, script, context);
       if (goesOn !== undefined) return { goesOn };
+      const attach = context.backend.terminal?.attach;
+      context.report({
+        displayMessage: `waits for input in ${process.place ?? "its terminal"}${attach === undefined ? "" : `: ${attach}`}`,
+      });
       first = await Promise.race([process.exit, time]); // a person may answer it all the same
     }
     if (typeof first === "object") return { ended: first };

@@ -23,6 +23,8 @@ export interface Search {
   readonly root: string | undefined;
   /** False where there is only one file: any order is its order. */
   readonly manyFiles: boolean;
+  /** How long it took to look at what is searched, in milliseconds: what any question to that place costs. */
+  readonly lookMs: number;
   /** Lines shown around a match. */
   readonly context: number;
   readonly backend: Backend;
@@ -47,7 +49,8 @@ export interface Found {
 /**
  * The first matches in the order of paths, found as fast as that can be known: sorted, ripgrep uses one thread, but where there is
  * much to find it reaches the limit at once. So after `patience` milliseconds a faster search in no order is begun; only when that
- * one finds too many has a sorted one to tell which of them come first. All ways lead to the same result.
+ * one finds too many has a sorted one to tell which of them come first. Where so much patience is soon used up with starting and stopping,
+ * on another system, the faster one comes first. All ways lead to the same result.
  */
 export async function firstMatches(
   search: Search,
@@ -56,11 +59,16 @@ export async function firstMatches(
   signal: AbortSignal,
 ): Promise<Found> {
   if (!search.manyFiles) return collect(search, { sorted: false, most, signal });
-  const soon = await collect(search, { sorted: true, most, signal, patience });
-  if (soon.ending !== "late") return soon;
+  if (QUESTIONS * search.lookMs < patience) {
+    const soon = await collect(search, { sorted: true, most, signal, patience });
+    if (soon.ending !== "late") return soon;
+  }
   const found = await collect(search, { sorted: false, most, signal });
   return found.ending === "full" ? collect(search, { sorted: true, most, signal }) : found;
 }
+
+/** A search that is given up costs about so many questions. */
+const QUESTIONS = 10;
 
 /** What is found quickly has come within so many times what it takes to start a search. */
 const FAR = 4;

@@ -1,6 +1,8 @@
 import type { CommandSpec, Use } from "../spec.ts";
+import { GIT_HISTORY } from "./git-history.ts";
 import { GIT_LISTS } from "./git-lists.ts";
 import { GIT_READS } from "./git-reads.ts";
+import { GIT_REMOTES } from "./git-remotes.ts";
 import { setting } from "./git-settings.ts";
 import { GIT_WRITES } from "./git-writes.ts";
 
@@ -14,7 +16,7 @@ export const GIT: readonly CommandSpec[] = [
         "-P --no-pager --no-optional-locks --literal-pathspecs --icase-pathspecs --no-replace-objects -v --version",
       values: { "-C": "directory", "-c": "text" },
     },
-    subcommands: [...GIT_READS, ...GIT_LISTS, ...GIT_WRITES],
+    subcommands: [...GIT_READS, ...GIT_LISTS, ...GIT_WRITES, ...GIT_HISTORY, ...GIT_REMOTES],
     refine: ({ options }: Use) =>
       options.filter(({ name }) => name === "-c").flatMap(({ value }) => setting(value?.value)),
     match: ["git --version", "git --no-pager log", "git -c color.ui=never status", "git -C src status"],

@@ -6,6 +6,7 @@ import { FILES } from "./files.ts";
 import { GIT } from "./git.ts";
 import { HTTP_CLIENTS } from "./http-clients.ts";
 import { LOOK } from "./look.ts";
+import { NODE_PACKAGES } from "./node-packages.ts";
 import { NODE } from "./node.ts";
 import { PEOPLE } from "./people.ts";
 import { PYTHON } from "./python.ts";
@@ -19,5 +20,5 @@ import { WRAPPERS } from "./wrappers.ts";
 /** Every command this policy knows, a list a family. A name stands in one entry only. */
 export const FAMILIES: readonly (readonly CommandSpec[])[] = [
   ...[SHELL, WRAPPERS, SYSTEM, HTTP_CLIENTS, LOOK],
-  ...[FILES, SEARCH, TEXT_PROGRAMS, GIT, NODE, PYTHON, RUST_GO, BUILD, ARCHIVES, CONTAINERS, PEOPLE],
+  ...[FILES, SEARCH, TEXT_PROGRAMS, GIT, NODE_PACKAGES, NODE, PYTHON, RUST_GO, BUILD, ARCHIVES, CONTAINERS, PEOPLE],
 ];

@@ -1,11 +1,11 @@
-import type { Command, Exit } from "../../contract/backend.ts";
+import type { Command, Exit } from "../contract/backend.ts";
 
 /** Timers take no more; they would fire at once. Nearly 25 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** What stops a process before its end. */
 export interface Stopping {
-  /** Ends it, the first time. Resolves when that is done. Never rejects. */
+  /** Ends it, the first time; what is given later changes nothing. Resolves when that is done. Never rejects. */
   stop(as?: Exit): Promise<void>;
   /** It was stopped, and this is what its end is called, when it is not called what it was. */
   readonly stoppedAs: Exit | undefined;
@@ -28,8 +28,10 @@ export function stoppingOf(
 
   const stop = (as?: Exit): Promise<void> => {
     if (isOver) return Promise.resolve();
-    stoppedAs ??= as;
-    ending ??= end();
+    if (ending === undefined) {
+      stoppedAs = as;
+      ending = end();
+    }
     return ending;
   };
   const timer =

@@ -1,0 +1,70 @@
+/** What is remembered of one place, in characters. The oldest goes first. */
+const MOST_CHARACTERS = 4_096;
+/** So many places. */
+const MOST_PLACES = 64;
+
+/** What was let through to be typed and is no whole line yet, by place: a pane or a job. */
+export interface Pieces {
+  /**
+   * Adds what is about to be typed, and resolves to what stood there before. `moves`: it goes elsewhere in the line as well. Nothing is waited for: of two
+   * that come at once the second sees the first.
+   */
+  add(place: string, script: string, moves: boolean): Piece;
+  /** What stands there was taken back. */
+  forget(place: string): void;
+}
+
+export interface Piece {
+  /** What stands there already, as far as it was typed through this; "" for nothing. */
+  readonly before: string;
+  /** Somebody may stand at another place of it than its end. */
+  readonly moved: boolean;
+  /** It is not typed after all. */
+  takeBack(): void;
+}
+
+interface Line {
+  readonly typed: string;
+  readonly moved: boolean;
+}
+
+const NOTHING: Line = { typed: "", moved: false };
+
+/**
+ * Remembers what a line is typed in. A screen does not always show it: it may be typed faster than it is shown, without echo, or be written over.
+ * Shells go on with a line that is not whole, so it is remembered until it is: `isWhole` says that of a script.
+ */
+export function createPieces(isWhole: (script: string) => boolean): Pieces {
+  const places = new Map<string, Line>();
+  const remember = (place: string, line: Line) => {
+    places.delete(place); // the one that was used last is the last to go
+    if (line.typed === "" && !line.moved) return;
+    places.set(place, line);
+    const [oldest] = places.keys();
+    if (places.size > MOST_PLACES && oldest !== undefined) places.delete(oldest);
+  };
+  return {
+    add(place, script, moves) {
+      const before = places.get(place) ?? NOTHING;
+      const typed = openLine(`${before.typed}${script}`, isWhole);
+      const isDone = typed === "" && script.endsWith("\n");
+      const line = { typed, moved: !isDone && (before.moved || moves) };
+      remember(place, line);
+      return {
+        before: before.typed,
+        moved: before.moved,
+        takeBack() {
+          if (places.get(place) === line || (line.typed === "" && !places.has(place))) remember(place, before); // otherwise more has come
+        },
+      };
+    },
+    forget: (place) => void places.delete(place),
+  };
+}
+
+/** What of it no shell has run yet: what stands behind the last line end, or all where that does not end a whole script. */
+function openLine(typed: string, isWhole: (script: string) => boolean): string {
+  const end = typed.lastIndexOf("\n") + 1;
+  const done = typed.slice(0, end);
+  return (done.endsWith("\\\n") || !isWhole(done) ? typed : typed.slice(end)).slice(-MOST_CHARACTERS);
+}

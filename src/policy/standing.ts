@@ -1,0 +1,60 @@
+import { basename } from "node:path";
+import type { Decision } from "../contract/decision.ts";
+import { lookUp } from "./commands/look-up.ts";
+import { MAX_SCRIPT_BYTES } from "./commands/parse.ts";
+import type { Piece } from "./pieces.ts";
+import { halfTyped } from "./typed.ts";
+
+/**
+ * What a line may be as a whole: what is typed, with what stands there already, as far as that is known or may be seen on the screen. `denied` are people's
+ * rules by which commands are refused, as they are written.
+ */
+export function wholeLines(
+  script: string,
+  { before, moved }: Pick<Piece, "before" | "moved">,
+  screen: string,
+  denied: readonly string[] = [],
+): readonly string[] {
+  const start = script.trimEnd();
+  const linesWith = (standing: string) => [
+    `${standing}${script}`,
+    `${standing} ${script}`,
+    ...(moved ? [`${start}${standing}`, `${start} ${standing}`] : []), // somebody moved to its beginning
+  ];
+  const [longest = "", ...shorter] = halfTyped(screen);
+  const lines = [
+    ...[before, longest].filter((standing) => standing !== "").flatMap(linesWith),
+    // What stands anywhere in these is seen in the longest: only their first word is another.
+    ...shorter.flatMap(linesWith).filter((line) => mayBeCommand(line, denied)),
+  ];
+  // A longer one would be refused for its length alone.
+  return [...new Set(lines)].filter((line) => Buffer.byteLength(line) <= MAX_SCRIPT_BYTES);
+}
+
+/**
+ * Whether a refusal of such a line is one of what is typed. Nobody can tell what of a screen is the prompt, which may look like a path and is on no list:
+ * where a thing is counts only for a line that begins with a program that is known.
+ */
+export function counts({ rule }: Decision, line: string): boolean {
+  if (rule === "allowlist") return false;
+  return !OF_PLACES.has(rule) || beginsWithProgram(line);
+}
+
+/** Rules by which something is refused for where it is. */
+const OF_PLACES: ReadonlySet<string | undefined> = new Set(["workspace_only", "forbidden_paths", "path_text", "state"]);
+
+/** Whether it begins with the name of a program of which something is known, or with a word that a shell may make one of. */
+function mayBeCommand(line: string, denied: readonly string[]): boolean {
+  const word = firstWord(line);
+  if (/[^\w./@:~+-]/.test(word) || beginsWithProgram(line)) return true;
+  const name = basename(word);
+  return name !== "" && denied.some((rule) => rule.includes(name) || /^\S*\*/.test(rule));
+}
+
+function beginsWithProgram(line: string): boolean {
+  return lookUp(basename(firstWord(line))) !== undefined;
+}
+
+function firstWord(line: string): string {
+  return /^\s*(\S*)/.exec(line)?.[1] ?? "";
+}

@@ -1,0 +1,177 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type Pool, type PoolOptions, createPool } from "../../src/backends/remote/pool.ts";
+import { type Shell, speakWith } from "../../src/backends/remote/shell.ts";
+import { ToolFailure, Unreachable } from "../../src/contract/failure.ts";
+import { localReach } from "../support/local-reach.ts";
+import { until } from "../support/until.ts";
+import { within } from "./elsewhere.ts";
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+const CLOSED = new ToolFailure("it is closed");
+
+interface Counted {
+  readonly pool: Pool;
+  /** Shells that were opened, and that have ended. */
+  readonly opened: Shell[];
+  readonly ended: Set<Shell>;
+}
+
+/** A pool of shells here. `refuse` says why none is opened just now. */
+function poolOf(options: Partial<PoolOptions> = {}, refuse: () => Error | undefined = () => undefined): Counted {
+  const opened: Shell[] = [];
+  const ended = new Set<Shell>();
+  const pool = createPool({
+    place: "here",
+    isConnected: () => true,
+    async open() {
+      const why = refuse();
+      if (why !== undefined) throw why;
+      const shell = await speakWith(await localReach(["sh"]).open("further"), "");
+      opened.push(shell);
+      void shell.ended.then(() => ended.add(shell));
+      return shell;
+    },
+    ...options,
+  });
+  cleanups.push(() => pool.close(CLOSED));
+  return { pool, opened, ended };
+}
+
+const answerOf = async (shell: Shell) => (await shell.ask("echo here")).out.toString();
+
+/** Takes so many, one by one. */
+async function takeAll(pool: Pool, many: number): Promise<readonly Shell[]> {
+  const taken: Shell[] = [];
+  for (let count = 0; count < many; count++) taken.push(await pool.take());
+  return taken;
+}
+
+describe("the shells of a backend", () => {
+  test("nobody waits for those who never give back what they took", async () => {
+    const { pool } = poolOf();
+    const taken = await within("taking", Promise.all(Array.from({ length: 30 }, () => pool.take())));
+    expect(new Set(taken).size).toBe(30);
+    expect(await Promise.all(taken.map(answerOf))).toEqual(Array.from({ length: 30 }, () => "here\n"));
+  });
+
+  test("a burst of what is short shares a few", async () => {
+    const { pool, opened } = poolOf();
+    const short = async () => {
+      const shell = await pool.take();
+      const answer = await answerOf(shell);
+      pool.giveBack(shell);
+      return answer;
+    };
+    expect(await Promise.all(Array.from({ length: 200 }, short))).toEqual(Array.from({ length: 200 }, () => "here\n"));
+    expect(opened.length).toBeLessThanOrEqual(40); // eight, were it not for machines that stand still for a moment
+  });
+
+  test("what is given back is used again, but not when it has ended, and twice is once", async () => {
+    const { pool, opened } = poolOf();
+    const first = await pool.take();
+    pool.giveBack(first);
+    pool.giveBack(first);
+    const [again, other] = [await pool.take(), await pool.take()];
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+    first.kill();
+    await first.ended;
+    pool.giveBack(first);
+    expect(await pool.take()).not.toBe(first);
+    expect(opened.length).toBe(3);
+  });
+
+  test("beyond the most that there may be at once somebody waits until one comes back", async () => {
+    const { pool } = poolOf({ mostInUse: 3 });
+    const [one] = await takeAll(pool, 3);
+    if (one === undefined) throw new Error("three were taken");
+    const fourth = pool.take();
+    pool.giveBack(one);
+    expect(await fourth).toBe(one);
+  });
+
+  test("who waits in vain is told why, and what to do; those behind him too, and then there is room again", async () => {
+    const { pool } = poolOf({ mostInUse: 2, longestWaitMs: 300 });
+    const [one] = await takeAll(pool, 2);
+    if (one === undefined) throw new Error("two were taken");
+    for (const failed of await Promise.allSettled([pool.take(), pool.take()])) {
+      expect(failed).toMatchObject({
+        status: "rejected",
+        reason: {
+          message: "nothing more can be begun on here: 2 commands are running or files being read there",
+          hint: "Wait until one has come to its end, or stop one.",
+        },
+      });
+    }
+    pool.giveBack(one);
+    expect(await pool.take()).toBe(one);
+  });
+
+  test("where no more can be opened beside others, it is waited for one of them", async () => {
+    let refused = 0;
+    let mayOpen = true;
+    const refuse = () => {
+      if (mayOpen) return undefined;
+      refused++;
+      return new Unreachable("no more sessions", { mayPass: true });
+    };
+    const { pool } = poolOf({}, refuse);
+    const [one] = await takeAll(pool, 2);
+    if (one === undefined) throw new Error("two were taken");
+    mayOpen = false;
+    const waiting = [pool.take(), pool.take()] as const;
+    await until("one was refused", () => refused > 0);
+    expect(await answerOf(one)).toBe("here\n");
+    pool.giveBack(one);
+    const next = await Promise.race(waiting);
+    expect(next).toBe(one);
+    pool.giveBack(next);
+    expect(await Promise.all(waiting)).toEqual([one, one]);
+    expect(refused).toBeLessThan(10);
+  });
+
+  test("who was refused for long is told so with what was said; who is alone, at once", async () => {
+    let mayOpen = true;
+    const why = new Unreachable("no more sessions", { mayPass: true });
+    const { pool } = poolOf({ longestWaitMs: 300 }, () => (mayOpen ? undefined : why));
+    const [one] = await takeAll(pool, 1);
+    if (one === undefined) throw new Error("one was taken");
+    mayOpen = false;
+    await expect(pool.take()).rejects.toMatchObject({
+      message: "nothing more can be begun on here: 1 commands are running or files being read there; no more sessions",
+      hint: "Wait until one has come to its end, or stop one.",
+    });
+    one.end();
+    pool.giveBack(one);
+    await expect(pool.take()).rejects.toBe(why);
+    mayOpen = true;
+    expect(await answerOf(await pool.take())).toBe("here\n");
+  });
+
+  test("where there is no connection at all nobody waits", async () => {
+    let mayOpen = true;
+    const why = new Unreachable("nobody is there", { mayPass: true });
+    const { pool } = poolOf({ isConnected: () => false }, () => (mayOpen ? undefined : why));
+    await takeAll(pool, 2);
+    mayOpen = false;
+    await expect(pool.take()).rejects.toBe(why);
+  });
+
+  test("closing ends all of them, tells those who wait, and what is opened meanwhile is ended too", async () => {
+    const { pool, opened, ended } = poolOf({ mostInUse: 3 });
+    const [one] = await takeAll(pool, 2);
+    const [third, fourth] = await Promise.allSettled([pool.take(), pool.take(), (async () => pool.close(CLOSED))()]);
+    expect([third, fourth]).toMatchObject([
+      { status: "rejected", reason: CLOSED },
+      { status: "rejected", reason: CLOSED },
+    ]);
+    await until("all have ended", () => ended.size === opened.length);
+    expect(opened.length).toBe(3);
+    if (one !== undefined) pool.giveBack(one);
+    await expect(pool.take()).rejects.toBe(CLOSED);
+  });
+});

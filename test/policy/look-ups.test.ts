@@ -1,0 +1,83 @@
+// What one decision looks up, and what it takes as known.
+import { rename, symlink } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { local } from "../../src/backends/local/backend.ts";
+import { createLookUps } from "../../src/policy/look-ups.ts";
+import { layout } from "../support/layout.ts";
+import { farBackend } from "../support/round-trips.ts";
+
+async function place() {
+  const world = await layout();
+  const { backend, rounds } = farBackend(
+    await local({ workDir: world.workDir, home: world.home, outputFolder: `${world.stateDir}/outputs` }),
+  );
+  return { world, rounds, files: backend.files };
+}
+
+describe("what one decision looks up", () => {
+  test("a folder that a command runs in is not looked up again, and all that lies in it is", async () => {
+    const { world, rounds, files } = await place();
+    await world.link("link", world.outside);
+    const look = createLookUps(files, new Set([world.workDir]));
+    expect(await look.realPath(world.workDir)).toBe(world.workDir);
+    expect(rounds()).toEqual([]);
+    expect(await look.realPath(`${world.workDir}/link`)).toBe(world.outside);
+    expect(rounds()).toEqual([[`realPath ${world.workDir}/link`]]);
+  });
+
+  test("what is written is looked at in one round, where no link is on the way", async () => {
+    const { world, rounds, files } = await place();
+    for (const path of [await world.file("there"), `${world.workDir}/missing`]) {
+      const before = rounds().length;
+      const look = createLookUps(files);
+      await look.lookAt(path);
+      expect(await look.realPath(path)).toBe(path);
+      expect((await look.infoAt(path))?.kind).toBe(path.endsWith("there") ? "file" : undefined);
+      expect(rounds().length - before).toBe(1);
+    }
+  });
+
+  test("a link is followed, also to nothing, in a folder that is known too", async () => {
+    const { world, files } = await place();
+    await world.link("link", `${world.outside}/secret.txt`);
+    await world.link("to-nothing", `${world.outside}/made`);
+    for (const how of [undefined, "at-once"] as const) {
+      const look = createLookUps(files, new Set([world.workDir]));
+      await Promise.all([look.lookAt(`${world.workDir}/link`, how), look.lookAt(`${world.workDir}/to-nothing`, how)]);
+      expect(await look.realPath(`${world.workDir}/link`)).toBe(`${world.outside}/secret.txt`);
+      expect(await look.realPath(`${world.workDir}/to-nothing`)).toBe(`${world.outside}/made`);
+    }
+  });
+});
+
+describe("a command that writes through a link to nothing outside of the workspace is refused", () => {
+  test.each(["echo x > out", "touch out", "cp a out", "cd sub; echo x > ../out", "rm -r out/"])(
+    "%s",
+    async (command) => {
+      const { world } = await place();
+      await world.file("a");
+      await world.folder("sub");
+      await world.link("out", `${world.outside}/made`);
+      const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths, autonomy: "full" } });
+      expect(await toolkit.judge([{ kind: "exec", command }])).toMatchObject({
+        verdict: "deny",
+        rule: "workspace_only",
+      });
+    },
+  );
+});
+
+test("a link that takes the place of the folder a command runs in is noticed before it runs", async () => {
+  const { world } = await place();
+  await world.file("found-here");
+  const toolkit = await world.toolkit({
+    policy: { forbiddenPaths: world.forbiddenPaths },
+    approver: async () => ({ answer: "once" }),
+    preset: "all",
+  });
+  await rename(world.workDir, `${world.root}/moved`);
+  await symlink(world.outside, world.workDir);
+  const result = await toolkit.call({ name: "bash", input: { command: "find ." } });
+  expect(result).toMatchObject({ status: "failed" });
+  expect(JSON.stringify(result)).toContain("which nobody has judged; nothing was run");
+});

@@ -1,0 +1,11 @@
+import { ToolFailure } from "../../src/contract/failure.ts";
+
+/** The message of the `ToolFailure` that it fails with. Any other end of it is an error. */
+export async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => "it did not fail",
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ToolFailure) return error.message;
+  throw new Error(`expected a ToolFailure, got ${String(error)}`);
+}

@@ -1,0 +1,103 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { isCharacter, strokesOfKey, strokesOfText } from "../../src/util/keys.ts";
+import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
+import { mustBeHere } from "../support/here.ts";
+import { until } from "../support/until.ts";
+
+test.each<[string, readonly string[] | undefined]>([
+  ["a", ["a"]],
+  ["Ä", ["Ä"]],
+  ["😀", ["😀"]],
+  ["space", [" "]],
+  ["KP-", ["-"]],
+  ["kp/", ["/"]],
+  ["enter", ["Enter"]],
+  ["KPEnter", ["Enter"]],
+  ["C-m", ["Enter"]],
+  ["c-M", ["Enter"]],
+  ["^j", ["Enter"]],
+  ["S-Enter", ["Enter"]],
+  ["M-Enter", ["Escape", "Enter"]],
+  ["C-M-m", ["Escape", "Enter"]],
+  ["M-x", ["Escape", "x"]],
+  ["^I", ["Tab"]],
+  ["C-[", ["Escape"]],
+  ["C-h", ["BSpace"]],
+  ["C-C", ["C-c"]],
+  ["^", ["^"]],
+  ["^^", ["C-^"]],
+  ["C-Space", ["C-Space"]],
+  ["C-up", ["C-Up"]],
+  ["pgdn", ["PageDown"]],
+  ["DC", ["Delete"]],
+  ["\u0003", ["C-c"]],
+  ["\u001b", ["Escape"]],
+  ["NoSuchKey", undefined],
+  ["C-NoSuchKey", undefined],
+  ["ab", undefined],
+  ["", undefined],
+])("the key %j is the strokes %j", (key, strokes) => {
+  expect(strokesOfKey(key)).toEqual(strokes);
+});
+
+test("text is its characters, and the keys that its control characters are", () => {
+  expect(strokesOfText("a😀\r\nb\rc\n\td\u0015\u007f\u0000\u001b")).toEqual([
+    "a",
+    "😀",
+    "Enter",
+    "b",
+    "Enter",
+    "c",
+    "Enter",
+    "Tab",
+    "d",
+    "C-u",
+    "BSpace",
+    "C-Space",
+    "Escape",
+  ]);
+});
+
+const problem = tmuxProblem();
+mustBeHere("what tmux makes of keys", problem);
+
+describe.skipIf(problem !== undefined)("as tmux types them", () => {
+  const server = testServer();
+
+  /** What a terminal sends for a stroke; `undefined`: more than one byte, or not the same everywhere. */
+  const bytesOf = (stroke: string): string | undefined => {
+    if (isCharacter(stroke)) return stroke;
+    const letter = /^C-([a-z])$/.exec(stroke)?.[1];
+    if (letter !== undefined) return String.fromCharCode(letter.charCodeAt(0) - 96);
+    return { Escape: "\u001b", Tab: "\t", "C-Space": "\0" }[stroke];
+  };
+
+  test("no key types a character, or ends a line, that is not among its strokes", async () => {
+    const file = join(server.folder, "typed");
+    writeFileSync(file, "");
+    const begins = `stty raw -echo; printf ready; exec cat >>'${file}'`;
+    const pane = await server.run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", begins);
+    await until("it reads", async () => (await server.run("capture-pane", "-p", "-t", pane)).includes("ready"));
+    const letters = Array.from("abcdefghijklmnopqrstuvwxyz", (letter) => [`C-${letter}`, `^${letter.toUpperCase()}`]);
+    const keypad = Array.from("/*-+.0123456789", (character) => `KP${character}`);
+    const named = "Enter KPEnter Space Tab Escape C-Space C-[ M-x M-Enter C-M-m".split(" ");
+    const keys = [...Array.from("aZ9~^é"), ...letters.flat(), ...keypad, ...named].flatMap((key) => [
+      key,
+      key.toLowerCase(),
+    ]);
+    for (const key of keys) {
+      writeFileSync(file, "");
+      await server.run("send-keys", "-t", pane, "--", key, "=");
+      await until(`${key} is typed`, () => readFileSync(file, "utf8").endsWith("="));
+      const typed = readFileSync(file, "utf8").slice(0, -1).replaceAll("\r", "\n");
+      const strokes = strokesOfKey(key) ?? [];
+      const expected = strokes.map((stroke) => (stroke === "Enter" ? "\n" : (bytesOf(stroke) ?? "?"))).join("");
+      expect([key, expected.includes("?") ? typed.length : typed]).toEqual([
+        key,
+        expected.includes("?") ? 1 : expected,
+      ]);
+    }
+  });
+});
