@@ -30,10 +30,10 @@ export function localFiles(base: Base): Files {
     async stat(path, options) {
       try {
         const real = await resolve(path, options);
-        const info = infoOf(real, await lstat(real, { bigint: true }));
+        const stats = await lstat(real, { bigint: true });
         // Looked up again behind it: a real path has no link on it.
-        if ((await realpath(real)) !== real) throw changed(path);
-        return info;
+        if (stats.isSymbolicLink() || (await realpath(real)) !== real) throw changed(path);
+        return infoOf(real, stats);
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw fileFailure(error, path);

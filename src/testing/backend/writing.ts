@@ -109,6 +109,7 @@ export const writing: Cases = {
       ok((await failureOf(files.stat(path, real))) !== "", path);
       ok((await failureOf(files.write(path, Buffer.from("x"), real))) !== "", path);
     }
+    ok((await failureOf(files.stat(at("dangling"), real))) !== "");
     ok((await failureOf(files.write(at("dangling"), Buffer.from("x"), real))) !== "");
     ok((await failureOf(files.write(at("link/new"), Buffer.from("x"), real))) !== "");
     ok((await failureOf(files.list(at("link"), real))) !== "");
