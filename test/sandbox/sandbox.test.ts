@@ -1,5 +1,6 @@
 // What a contained command can and cannot do, with the real bubblewrap. Skipped, loudly, where there is none.
 import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -176,21 +177,15 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
 
   describe("writes", () => {
     test("in the workspace and its private temporary folders, which later commands see and nobody else", async () => {
-      expect(
-        (
-          await one.bash(
-            "echo a >new && mkdir d && echo b >/tmp/mine && echo c >/var/tmp/mine && touch /dev/shm/x /run/x",
-          )
-        ).exit,
-      ).toEqual({ how: "exited", code: 0 });
+      const mine = `mine-${randomUUID()}`;
+      const places = ["/tmp", "/var/tmp", "/dev/shm", "/run"].map((folder) => `${folder}/${mine}`);
+      const made = await one.bash(
+        `echo a >new && mkdir d && for each in ${places.join(" ")}; do echo b >$each || exit; done`,
+      );
+      expect(made.exit).toEqual({ how: "exited", code: 0 });
       expect(readFileSync(join(one.workDir, "new"), "utf8")).toBe("a\n");
-      expect((await one.bash("cat /tmp/mine /var/tmp/mine")).output).toBe("b\nc\n");
-      expect([
-        existsSync("/tmp/mine"),
-        existsSync("/var/tmp/mine"),
-        existsSync("/dev/shm/x"),
-        existsSync("/run/x"),
-      ]).toEqual([false, false, false, false]);
+      expect((await one.bash(`cat ${places.slice(0, 2).join(" ")}`)).output).toBe("b\nb\n");
+      expect(places.filter((place) => existsSync(place))).toEqual([]);
     });
 
     test("nowhere else: not beside it, not through a link made inside, not what root could change of the machine", async () => {
