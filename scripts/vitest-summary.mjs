@@ -30,7 +30,10 @@ function triedAgain(module) {
   const tests = [...module.children.allTests("passed")];
   return tests
     .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
-    .map((test) => `${module.relativeModuleId} > ${test.fullName}`);
+    .map((test) => {
+      const [why = ""] = (test.result().errors?.[0]?.message ?? "").split("\n");
+      return `${module.relativeModuleId} > ${test.fullName}${why === "" ? "" : ` (at first: ${why.slice(0, 300)})`}`;
+    });
 }
 
 /**

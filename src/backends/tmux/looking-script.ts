@@ -8,7 +8,7 @@ hr_stat() {
   set +f
   hr_state=$1 hr_group=$3 hr_front=$6
 }
-# hr_idle PID: whether a shell stands at its prompt: it is in the foreground of its terminal, and reads. Elsewhere than on Linux nobody knows.
+# hr_idle PID: whether a shell stands at its prompt: it is in the foreground of its terminal, and reads; and its name then. Elsewhere than on Linux nobody knows.
 hr_idle() {
   [ -d "/proc/$$" ] || { echo unknown; return; }
   hr_stat "$1" 2>/dev/null || { echo gone; return; }
@@ -16,7 +16,9 @@ hr_idle() {
   hr_in=
   read -r hr_in 2>/dev/null <"/proc/$1/wchan"
   case $hr_in in
-    ''|0|*tty*|*wait_woken*|*select*|*poll*) echo idle ;;
+    ''|0|*tty*|*wait_woken*|*select*|*poll*)
+      read -r hr_name <"/proc/$1/comm"
+      echo "idle $hr_name" ;;
     *) echo busy ;;
   esac
 }

@@ -121,9 +121,11 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     );
     return out.toString().trim() === keeper.folder;
   };
-  const standing = async ({ pid }: Pick<Pane, "pid">): Promise<string> =>
-    (await keeper.ask(`hr_idle ${quoteWord(pid)}`)).out.toString().trim();
-  const isAtPrompt = async (each: Pick<Pane, "pid">) => /^(?:idle|unknown)$/m.test(await standing(each));
+  const standing = async ({ pid }: Pick<Pane, "pid">): Promise<Standing> => {
+    const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
+    const [, state = "", shell] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
+    return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell };
+  };
 
   /** Panes of the session that nobody has who lives. */
   const freePanes = async (): Promise<readonly Pane[]> => {
@@ -171,7 +173,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     const free = await freePanes();
     let found: Pane | undefined;
     for (const each of free) {
-      if (found === undefined && each.id !== except && (mayBeBusy || (await isAtPrompt(each)))) found = each;
+      if (found === undefined && each.id !== except && (mayBeBusy || (await standing(each)).mayBeIdle)) found = each;
       else await release(each);
     }
     pane = found ?? (await newPane());
@@ -191,28 +193,28 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
       if (pane !== undefined && pane.id === except) await leave(pane, "did not take a command (somebody types there)");
       await connected();
       const now = await chosen(attempt === 0, except);
-      const both = () => Promise.all([look(now), isAtPrompt(now)]);
-      let [view, isReady] = await both();
+      const both = () => Promise.all([look(now), standing(now)]);
+      let [view, stand] = await both();
       const shownMs = Date.now() + SHOWN_MS;
       // A shell may read before it has shown its first prompt: what is typed then would stand before that.
       const isBare = () => now.column === undefined && view?.x === 0 && Date.now() < shownMs;
-      while (view !== undefined && ((!isReady && Date.now() < now.settlesMs) || isBare())) {
+      while (view !== undefined && ((!stand.mayBeIdle && Date.now() < now.settlesMs) || isBare())) {
         await pause(5);
-        [view, isReady] = await both();
+        [view, stand] = await both();
       }
       if (view === undefined) {
         await leave(now, "was closed");
         continue;
       }
-      if (!isReady) {
+      if (!stand.mayBeIdle) {
         await leave(now, `is busy (${now.runs ?? view.command} runs in it)`);
         continue;
       }
       now.settlesMs = 0; // whatever runs here next is somebody's
       return {
         pane: now.id,
-        type: (words, typed) => type(now, view, words, typed),
-        isIdle: async () => /^idle$/m.test(await standing(now)),
+        type: (words, typed) => type(now, { ...view, shell: stand.shell ?? view.command }, words, typed),
+        isIdle: async () => (await standing(now)).isIdle,
       };
     }
     throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
@@ -222,23 +224,23 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
   const settledColumn = async (now: Pane): Promise<number | undefined> => {
     const lateMs = Date.now() + DONE_MS;
     for (let before: number | undefined; ;) {
-      const [view, isReady] = await Promise.all([look(now), isAtPrompt(now)]);
-      if (view === undefined || (isReady && view.x === before) || Date.now() > lateMs) return view?.x;
-      before = isReady ? view.x : undefined;
+      const [view, { mayBeIdle }] = await Promise.all([look(now), standing(now)]);
+      if (view === undefined || (mayBeIdle && view.x === before) || Date.now() > lateMs) return view?.x;
+      before = mayBeIdle ? view.x : undefined;
       await pause(5);
     }
   };
 
   const type = async (
     now: Pane,
-    view: View,
+    view: View & { readonly shell: string },
     words: (up: number, column: number) => string,
     { shown, isAwaited, over }: Typed,
   ): Promise<void> => {
     const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
     let { x } = view;
     if (view.inMode) await keys("-X", "cancel");
-    await keys(...clearingKeys(view.command));
+    await keys(...clearingKeys(view.shell));
     if (x !== now.column) {
       x = (await settledColumn(now)) ?? x;
       now.column = x;
@@ -303,6 +305,15 @@ interface View {
   readonly x: number;
   readonly width: number;
   readonly command: string;
+}
+
+/** What the system knows of a pane's shell. */
+interface Standing {
+  readonly isIdle: boolean;
+  /** It is, or that cannot be seen. */
+  readonly mayBeIdle: boolean;
+  /** Its program's name, when it is idle. What tmux says of that is late by a moment. */
+  readonly shell: string | undefined;
 }
 
 const VIEW = "#{pane_pid} #{pane_dead} #{pane_in_mode} #{cursor_x} #{pane_width} #{pane_current_command}";
