@@ -131,8 +131,9 @@ export function createCommands(options: CommandsOptions): Commands {
     const isOwn = command.lasting === true || (typed !== undefined && Date.now() - typed.sinceMs < LONG_MS);
     if (isOwn)
       return (
-        (await startIn(command, mode, { window: command.lasting === true ? `job-${++jobs}` : "command" })) ??
-        neverBegun(command)
+        (await startIn(command, mode, async () => ({
+          window: command.lasting === true ? `job-${++jobs}` : "command",
+        }))) ?? neverBegun(command)
       );
     const here: NonNullable<typeof typed> = { sinceMs: Date.now() };
     const before = typed?.pane;
@@ -143,11 +144,13 @@ export function createCommands(options: CommandsOptions): Commands {
     try {
       let except = before;
       for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-        const prompt = await options.panes().prompt(except);
-        here.pane = prompt.pane;
-        const started = await startIn(command, mode, { prompt, ended: done });
+        const started = await startIn(command, mode, async () => {
+          const prompt = await options.panes().prompt(except);
+          here.pane = prompt.pane;
+          return { prompt, ended: done };
+        });
         if (started !== undefined) return started;
-        if (attempt > 0) except = prompt.pane;
+        if (attempt > 0) except = here.pane;
       }
       return neverBegun(command);
     } catch (error) {
@@ -159,16 +162,21 @@ export function createCommands(options: CommandsOptions): Commands {
   const makeFiles = async (command: Command, plan: Plan): Promise<void> => {
     const { status, out } = await options.keeper().ask(commandFiles(command, plan));
     if (status !== 0) throw new ToolFailure(`cannot start ${command.argv[0]}: ${out.toString().trim()}`);
+  };
+  /** Makes the files of a command while it is found out where it will run. */
+  const readyAt = async <T>(command: Command, plan: Plan, finding: Promise<T>): Promise<T> => {
+    const [where] = await Promise.all([finding, makeFiles(command, plan)]);
     if (closed) throw closedFailure();
+    return where;
   };
 
   /** `undefined` when it did not begin there. */
-  const startIn = async (command: Command, mode: Mode, where: Where): Promise<Process | undefined> => {
+  const startIn = async (command: Command, mode: Mode, find: () => Promise<Where>): Promise<Process | undefined> => {
     const plan = planOf(command, mode);
     const story = createStory();
     stories.set(plan.number, story);
     try {
-      await makeFiles(command, plan);
+      const where = await readyAt(command, plan, find());
       const whenEnded = () => {
         running.delete(plan.number);
         forget(plan.number);
@@ -225,11 +233,13 @@ export function createCommands(options: CommandsOptions): Commands {
   const dispatch = async (command: Command): Promise<{ readonly pane: string }> => {
     let except = typed?.pane;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const prompt = await options.panes().prompt(except);
       const plan = planOf(command, "dispatch");
       const story = createStory();
       stories.set(plan.number, story);
-      await makeFiles(command, plan);
+      const prompt = await readyAt(command, plan, options.panes().prompt(except)).catch((error: unknown) => {
+        forget(plan.number);
+        throw error;
+      });
       await prompt.type((up, column) => line(plan, up, column), typedOf(command, story, false));
       const pid = await begun(plan, story, prompt).catch((error: unknown) => {
         throw failureOf(error, command, plan);

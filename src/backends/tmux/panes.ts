@@ -6,6 +6,7 @@ import { clip } from "../../util/text.ts";
 import { clearingKeys } from "./clearing-keys.ts";
 import { type Control, openControl } from "./control.ts";
 import type { Keeper } from "./keeper.ts";
+import { OWNER, WINDOW_OWNER, ensureSession } from "./session.ts";
 
 /** The session of ours, and its panes. */
 export interface Panes {
@@ -60,11 +61,6 @@ const DONE_MS = 1_000;
 
 /** Characters of a command that a notice names. */
 const MOST_NAMED = 60;
-
-/** The option of a pane that says whose it is: the folder of the backend, or "free". */
-export const OWNER = "@handrail";
-/** The same of a pane that one command has to itself; nobody takes that one over. */
-export const WINDOW_OWNER = "@handrail-command";
 
 interface Pane {
   readonly id: string;
@@ -123,8 +119,8 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
   };
   const standing = async ({ pid }: Pick<Pane, "pid">): Promise<Standing> => {
     const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
-    const [, state = "", shell] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
-    return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell };
+    const [, state = "", name] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
+    return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell: name };
   };
 
   /** Panes of the session that nobody has who lives. */
@@ -240,8 +236,9 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
     let { x } = view;
     if (view.inMode) await keys("-X", "cancel");
-    await keys(...clearingKeys(view.shell));
+    const clearing = keys(...clearingKeys(view.shell));
     if (x !== now.column) {
+      await clearing;
       x = (await settledColumn(now)) ?? x;
       now.column = x;
     }
@@ -253,7 +250,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
       if (isAwaited) now.settlesMs = Date.now() + AFTER_MS;
       if (now.runs === runs) delete now.runs;
     });
-    await Promise.all([keys("-l", line.padEnd(length)), keys("Enter")]);
+    await Promise.all([clearing, keys("-l", line.padEnd(length)), keys("Enter")]);
   };
 
   /** One after the other: choosing a pane may make one. */
@@ -322,45 +319,4 @@ const VIEW = "#{pane_pid} #{pane_dead} #{pane_in_mode} #{cursor_x} #{pane_width}
 async function lives(keeper: Keeper, folder: string): Promise<boolean> {
   const pid = `read -r hr_pid <${quoteWord(`${folder}/keeper`)}`;
   return (await keeper.ask(`{ ${pid}; } 2>/dev/null && kill -0 "$hr_pid" 2>/dev/null`)).status === 0;
-}
-
-/** npm, by which Handrail may have been started, sets variables of its own, and an editor, after which zsh chooses its keys. */
-const LAUNCHER = `if [ -n "$npm_command" ]; then
-[ "$EDITOR" = vi ] && unset EDITOR
-unset NODE INIT_CWD COLOR $(env | sed -n 's/^\\(npm_[A-Za-z0-9_]*\\)=.*/\\1/p')
-fi`;
-
-/** Whether the session had to be made. A server that is started gets the environment of a person, without what is there because nobody sits in front of commands. */
-async function ensureSession(
-  keeper: Keeper,
-  {
-    tmux,
-    session,
-    shell,
-    cwd,
-  }: {
-    readonly tmux: readonly string[];
-    readonly session: string;
-    readonly shell: string | undefined;
-    readonly cwd: string;
-  },
-): Promise<boolean> {
-  const target = `=${session}`;
-  const create = [
-    ...[...tmux, "-u", "new-session", "-d", "-s", session, "-n", "handrail", "-x", "200", "-y", "50", "-c", cwd],
-    ...(shell === undefined ? [] : [`exec ${shell}`]),
-    ...[";", "set-option", "-p", "-t", `${target}:`, OWNER, "free"],
-  ];
-  const made = `{ ${quoteWords(create)} && echo made; }`;
-  const has = quoteWords([...tmux, "has-session", "-t", target]);
-  // A server that is just ending, or that several start at once, is asked again in a moment.
-  const { status, out } = await keeper.ask(`(
-unset HANDRAIL_PROCESS TMUX TMUX_PANE PAGER GIT_PAGER MANPAGER GIT_TERMINAL_PROMPT
-${LAUNCHER}
-exec 4<&-
-umask "$hr_umask"
-${has} 2>/dev/null || ${made} || ${has} || { sleep 1; ${made}; } || ${has}
-)`);
-  if (status !== 0) throw new ToolFailure(`tmux could not make the session ${session}: ${out.toString().trim()}`);
-  return /^made$/m.test(out.toString());
 }

@@ -5,8 +5,9 @@ import { randomName } from "../../util/identifier.ts";
 import { quoteWord, quoteWords } from "../../util/shell.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { type Keeper, openKeeper } from "./keeper.ts";
-import { OWNER, type Panes, WINDOW_OWNER, createPanes } from "./panes.ts";
+import { type Panes, createPanes } from "./panes.ts";
 import { RUNNER } from "./runner-script.ts";
+import { OWNER, WINDOW_OWNER } from "./session.ts";
 import { type At, type RunScript, capture, paneAt, sendKeys } from "./terminal.ts";
 
 export interface TmuxOptions {
