@@ -32,24 +32,28 @@ export function pathJudge(
 ): (look: LookUps) => PathJudge {
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
 
-  return (look) => async (operation, written, real) => {
-    const refused = judgeText(written);
-    if (refused) return refused;
-    const path = absolutePath(written, backend);
-    // Begun together.
-    if (operation === "write" && real !== undefined) void look.infoAt(real);
-    const [roots, target] = await Promise.all([findRoots(), real ?? look.realPath(path)]);
-    const asWritten = deciding(roots, path);
-    if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, roots);
-    if (target instanceof Error) return unknownTarget(written, target);
-    const at = target === path ? asWritten : deciding(roots, target);
-    if (at !== undefined && !at.allows) return forbidden(written, at, roots);
-    if (at === undefined)
-      return withExceptions(outside(written, target, workspaceOnly, backend.workDir), roots, target);
-    const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
-    if (operation === "cwd") return decision;
-    if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
-    return withExceptions((await hardLinked(written, target, look)) ?? decision, roots, target);
+  return (look) => {
+    // One decision looks them up once, also where one of them cannot be followed.
+    let rootsOfAll: Promise<readonly Root[]> | undefined;
+    return async (operation, written, real) => {
+      const refused = judgeText(written);
+      if (refused) return refused;
+      const path = absolutePath(written, backend);
+      // Begun together.
+      if (operation === "write" && real !== undefined) void look.infoAt(real);
+      const [roots, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
+      const asWritten = deciding(roots, path);
+      if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, roots);
+      if (target instanceof Error) return unknownTarget(written, target);
+      const at = target === path ? asWritten : deciding(roots, target);
+      if (at !== undefined && !at.allows) return forbidden(written, at, roots);
+      if (at === undefined)
+        return withExceptions(outside(written, target, workspaceOnly, backend.workDir), roots, target);
+      const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
+      if (operation === "cwd") return decision;
+      if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
+      return withExceptions((await hardLinked(written, target, look)) ?? decision, roots, target);
+    };
   };
 }
 

@@ -1,5 +1,6 @@
 // Tools and policy on another system say what they say here, of what is there.
 import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
@@ -100,11 +101,12 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
 
   /** The same tree twice in the home there; and a toolkit over SSH on one, one beside it on the other. */
   async function pair(name: string, options: ToolkitOptions = {}) {
-    const [here, there] = ["here", "there"].map((side) => join(server.home, name, side, "work")) as [string, string];
+    const place = `${name}-${randomUUID()}`;
+    const [here, there] = ["here", "there"].map((side) => join(server.home, place, side, "work")) as [string, string];
     writeTree(here);
     mkdirSync(dirname(there), { recursive: true });
     execFileSync("cp", ["-a", here, there]);
-    execFileSync("chown", ["-hR", `${server.user}:`, join(server.home, name)]);
+    execFileSync("chown", ["-hR", `${server.user}:`, join(server.home, place)]);
     const shared: ToolkitOptions = { preset: "all", stateDir: temporaryFolder(), ...options };
     const near = await toolkitWith({
       ...shared,
@@ -113,10 +115,10 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
     const { target, configFile } = server;
     const far = await toolkitWith({
       ...shared,
-      backend: await ssh({ target, configFile, workDir: `~/${name}/there/work`, outputFolder: temporaryFolder() }),
+      backend: await ssh({ target, configFile, workDir: `~/${place}/there/work`, outputFolder: temporaryFolder() }),
     });
     expect([far.backend.workDir, far.backend.home]).toEqual([there, server.home]);
-    const same = (text: string) => plain(text).replaceAll(`/${name}/here/`, `/${name}/there/`);
+    const same = (text: string) => plain(text).replaceAll(`/${place}/here/`, `/${place}/there/`);
     return { near, far, here, there, same };
   }
 
@@ -184,7 +186,7 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
     ["bash", { command: "cat README.md src/main.ts > made" }],
     ["bash", { command: "git status; cd src && ls *.ts; rm -f *.log" }],
   ])("%s %j is at its tool after two round trips at most, the first time too", async (name, input) => {
-    const folder = `trips-${name}-${Math.abs(JSON.stringify(input).length)}`;
+    const folder = `trips-${randomUUID()}`;
     const work = join(server.home, folder);
     writeTree(work);
     execFileSync("git", ["init", "-q", work]);

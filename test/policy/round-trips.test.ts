@@ -120,6 +120,19 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
     }
   });
 
+  test("also where a forbidden folder cannot be followed, as another user's home cannot", async () => {
+    const forbiddenPaths = ["~/in-a-circle"];
+    const here = await place({ forbiddenPaths });
+    await here.world.link(`${here.world.home}/in-a-circle`, "in-a-circle");
+    const command = "git status; cd src && ls *; cat ../*.log > ../old/out";
+    for (const rounds of await roundsOf(here, [{ kind: "exec", command }])) {
+      expect(rounds.length, JSON.stringify(rounds, null, 1)).toBeLessThanOrEqual(MOST_ROUNDS);
+      const asked = rounds.flat().filter((look) => look.endsWith("/in-a-circle"));
+      expect(asked).toHaveLength(1);
+    }
+    expect(await here.far.judge([{ kind: "read", path: "~/in-a-circle/x" }])).toMatchObject({ verdict: "deny" });
+  });
+
   test("a repository that appears, and a configuration that changes, are seen by the next decision, after no more rounds", async () => {
     const here = await place();
     const git = (...args: readonly string[]) => execFileSync("git", ["-C", here.world.workDir, ...args]);
