@@ -18,6 +18,7 @@ export default defineConfig({
     maxWorkers: "100%",
     // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
     retry: process.env["CI"] === "true" ? 1 : 0,
+    chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,

@@ -5,12 +5,22 @@ import type { Readiness } from "../remote/program-line.ts";
 import type { LineEnd } from "../remote/reach.ts";
 import type { Engine } from "./engine.ts";
 import { saidBy } from "./engine.ts";
-import { look, notRunning } from "./find.ts";
+import { type Look, look, notRunning } from "./find.ts";
 
 type NotReady = Exclude<Readiness, { readonly is: "ready" }>;
 
-/** A container that restarts is down for a moment, and one that is being stopped counts as running for one: so long is waited before its state is believed. Milliseconds. */
+/**
+ * A container that restarts is down for a moment, and one that is being stopped or removed counts as running, and then as ended, for one; on a busy machine each takes longer.
+ * So a state is believed when it is still the same after so long. Milliseconds.
+ */
 const SETTLED_MS = 700;
+
+/** States that are followed by another; they are believed, too, when they have not passed after so long. Milliseconds. */
+const PASSING: ReadonlySet<string> = new Set(["removing", "stopping", "restarting"]);
+const LONGEST_PASSING_MS = 5_000;
+
+/** One whose shell was killed is believed to run after so long. Milliseconds. */
+const RUNS_ON_MS = 2_000;
 
 /** The exit code of a shell that was killed, as all are when their container stops. */
 const KILLED = 137;
@@ -47,8 +57,7 @@ export async function whyNotOpened(engine: Engine, name: string, failed: NotRead
 async function whyUnusable(engine: Engine, name: string, isDoubtful = false): Promise<Unreachable | undefined> {
   let now = await look(engine, name);
   if (now.is === "there" && now.state === "running" && !isDoubtful) return undefined;
-  await pause(SETTLED_MS);
-  now = await look(engine, name);
+  now = await settled(engine, name, now);
   if (now.is === "there") return now.state === "running" ? undefined : notRunning(engine, name, now.state);
   if (now.is === "absent") {
     return new Unreachable(`container ${name} (${engine}) was removed`, {
@@ -58,6 +67,25 @@ async function whyUnusable(engine: Engine, name: string, isDoubtful = false): Pr
   }
   const { problem, hint, mayPass } = now.trouble;
   return new Unreachable(`there is no way into container ${name}: ${problem}`, { hint, mayPass });
+}
+
+/** What an engine says of the container when that no longer changes. */
+async function settled(engine: Engine, name: string, first: Look): Promise<Look> {
+  const beganMs = performance.now();
+  let before = first;
+  for (;;) {
+    await pause(SETTLED_MS);
+    const now = await look(engine, name);
+    const state = stateOf(now);
+    const waitedMs = performance.now() - beganMs;
+    const longEnough = PASSING.has(state) ? LONGEST_PASSING_MS : state === "running" ? RUNS_ON_MS : SETTLED_MS;
+    if (waitedMs >= longEnough && (state === stateOf(before) || waitedMs > LONGEST_PASSING_MS)) return now;
+    before = now;
+  }
+}
+
+function stateOf(seen: Look): string {
+  return seen.is === "there" ? seen.state : seen.is;
 }
 
 /** Why a container that runs lets no shell begin, in the words of docker, podman, runc and crun. */
