@@ -15,6 +15,8 @@ export interface Backend {
   readonly home: string;
   /** The best shell for scripts there. Default "bash". */
   readonly shell?: ScriptShell;
+  /** How people get there from this machine. Left out: they are there. */
+  readonly access?: Access;
   readonly files: Files;
   /**
    * Starts a program. Rejects with a `ToolFailure` when it cannot be started at all (no such folder, no such program);
@@ -41,6 +43,14 @@ export interface Backend {
   close(): Promise<void>;
 }
 
+/** What people type on this machine for a place that is elsewhere. */
+export interface Access {
+  /** Stands before a program there that they are to have in front of them: ["ssh", "-t", "deploy@host"], ["docker", "exec", "-it", "web"]. */
+  readonly program: readonly string[];
+  /** Tells the `handrail` command of the place: ["--ssh", "deploy@host"], ["--container", "docker:web"]. */
+  readonly options: readonly string[];
+}
+
 /** What runs a script: bash, or on a small system that has none the POSIX shell. */
 export type ScriptShell = "bash" | "sh";
 
@@ -48,6 +58,8 @@ export type ScriptShell = "bash" | "sh";
 export interface Terminal {
   /** What a person types to join in: "tmux -L handrail attach -t main". */
   readonly attach: string;
+  /** True: its pane is a person's own, and we may be what runs in it. Default false: it was opened for commands. */
+  readonly isPersons?: boolean;
   /** What a pane shows, as text. Rejects with a `ToolFailure` when there is no such pane. */
   capture(options?: CaptureOptions): Promise<Captured>;
   /** Types into a pane: the text first, then the keys, then Enter. Rejects with a `ToolFailure` when there is no such pane or key. */

@@ -41,6 +41,7 @@ export function confinedTerminal(
   };
   return {
     attach: terminal.attach,
+    ...(terminal.isPersons !== undefined && { isPersons: terminal.isPersons }),
     ...(terminal.isOwn !== undefined && { isOwn: terminal.isOwn }),
     async capture(options = {}) {
       const isShown = options.target !== undefined && shows(options.target);

@@ -150,6 +150,7 @@ export function confine(
     workDir: inner.workDir,
     home: inner.home,
     ...(inner.shell !== undefined && { shell: inner.shell }),
+    ...(inner.access !== undefined && { access: inner.access }),
     ...(terminal !== undefined && { terminal }),
     files: {
       realPath: async (path) => {

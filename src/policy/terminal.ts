@@ -13,6 +13,7 @@ import {
   isHarmless,
   lastLine,
   movesAbout,
+  onlyMoves,
   recallsLine,
   scriptOf,
   strokesOf,
@@ -56,15 +57,12 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     const both = await Promise.all([terminal.capture({ target: pane }), terminal.capture()]).catch(() => undefined);
     return both !== undefined && both[0].pane === both[1].pane;
   };
-  const elsewhere = (pane: string, what: string): Decision => {
+  const askedOutsideFull = (reason: string): Decision => {
     if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
-    return {
-      verdict: "ask",
-      risk: "medium",
-      rule: "pane",
-      reason: `${what} pane ${pane} requires approval: ${FOREIGN}`,
-    };
+    return { verdict: "ask", risk: "medium", rule: "pane", reason };
   };
+  const elsewhere = (pane: string, what: string): Decision =>
+    askedOutsideFull(`${what} pane ${pane} requires approval: ${FOREIGN}`);
 
   /** What is typed runs in no sandbox, but for what goes to a job. */
   const asCommand = (command: string, { job }: Typing): Exec => ({
@@ -103,6 +101,7 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
       if (movesAbout(strokes.slice(strokes.lastIndexOf("C-c") + 1))) pieces.add(place, "", true);
     }
     if (!(await isOwn(pane))) return elsewhere(pane ?? "", "Typing into");
+    if (terminal?.isPersons === true && !strokes.every(onlyMoves)) return askedOutsideFull(INHABITED);
     return { verdict: "allow", risk: interrupts || strokes.includes("C-z") ? "medium" : "low", rule: "harmless_keys" };
   };
 
@@ -168,6 +167,8 @@ const LOOKS: Decision = { verdict: "allow", risk: "low", rule: "autonomy" };
 
 const TYPING = "Typing into a terminal requires approval";
 const FOREIGN = "it is not one that was opened for commands";
+const INHABITED =
+  "Typing this requires approval: the pane is a person's own, and it may stop what runs there, be it this very agent";
 const TOGETHER = " together with what stands there already, which C-c takes back";
 const AS_COMMAND = "It is refused as a command";
 

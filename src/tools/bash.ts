@@ -175,11 +175,9 @@ async function startJob(
   return { job: id, process: process.id, place: process.place ?? null, detached, people, output };
 }
 
-/** What people type to look after detached jobs there, from the backend's name: "ssh:deploy@host", "tmux(docker:web)". */
-function jobsCommand({ name }: Pick<Backend, "name">): string {
-  const [, kind, target = ""] = /^(?:tmux\()?(ssh|docker|podman):([^)]+)/.exec(name) ?? [];
-  if (kind === undefined) return "handrail jobs";
-  return `handrail jobs ${quoteWords(kind === "ssh" ? ["--ssh", target] : ["--container", `${kind}:${target}`])}`;
+/** What people type to look after detached jobs there. */
+function jobsCommand({ access }: Pick<Backend, "access">): string {
+  return quoteWords(["handrail", "jobs", ...(access?.options ?? [])]);
 }
 
 function startedText({ job, process, place, people, output }: Awaited<ReturnType<typeof startJob>>): string {

@@ -8,7 +8,7 @@ import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
-import { inTurn } from "./shared/in-turn.ts";
+import { fileInTurn } from "./shared/in-turn.ts";
 import { type TextFile, readTextFile } from "./shared/text-file.ts";
 
 /** Replaces exact stretches of text, each of which stands in the file once. Everything else stays, byte for byte. */
@@ -54,7 +54,7 @@ export const edit = (options: ToolOptions = {}) =>
     ],
     async run({ path, old_text, new_text, edits }, { backend, seen, signal }) {
       const wanted = wantedEdits(old_text, new_text, edits);
-      return inTurn(backend, path, signal, async () => {
+      return fileInTurn(backend, path, signal, async () => {
         const before = await readTextFile(backend, path);
         const replacements = locateEdits(before.text, wanted, path);
         const bytes = await withReplacements(before, replacements, path);

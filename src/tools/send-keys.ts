@@ -7,6 +7,7 @@ import { pause } from "../util/abort.ts";
 import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
+import { inTurn } from "./shared/in-turn.ts";
 import { type TypedPart, typedParts } from "./shared/typed-parts.ts";
 
 /** What a key has brought is seen when the pane shows the same twice, so long apart. */
@@ -15,8 +16,9 @@ const LOOK_MS = 30;
 const MOST_LOOKS = 10;
 
 /** Types into a pane of the live terminal (seed 000). Offered only where there is one. */
-export const sendKeys = (options: ToolOptions = {}) =>
-  defineTool({
+export const sendKeys = (options: ToolOptions = {}) => {
+  const unseen = unseenKeys();
+  return defineTool({
     name: "send-keys",
     title: "Type into the terminal",
     description:
@@ -53,24 +55,51 @@ export const sendKeys = (options: ToolOptions = {}) =>
       const [first] = typed.problem === undefined ? typed.parts : [];
       return first === undefined || readDelay(input) !== 0 ? [] : [effectOf(first, input)];
     },
-    async run(input, { backend: { terminal }, signal, permit }) {
+    async run(input, { backend: { name, terminal }, signal, permit }) {
       const { parts, problem } = typedBy(input);
       if (problem !== undefined) throw problem;
       await waitFirst(input, signal);
       if (terminal === undefined) throw new ToolFailure("there is no live terminal here: commands run without one");
       const where = input.target === undefined ? {} : { target: input.target };
-      const isJudged = readDelay(input) === 0;
-      let pane = "";
-      for (const [index, part] of parts.entries()) {
-        if (index > 0 || !isJudged) await permit(effectOf(part, input));
-        const { text, keys } = part;
-        ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
-        if (part.isUnseen) await shown(terminal, where, signal);
-      }
-      return { pane };
+      // When it was judged, the pane may not yet have shown what another call's keys have brought.
+      const isJudged = readDelay(input) === 0 && !unseen.areRecent();
+      const type = async () => {
+        let pane = "";
+        for (const [index, part] of parts.entries()) {
+          if (index > 0 || !isJudged) await permit(effectOf(part, input));
+          const { text, keys } = part;
+          ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
+          if (part.isUnseen) await shown(terminal, where, signal);
+        }
+        return { pane };
+      };
+      const typed = () => inTurn(`${name}: what is typed`, signal, type);
+      return parts.some(({ isUnseen }) => isUnseen) ? unseen.during(typed) : typed();
     },
     render: ({ pane }) => `sent keys to tmux pane ${pane}`,
   });
+};
+
+/** A call is judged so long before it runs at most, when nobody is asked. Milliseconds. */
+const RECENT_MS = 1_000;
+
+/** Knows of keys that bring what only the screen shows, of all calls. */
+function unseenKeys() {
+  let beingTyped = 0;
+  let typedMs = Number.NEGATIVE_INFINITY;
+  return {
+    areRecent: () => beingTyped > 0 || performance.now() - typedMs < RECENT_MS,
+    async during<T>(type: () => Promise<T>): Promise<T> {
+      beingTyped++;
+      try {
+        return await type();
+      } finally {
+        beingTyped--;
+        typedMs = performance.now();
+      }
+    },
+  };
+}
 
 interface Typed {
   readonly literal_text?: string;

@@ -18,7 +18,7 @@ import { DEFAULT_LIMIT, truncateHead } from "../output/truncate.ts";
 import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
-import { inTurn } from "./shared/in-turn.ts";
+import { fileInTurn } from "./shared/in-turn.ts";
 
 /** What was written. */
 export type Written = {
@@ -63,7 +63,7 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
     async run({ path, content }, context) {
       requireWholeCharacters("content", content);
       const { backend, seen, signal } = context;
-      return inTurn(backend, path, signal, async () => {
+      return fileInTurn(backend, path, signal, async () => {
         const before = await backend.files.stat(path);
         if (before?.kind === "file") await refuseIfChanged(before, path, context);
         const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;

@@ -34,12 +34,25 @@ export function strokesOfKey(name: string): readonly string[] | undefined {
   const key = name.slice(modifiers.length);
   const [base] = /^.$/u.test(key) ? strokesOfText(key) : [NAMES.get(key.toLowerCase())];
   if (base === undefined) return undefined;
-  const meta = /m-/i.test(modifiers) ? ["Escape"] : [];
+  const held = [/c-|\^/i, /m-/i, /s-/i].map((modifier) => modifier.test(modifiers));
+  if (isTypedOut(base, held)) return undefined;
+  const [isHeld, isMeta, isShifted] = held;
+  const meta = isMeta ? ["Escape"] : [];
   if (base === "Enter") return [...meta, base];
-  const isShifted = /s-/i.test(modifiers);
-  if (!/c-|\^/i.test(modifiers)) return [...meta, isShifted ? `S-${base}` : base];
-  const held = base === " " ? "C-Space" : `C-${base.length === 1 ? base.toLowerCase() : base}`;
-  return [...meta, SAME_BYTE[held] ?? held];
+  if (!isHeld) return [...meta, isShifted ? `S-${base}` : base];
+  const stroke = base === " " ? "C-Space" : `C-${base.length === 1 ? base.toLowerCase() : base}`;
+  return [...meta, SAME_BYTE[stroke] ?? stroke];
+}
+
+/**
+ * What tmux takes for a key but has no bytes for, it types as it is written, "S-a" as three characters, or without what is held down (tmux 3.3: every key was tried
+ * with every modifier).
+ */
+function isTypedOut(base: string, [isHeld, isMeta, isShifted]: readonly (boolean | undefined)[]): boolean {
+  if (/^(?:Up|Down|Left|Right|Home|End|Insert|Delete|PageUp|PageDown|F\d+)$/.test(base)) return false;
+  if (isShifted === true) return true;
+  if (isHeld !== true) return false;
+  return isMeta === true ? !/^[a-z @[\\\]^_?]$/i.test(base) : /["$%&*{|}~]|[^ -~]/.test(base);
 }
 
 /** The strokes of text, by the same names. A line end is Enter, however it is written. */

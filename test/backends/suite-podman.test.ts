@@ -1,8 +1,8 @@
 import { afterAll, describe, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { backendSuite } from "../../src/testing/index.ts";
-import { container as testContainer } from "../support/containers.ts";
-import { engineProblem, podmanEngine } from "../support/engines.ts";
+import { sharedContainer } from "../support/containers.ts";
+import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -14,18 +14,13 @@ describe.skipIf(problem !== undefined).each([
   ["nothing but a busybox", "busybox"],
 ] as const)("a container of podman, in it %s", (_, image) => {
   const outputFolder = temporaryFolder();
-  let started: ReturnType<typeof start> | undefined;
-  const start = async () => {
-    const engine = await podmanEngine();
-    Object.assign(process.env, engine.env);
-    return testContainer(engine, { image, user: "dev" });
-  };
+  const started = sharedContainer("podman", { image, user: "dev" });
 
   backendSuite(
     {
       name: `podman (${image})`,
       async open() {
-        const { name } = await (started ??= start());
+        const { name } = await started();
         return container({ container: `podman:${name}`, outputFolder });
       },
       signals: "code",

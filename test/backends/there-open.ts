@@ -100,10 +100,11 @@ function stallable(shell: readonly string[]): Stallable {
   const reaches = [localReach(shell)];
   let giveUp = new AbortController();
   const now = () => reaches.at(-1) ?? localReach(shell);
-  const { name, place, explain } = now();
+  const { name, place, access, explain } = now();
   return {
     name,
     place,
+    access,
     explain,
     async open(which) {
       const { signal } = giveUp;

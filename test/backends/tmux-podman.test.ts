@@ -2,8 +2,8 @@ import { afterAll, describe, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
 import { terminalSuite } from "../../src/testing/index.ts";
-import { container as testContainer } from "../support/containers.ts";
-import { engineProblem, podmanEngine } from "../support/engines.ts";
+import { sharedContainer } from "../support/containers.ts";
+import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -12,18 +12,13 @@ mustBeHere("podman", problem);
 
 describe.skipIf(problem !== undefined)("tmux in a container of podman", () => {
   const outputFolder = temporaryFolder();
-  let started: ReturnType<typeof start> | undefined;
-  const start = async () => {
-    const engine = await podmanEngine();
-    Object.assign(process.env, engine.env);
-    return testContainer(engine, { user: "dev" });
-  };
+  const started = sharedContainer("podman", { user: "dev" });
 
   terminalSuite(
     {
       name: "the terminal of tmux(podman)",
       async open() {
-        const { name } = await (started ??= start());
+        const { name } = await started();
         return tmux(await container({ container: `podman:${name}`, outputFolder }), { session: "terminal" });
       },
     },

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
 import { quoteWords } from "../../src/util/shell.ts";
-import { container as testContainer } from "../support/containers.ts";
-import { dockerEngine, engineProblem } from "../support/engines.ts";
+import { sharedContainer } from "../support/containers.ts";
+import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -16,9 +16,7 @@ mustBeHere("docker", problem);
 
 describe.skipIf(problem !== undefined)("an agent and a person in a terminal of a container", () => {
   test("a web server is started, watched by the person, asked for a page, and stopped by Ctrl-C", async () => {
-    const engine = await dockerEngine();
-    Object.assign(process.env, engine.env);
-    const { name } = await testContainer(engine, { user: "dev" });
+    const { name } = await sharedContainer("docker", { user: "dev" })();
     const backend = await tmux(await container({ container: name, engine: "docker", outputFolder: temporaryFolder() }));
     const { call } = await handsOn(backend, {
       preset: "operator",

@@ -14,8 +14,8 @@ import { ssh } from "../../src/backends/ssh/ssh.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
-import { container } from "../support/containers.ts";
-import { dockerEngine, engineProblem } from "../support/engines.ts";
+import { sharedContainer } from "../support/containers.ts";
+import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
@@ -214,11 +214,9 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
 
 describe.skipIf(dockerProblem !== undefined)("in a container", () => {
   test("tools and policy see what is there", async () => {
-    const engine = await dockerEngine();
-    Object.assign(process.env, engine.env);
     const here = temporaryFolder();
     writeTree(here);
-    const one = await container(engine, { user: "dev" });
+    const one = await sharedContainer("docker", { user: "dev" })();
     const archive = execFileSync("tar", ["-C", here, "-cf", "-", "."], { maxBuffer: 2 ** 24 });
     expect((await one.exec(["tar", "-C", "/work", "-xf", "-"], { input: archive })).status).toBe(0);
     const near = await toolkitWith({ preset: "all", workDir: here });

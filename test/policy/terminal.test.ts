@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { besidePane } from "../../src/backends/tmux/beside-pane.ts";
 import type { Backend } from "../../src/contract/backend.ts";
 import type { Decision, Verdict } from "../../src/contract/decision.ts";
 import type { Effect } from "../../src/contract/effect.ts";
@@ -282,6 +283,23 @@ describe.skipIf(problem !== undefined)(`in a real pane${problem === undefined ? 
     }
     expect(await verdict({ keys: ["C-c"] })).toBe("allow");
     await process.kill();
+  });
+
+  test("a person's own pane, beside which we run, may be looked at, and moved about in; what may stop something there is asked about", async () => {
+    const id = await server.run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "sh");
+    const socketPath = await server.run("display-message", "-p", "#{socket_path}");
+    const beside = besidePane(plain, { id, socketPath });
+    for (const autonomy of ["supervised", "full"] as const) {
+      const asked = autonomy === "full" ? "allow" : "ask";
+      const verdictOf = async (effect: Typing) => (await judged(beside, effect, { autonomy })).verdict;
+      expect(await verdictOf({})).toBe("allow");
+      expect(await verdictOf({ keys: ["PageUp", "Up", "Left"] })).toBe("allow");
+      for (const key of ["C-c", "C-z", "Escape", "q", "C-u", "C-l", "BSpace"]) {
+        expect([key, await verdictOf({ keys: [key] })]).toEqual([key, asked]);
+        expect([key, await verdictOf({ keys: [key], pane: id })]).toEqual([key, asked]);
+      }
+    }
+    expect((await judged(beside, { keys: ["C-c"] })).reason).toContain("be it this very agent");
   });
 
   test("another pane of a person is looked at and typed into only with leave", async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll } from "vitest";
 import type { Ended } from "./ended.ts";
-import { type Engine, runLabel } from "./engines.ts";
+import { type Engine, type EngineName, engineOf, runLabel } from "./engines.ts";
 import { type ImageKind, testImage } from "./images.ts";
 
 /** A real container that sleeps; removed when the test file is done. */
@@ -70,6 +70,17 @@ export async function container(engine: Engine, options: ContainerOptions = {}):
   };
   containers.push(made);
   return made;
+}
+
+/** One container for all cases of a file, started for the first that asks; commands here then find its engine. */
+export function sharedContainer(engineName: EngineName, options: ContainerOptions = {}): () => Promise<TestContainer> {
+  const start = async () => {
+    const engine = await engineOf(engineName);
+    Object.assign(process.env, engine.env);
+    return container(engine, options);
+  };
+  let started: Promise<TestContainer> | undefined;
+  return () => (started ??= start());
 }
 
 /** Waiting reaps whatever has become a child of the first process; a sleep alone would leave it as a zombie. */

@@ -36,6 +36,7 @@ export function localReach(argv: readonly string[]): LocalReach {
   return {
     name: `reach:${argv.join(" ")}`,
     place: `the shell ${argv.join(" ")}`,
+    access: { program: argv, options: [] },
     async open() {
       const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], detached: true });
       const mine = connection;

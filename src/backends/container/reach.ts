@@ -48,6 +48,7 @@ export async function containerReach(options: ContainerReachOptions, limits: Rea
   return {
     name: `${engine}:${name}`,
     place: `container ${name}`,
+    access: { program: [engine, "exec", "-it", ...user, name], options: ["--container", `${engine}:${name}`] },
     async open(which) {
       const held = first;
       if (which === "further" && held === undefined) {

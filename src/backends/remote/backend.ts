@@ -65,6 +65,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       name: reach.name,
       workDir,
       home,
+      access: reach.access,
       shell: facts.programs.has("bash") ? "bash" : "sh",
       files,
       spawn,

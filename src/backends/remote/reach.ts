@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { Access } from "../../contract/backend.ts";
 import type { Unreachable } from "../../contract/failure.ts";
 
 /** A way to another system: into a container, to a host over SSH. */
@@ -7,6 +8,8 @@ export interface Reach {
   readonly name: string;
   /** As it stands in a sentence: "container web", "deploy@host". */
   readonly place: string;
+  /** As `Backend.access`. */
+  readonly access: Access;
   /**
    * Starts a POSIX shell there, after the profile of a login has been read. "first" opens the connection; when that line ends, all do. "further" is one
    * more on the connection that is open, and fails where there is none any more. Rejects with `Unreachable` when it cannot even be tried; what goes wrong later

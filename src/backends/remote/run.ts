@@ -176,12 +176,9 @@ async function runIn(
     if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
     if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, reach) };
     if (end === undefined) return { how: "lost", reason: "the shell that watched over it there was killed" };
-    if (end.orphaned && !stopping.wasStopped) {
-      return {
-        how: "lost",
-        reason: `the connection to ${reach.place} was lost, and it was ended there, if it had not just come to its end`,
-      };
-    }
+    // The connection has gone, and its own line ends in a moment, with what is to be said of that.
+    if (end.orphaned && !stopping.wasStopped)
+      return { how: "lost", reason: await reasonOf(await atMost(GONE_MS, finished), reach) };
     return exitOf(end.code, stopping.wasStopped);
   })();
 
@@ -220,11 +217,12 @@ function neverBegun(program: string, cwd: string): ToolFailure {
   });
 }
 
-/** Resolves with the work, or after so many milliseconds. */
-async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+/** What the work resolves to; `undefined` after so many milliseconds. */
+async function atMost<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
   const done = new AbortController();
-  await Promise.race([work, pause(milliseconds, done.signal)]);
+  const result = await Promise.race([work, pause(milliseconds, done.signal).then(() => undefined)]);
   done.abort();
+  return result;
 }
 
 /** Resolves when all that a command wrote has come although its shell is not done: somebody holds its output. */
@@ -234,8 +232,10 @@ async function held(written: Promise<void>, finished: AbortSignal): Promise<"hel
   return "held";
 }
 
-async function reasonOf({ end }: LineLost, reach: Pick<Reach, "explain">): Promise<string> {
-  const { message } = await reach.explain(end);
+/** `undefined`: nothing is known but that the connection was lost. */
+async function reasonOf(lost: LineLost | undefined, reach: Pick<Reach, "place" | "explain">): Promise<string> {
+  const message =
+    lost === undefined ? `the connection to ${reach.place} was lost` : (await reach.explain(lost.end)).message;
   return `${message}; it may have run to its end or in part, and what was left of it is ended there`;
 }
 

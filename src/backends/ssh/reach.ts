@@ -134,6 +134,7 @@ export async function sshReach(
   return {
     name: `ssh:${target}`,
     place: target,
+    access: { program: ["ssh", ...configArguments(configFile), "-t", target], options: ["--ssh", target] },
     async open(which) {
       if (which === "first") return openMaster();
       if (master === undefined) throw new Unreachable(`the connection to ${target} is lost`, { mayPass: true });

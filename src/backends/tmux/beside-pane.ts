@@ -32,6 +32,7 @@ export function besidePane(inner: Backend, { id, ...options }: Pane): Backend {
     helper: (program, args, helperOptions) => inner.helper(program, args, helperOptions),
     terminal: {
       attach: `tmux attach -t ${id}`,
+      isPersons: true,
       capture: async (captureOptions) => (await terminal()).capture(captureOptions),
       sendKeys: async (keys) => (await terminal()).sendKeys(keys),
       dispatch: async (command) => (await terminal()).dispatch(command),

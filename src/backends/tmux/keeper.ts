@@ -65,7 +65,8 @@ export async function openKeeper({ inner, token, heard, reopened }: KeeperOption
     const over = done.then(() => (isDone = true));
     for (let attempt = 0; attempt < MOST_SHELLS && !isDone; attempt++) {
       const now = await usable();
-      await Promise.race([now.ask(`{\n${script}\n} >/dev/null 2>&1 &`).then(() => now.ended), now.ended, over]);
+      const begun = now.ask(`{\n${script}\n} >/dev/null 2>&1 &`).catch(() => undefined); // the shell has ended: it shows there
+      await Promise.race([begun.then(() => now.ended), over]);
     }
   };
   return {

@@ -10,8 +10,9 @@ import { type RunScript, capture, paneAt, sendKeys } from "./terminal.ts";
 
 /** What is half typed at the prompt of one of these is put away. In anything else the keys would mean something else. */
 const SHELL = /^(?:bash|zsh|dash|sh|ash|busybox|fish|ksh|ksh93|mksh)$/;
-/** A shell has done that within this time; where it has not, only the place is wrong where the command is drawn. */
-const CLEARED_MS = 100;
+/** A shell has done that when the cursor stays for so long; where it has not, only the place is wrong where the command is drawn. Milliseconds. */
+const STAYS_MS = 50;
+const LONGEST_CLEARING_MS = 1_000;
 
 export interface PaneOptions {
   /** The socket of the server, as the first part of `$TMUX` says. Default: the one that tmux would use. */
@@ -37,17 +38,28 @@ export async function paneTerminal(
     return { status: exit.how === "exited" ? exit.code : 1, out };
   };
   const at = (target = pane) => ({ tmux, target });
+  const shows = async (format: string) =>
+    (await run(quoteWords([...tmux, "display-message", "-p", "-t", pane, format]))).out.toString().trim();
+  const cursorStays = async () => {
+    const lateMs = performance.now() + LONGEST_CLEARING_MS;
+    let before: string | undefined;
+    for (let same = 0; same < 2 && performance.now() < lateMs; await pause(STAYS_MS)) {
+      const now = await shows("#{cursor_x} #{cursor_y}");
+      same = now === before ? same + 1 : 0;
+      before = now;
+    }
+  };
   await paneAt(run, at());
   return {
     attach: quoteWords([...tmux, "attach", "-t", pane]),
+    isPersons: true,
     capture: async (options = {}) => capture(run, at(options.target), options),
     sendKeys: async (keys) => sendKeys(run, at(keys.target), keys),
     async dispatch(command) {
-      const asked = await run(quoteWords([...tmux, "display-message", "-p", "-t", pane, "#{pane_current_command}"]));
-      const runs = asked.out.toString().trim();
+      const runs = await shows("#{pane_current_command}");
       if (SHELL.test(runs)) {
         await sendKeys(run, at(), { keys: clearingKeys(runs) });
-        await pause(CLEARED_MS);
+        await cursorStays();
       }
       const { status, out } = await run(
         typing(command, { inner, tmux: quoteWords([...tmux, "-u"]), pane: quoteWord(pane) }),

@@ -73,7 +73,7 @@ export async function tmux(
   const run = (script: string) => keeper.ask(script);
   const targeted = async (target: string | undefined) => ({ tmux: program, target: target ?? (await panes.main()) });
   const terminal: Terminal = {
-    attach: attachCommand(inner.name, [...program, "attach", "-t", session]),
+    attach: quoteWords([...(inner.access?.program ?? []), ...program, "attach", "-t", session]),
     capture: async (options = {}) => capture(run, await targeted(options.target), options),
     sendKeys: async (keys) => sendKeys(run, await targeted(keys.target), keys),
     dispatch: (command) => commands.dispatch(command),
@@ -96,6 +96,7 @@ export async function tmux(
     workDir: inner.workDir,
     home: inner.home,
     ...(inner.shell !== undefined && { shell: inner.shell }),
+    ...(inner.access !== undefined && { access: inner.access }),
     files: inner.files,
     spawn: (command) => (command.detached === undefined ? commands.spawn(command) : inner.spawn(command)),
     helper: (helper, args, options) => inner.helper(helper, args, options),
@@ -143,11 +144,4 @@ async function requireTmux(keeper: Keeper, inner: Backend): Promise<boolean> {
     );
   }
   return /^setsid$/m.test(said);
-}
-
-/** What a person types here to join in, from the inner backend's name. */
-function attachCommand(place: string, words: readonly string[]): string {
-  const [, kind, name] = /^(ssh|docker|podman):(.+)$/s.exec(place) ?? [];
-  if (kind === undefined || name === undefined) return quoteWords(words);
-  return quoteWords(kind === "ssh" ? ["ssh", "-t", name, ...words] : [kind, "exec", "-it", name, ...words]);
 }
