@@ -1,8 +1,8 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { pause } from "../../util/abort.ts";
 import { absolutePath } from "../../util/paths.ts";
 import { quoteWord } from "../../util/shell.ts";
+import { begun } from "./beginning.ts";
 import { type Mode, type Plan, commandFiles } from "./command-files.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Panes, Prompt, Typed } from "./panes.ts";
@@ -34,13 +34,6 @@ export interface CommandsOptions {
   readonly type: (pane: string, text: string) => Promise<void>;
 }
 
-/** A typed command begins so soon, or somebody else has typed in between. */
-const BEGINS_MS = 3_000;
-/** When the shell stands at its prompt after so long, it has not. */
-const AT_LEAST_MS = 300;
-const LOOK_MS = 50;
-/** In a window of its own nobody types. */
-const OPENS_MS = 15_000;
 /** When the command in the pane where commands are typed has run for so long, others no longer wait for it but move to another one. */
 const LONG_MS = 5_000;
 /** So often a command is tried: once more in the first pane, where the shell may now be at its prompt, then in others. */
@@ -98,34 +91,6 @@ export function createCommands(options: CommandsOptions): Commands {
   };
   const line = ({ number, folder }: Plan, ...words: readonly number[]) =>
     [` sh ${folder}/${number}`, ...words].join(" ");
-
-  /**
-   * Has the command begun in a pane, which is where it is then; `undefined`: what was typed did not reach the shell whole (somebody else types there, a terminal has answered), and it
-   * will never begin.
-   */
-  const begun = async (plan: Plan, story: Story, prompt: Prompt | undefined): Promise<number | undefined> => {
-    const enough = new AbortController();
-    const late = prompt === undefined ? pause(OPENS_MS, enough.signal) : refused(prompt, enough.signal);
-    const first = await Promise.race([beginning(story), late]);
-    enough.abort();
-    if (first !== undefined) return startedOf(first);
-    const { status } = await options.keeper().ask(`mkdir "$F/${plan.number}.d/claimed" 2>/dev/null`);
-    if (status === 0) return undefined;
-    return startedOf(await beginning(story)); // it had begun after all
-  };
-  /** Resolves when the shell stands at its prompt again, or after `BEGINS_MS`. */
-  const refused = async (prompt: Prompt, enough: AbortSignal): Promise<undefined> => {
-    const lateMs = Date.now() + BEGINS_MS;
-    await pause(AT_LEAST_MS, enough);
-    while (!enough.aborted && Date.now() < lateMs) {
-      if (await prompt.isIdle()) return;
-      await pause(LOOK_MS, enough);
-    }
-  };
-  const startedOf = (first: Awaited<Story["begun"]>): number => {
-    if (typeof first === "number") return first;
-    throw first;
-  };
 
   const start = async (command: Command, mode: Mode): Promise<Process> => {
     const isOwn = command.lasting === true || (typed !== undefined && Date.now() - typed.sinceMs < LONG_MS);
@@ -204,7 +169,7 @@ export function createCommands(options: CommandsOptions): Commands {
         await options.keeper().ask(unread(plan.number));
         throw error;
       });
-      const pid = await begun(plan, story, "prompt" in where ? where.prompt : undefined).catch(
+      const pid = await begun(plan, story, options.keeper(), "prompt" in where ? where.prompt : undefined).catch(
         async (error: unknown) => {
           await process.abandon();
           throw failureOf(error, command, plan);
@@ -241,7 +206,7 @@ export function createCommands(options: CommandsOptions): Commands {
         throw error;
       });
       await prompt.type((up, column) => line(plan, up, column), typedOf(command, story, false));
-      const pid = await begun(plan, story, prompt).catch((error: unknown) => {
+      const pid = await begun(plan, story, options.keeper(), prompt).catch((error: unknown) => {
         throw failureOf(error, command, plan);
       });
       if (pid !== undefined) return { pane: prompt.pane };
@@ -304,12 +269,6 @@ function check({ argv, env = {}, signal }: Command, closed: boolean): void {
 
 function closedFailure(): ToolFailure {
   return new ToolFailure("the backend is closed: nothing can be started on it any more");
-}
-
-/** Its end tells that it had begun, whatever was lost. */
-async function beginning({ begun, exited }: Story): Promise<Awaited<Story["begun"]>> {
-  const code = exited.then((told) => new ToolFailure(`it ended at once${told === undefined ? "" : `, with ${told}`}`));
-  return Promise.race([begun, code]);
 }
 
 function neverBegun({ argv }: Command): never {

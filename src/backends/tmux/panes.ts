@@ -1,12 +1,13 @@
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
-import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { quoteWord } from "../../util/shell.ts";
 import { clip } from "../../util/text.ts";
 import { clearingKeys } from "./clearing-keys.ts";
 import { type Control, openControl } from "./control.ts";
 import type { Keeper } from "./keeper.ts";
-import { OWNER, WINDOW_OWNER, ensureSession } from "./session.ts";
+import { type PaneId, ownedPanes } from "./owned-panes.ts";
+import { ensureSession } from "./session.ts";
 
 /** The session of ours, and its panes. */
 export interface Panes {
@@ -62,9 +63,7 @@ const DONE_MS = 1_000;
 /** Characters of a command that a notice names. */
 const MOST_NAMED = 60;
 
-interface Pane {
-  readonly id: string;
-  readonly pid: string;
+interface Pane extends PaneId {
   /** Where the prompt ends, when it was last seen. */
   column?: number;
   /** What was typed last and has not ended yet, as people see it. */
@@ -101,6 +100,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     return opening;
   };
   const send = async (...words: readonly string[]) => (await connected()).send(words);
+  const owned = ownedPanes({ keeper, tmux, session, shell, cwd: inner.workDir, send });
 
   const look = async ({ id, pid }: Pane): Promise<View | undefined> => {
     const [line = ""] = await send("display-message", "-p", "-t", id, VIEW);
@@ -108,71 +108,27 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     if (found !== pid || dead === "1") return undefined;
     return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
   };
-  /** At once, whoever else tries. (Not by the client that is held open: what `if-shell` runs is answered there besides, as one more.) */
-  const claim = async (id: string, from: string): Promise<boolean> => {
-    const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(keeper.folder)}`;
-    const tried = ["if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine];
-    const { out } = await keeper.ask(
-      quoteWords([...tmux, ...tried, ";", "display-message", "-p", "-t", id, `#{${OWNER}}`]),
-    );
-    return out.toString().trim() === keeper.folder;
-  };
   const standing = async ({ pid }: Pick<Pane, "pid">): Promise<Standing> => {
     const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
     const [, state = "", name] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
     return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell: name };
   };
 
-  /** Panes of the session that nobody has who lives. */
-  const freePanes = async (): Promise<readonly Pane[]> => {
-    const lines = await send(
-      "list-panes",
-      "-s",
-      "-t",
-      `=${session}`,
-      "-F",
-      `#{pane_id} #{pane_pid} #{pane_dead} #{${OWNER}}`,
-    );
-    const found: Pane[] = [];
-    for (const [id = "", pid = "", dead, owner = ""] of lines.map((line) => line.split(" "))) {
-      if (dead === "1" || owner === "" || owner === keeper.folder) continue;
-      if (owner !== "free" && (await lives(keeper, owner))) continue;
-      if (await claim(id, owner)) found.push({ id, pid, settlesMs: Date.now() + (isFresh ? PROMPT_MS : FOUND_MS) });
-    }
-    isFresh = false;
-    return found;
-  };
-  const release = async (...panes: readonly Pane[]) => {
-    await Promise.all(panes.map(({ id }) => send("set-option", "-p", "-t", id, OWNER, "free").catch(() => undefined)));
-  };
-  const newPane = async (): Promise<Pane> => {
-    const program = shell === undefined ? [] : [`exec ${shell}`];
-    const where = ["-t", `=${session}:`, "-c", inner.workDir];
-    const [line = ""] = await send(
-      "new-window",
-      "-d",
-      "-P",
-      "-F",
-      "#{pane_id} #{pane_pid}",
-      "-n",
-      "handrail",
-      ...where,
-      ...program,
-    );
-    const [id = "", pid = ""] = line.split(" ");
-    await send("set-option", "-p", "-t", id, OWNER, keeper.folder);
-    return { id, pid, settlesMs: Date.now() + PROMPT_MS };
-  };
   /** The pane where commands are typed; chosen when there is none. Free ones that somebody works in are passed over, unless `mayBeBusy`. */
   const chosen = async (mayBeBusy: boolean, except?: string): Promise<Pane> => {
     if (pane !== undefined) return pane;
-    const free = await freePanes();
+    const settlesIn = (milliseconds: number) => ({ settlesMs: Date.now() + milliseconds });
+    const free = (await owned.takeFree()).map((each): Pane => ({
+      ...each,
+      ...settlesIn(isFresh ? PROMPT_MS : FOUND_MS),
+    }));
+    isFresh = false;
     let found: Pane | undefined;
     for (const each of free) {
       if (found === undefined && each.id !== except && (mayBeBusy || (await standing(each)).mayBeIdle)) found = each;
-      else await release(each);
+      else await owned.release([each]);
     }
-    pane = found ?? (await newPane());
+    pane = found ?? { ...(await owned.open()), ...settlesIn(PROMPT_MS) };
     if (replaced !== undefined) notice(`${replaced}; commands are typed into pane ${pane.id} now.`);
     replaced = undefined;
     return pane;
@@ -181,7 +137,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     if (pane !== left) return; // it went with its session
     pane = undefined;
     replaced = `Pane ${left.id} ${why}`;
-    await release(left);
+    await owned.release([left]);
   };
 
   const prompt = async (except?: string): Promise<Prompt> => {
@@ -269,17 +225,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
           return prompt(except); // the server or the session has ended meanwhile
         }),
       ),
-    async window(name, argv, cwd) {
-      const where = ["-t", `=${session}:`, "-c", cwd];
-      const [id = ""] = await send("new-window", "-d", "-P", "-F", "#{pane_id}", "-n", name, ...where, ...argv);
-      await Promise.all(
-        [
-          ["remain-on-exit", "off"],
-          [WINDOW_OWNER, keeper.folder],
-        ].map((option) => send("set-option", "-p", "-t", id, ...option).catch(() => undefined)), // it may have ended already
-      );
-      return id;
-    },
+    window: (name, argv, cwd) => owned.openFor(argv, { name, cwd }),
     main: () =>
       inTurn(async () => {
         const now = await chosen(true);
@@ -290,7 +236,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     async close() {
       closed = true;
       await choosing;
-      if (pane !== undefined && control?.isOpen === true) await release(pane);
+      if (pane !== undefined && control?.isOpen === true) await owned.release([pane]);
       await control?.close();
     },
   };
@@ -314,9 +260,3 @@ interface Standing {
 }
 
 const VIEW = "#{pane_pid} #{pane_dead} #{pane_in_mode} #{cursor_x} #{pane_width} #{pane_current_command}";
-
-/** Whether the backend lives that has this folder. */
-async function lives(keeper: Keeper, folder: string): Promise<boolean> {
-  const pid = `read -r hr_pid <${quoteWord(`${folder}/keeper`)}`;
-  return (await keeper.ask(`{ ${pid}; } 2>/dev/null && kill -0 "$hr_pid" 2>/dev/null`)).status === 0;
-}
