@@ -55,26 +55,33 @@ export const sendKeys = (options: ToolOptions = {}) => {
       const [first] = typed.problem === undefined ? typed.parts : [];
       return first === undefined || readDelay(input) !== 0 ? [] : [effectOf(first, input)];
     },
-    async run(input, { backend: { name, terminal }, signal, permit }) {
+    async run(input, { backend: { terminal }, signal, permit }) {
       const { parts, problem } = typedBy(input);
       if (problem !== undefined) throw problem;
       await waitFirst(input, signal);
       if (terminal === undefined) throw new ToolFailure("there is no live terminal here: commands run without one");
       const where = input.target === undefined ? {} : { target: input.target };
-      // When it was judged, the pane may not yet have shown what another call's keys have brought.
-      const isJudged = readDelay(input) === 0 && !unseen.areRecent();
-      const type = async () => {
-        let pane = "";
-        for (const [index, part] of parts.entries()) {
-          if (index > 0 || !isJudged) await permit(effectOf(part, input));
-          const { text, keys } = part;
-          ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
-          if (part.isUnseen) await shown(terminal, where, signal);
-        }
-        return { pane };
+      let pane = "";
+      const typeOut = async ({ text, keys, isUnseen }: TypedPart) => {
+        ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
+        if (isUnseen) await shown(terminal, where, signal);
       };
-      const typed = () => inTurn(`${name}: what is typed`, signal, type);
-      return parts.some(({ isUnseen }) => isUnseen) ? unseen.during(typed) : typed();
+      /** False, and nothing is typed, when others have brought something unseen since it was judged. */
+      const type = (part: TypedPart, judgedAt: number): Promise<boolean> =>
+        inTurn(unseen, signal, async () => {
+          if (unseen.count() !== judgedAt) return false;
+          await (part.isUnseen ? unseen.during(() => typeOut(part)) : typeOut(part));
+          return true;
+        });
+      let isJudged = readDelay(input) === 0 && !unseen.isRecent();
+      for (const part of parts) {
+        for (let isTyped = false; !isTyped; isJudged = false) {
+          const judgedAt = unseen.count();
+          if (!isJudged) await permit(effectOf(part, input));
+          isTyped = await type(part, judgedAt);
+        }
+      }
+      return { pane };
     },
     render: ({ pane }) => `sent keys to tmux pane ${pane}`,
   });
@@ -83,19 +90,23 @@ export const sendKeys = (options: ToolOptions = {}) => {
 /** A call is judged so long before it runs at most, when nobody is asked. Milliseconds. */
 const RECENT_MS = 1_000;
 
-/** Knows of keys that bring what only the screen shows, of all calls. */
+/**
+ * Counts when keys, of all calls, that bring what only the screen shows begin to be typed, and when that is shown. What was judged before must be judged again: it was
+ * by a screen that is no longer there.
+ */
 function unseenKeys() {
-  let beingTyped = 0;
-  let typedMs = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  let shownMs = Number.NEGATIVE_INFINITY;
   return {
-    areRecent: () => beingTyped > 0 || performance.now() - typedMs < RECENT_MS,
-    async during<T>(type: () => Promise<T>): Promise<T> {
-      beingTyped++;
+    count: () => count,
+    isRecent: () => performance.now() - shownMs < RECENT_MS,
+    async during(type: () => Promise<void>): Promise<void> {
+      count++;
       try {
-        return await type();
+        await type();
       } finally {
-        beingTyped--;
-        typedMs = performance.now();
+        count++;
+        shownMs = performance.now();
       }
     },
   };

@@ -1,9 +1,9 @@
 import type { Backend } from "../../contract/backend.ts";
 
-const last = new Map<string, Promise<unknown>>();
+const last = new Map<unknown, Promise<unknown>>();
 
-/** Does work on one thing (`what` names it) after all that was begun on it before. Fails as the work does, or when the signal fires before its turn. */
-export async function inTurn<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+/** Does work on one thing (its name, or itself) after all that was begun on it before. Fails as the work does, or when the signal fires before its turn. */
+export async function inTurn<T>(what: unknown, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const before = last.get(what);
   const turn = (async () => {
     await before;
