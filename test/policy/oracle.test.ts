@@ -12,6 +12,7 @@ const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 500);
 /** Always the same in the suite, where a test must not depend on luck; `npm run fuzz` brings others. */
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 1_000;
+const JUDGED_AT_ONCE = 50;
 
 const MAY_RUN: ReadonlySet<string> = new Set([...HARMLESS, ...PASSERS]);
 
@@ -49,8 +50,13 @@ describe.skipIf(problem !== undefined)("the execution oracle", () => {
     async () => {
       const { forbiddenPaths, toolkit } = await layout();
       const { judge } = await toolkit({ policy: { forbiddenPaths } });
-      const verdicts = await Promise.all(ran.map(({ script }) => judge([{ kind: "exec", command: script }])));
-      const allowed = ran.filter((_, index) => verdicts[index]?.verdict === "allow");
+      const allowed: typeof ran = [];
+      // As many at once as there may be in a busy agent: all of them would fill the memory.
+      for (let done = 0; done < ran.length; done += JUDGED_AT_ONCE) {
+        const some = ran.slice(done, done + JUDGED_AT_ONCE);
+        const decisions = await Promise.all(some.map(({ script }) => judge([{ kind: "exec", command: script }])));
+        allowed.push(...some.filter((_, index) => decisions[index]?.verdict === "allow"));
+      }
       const harmful = allowed.flatMap(({ script, executions }) => {
         const found = executions.filter(({ name }) => !MAY_RUN.has(name));
         return found.map(({ name }) => `${name} in ${JSON.stringify(script)}`);
