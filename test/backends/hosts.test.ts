@@ -157,7 +157,7 @@ describe.skipIf(sshdProblem() !== undefined)("sshd", () => {
     const begun = server.exec(`cd ${folder}; echo >begun; while [ ! -e go ]; do sleep 0.05; done; exit 7`);
     await until("the command runs", () => existsSync(join(folder, "begun")));
     await server.suspend();
-    expect(stateOf(server.pid)).toBe("T");
+    await until("it stands still", () => stateOf(server.pid) === "T"); // a signal is taken when the process is next scheduled
     const patient = ["-F", server.configFile, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1"];
     const impatient = spawn("ssh", ["-o", "ConnectTimeout=1", ...patient, server.target, "true"], { stdio: "ignore" });
     expect(await once(impatient, "exit")).toEqual([255, null]);
@@ -231,9 +231,10 @@ describe("nothing is left behind", () => {
     else child.kill(signal);
     await ended;
     await until("the folder of the run is gone", () => !existsSync(runFolder), 60_000);
-    expect(processesOf(runFolder)).toEqual([]);
-    const alive = await Promise.all(started.map(async (one) => ((await isAlive(one.pid)) ? [one] : [])));
-    expect(alive.flat()).toEqual([]);
+    await until(`none lives of ${JSON.stringify(started)}`, async () => {
+      const alive = await Promise.all(started.map(({ pid }) => isAlive(pid)));
+      return !alive.includes(true) && processesOf(runFolder).length === 0;
+    });
     expect(readFileSync("/proc/mounts", "utf8")).not.toContain(runFolder);
     expect(readFileSync("/etc/passwd", "utf8")).not.toContain(user);
     expect(existsSync(`/home/${user}`)).toBe(false);

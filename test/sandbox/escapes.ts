@@ -18,6 +18,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
+import { pause } from "../../src/util/abort.ts";
 import { noSandbox } from "./world.ts";
 
 export interface Escape {
@@ -118,12 +119,22 @@ function siteOf(user: User, options: object): { walled(): Site; free(): Site } {
   return { walled: () => at(0), free: () => at(1) };
 }
 
+/** What an attempt does shows after so long at the latest. Milliseconds. */
+const SHOWS_MS = 10_000;
+
 async function tried(escape: Escape, site: Site): Promise<{ readonly escaped: boolean; readonly said: string }> {
   const undo = await escape.prepare?.(site);
   const said: string[] = [];
   try {
     for (const script of [escape.attempt(site)].flat()) said.push((await site.run(script, escape.input?.(site))).text);
-    return { escaped: await escape.escaped(site), said: said.join("\n") };
+    // Outside of the sandbox it has time to show.
+    const deadlineMs = Date.now() + (site.contained ? 0 : SHOWS_MS);
+    let escaped = await escape.escaped(site);
+    while (!escaped && Date.now() < deadlineMs) {
+      await pause(20);
+      escaped = await escape.escaped(site);
+    }
+    return { escaped, said: said.join("\n") };
   } finally {
     if (typeof undo === "function") await undo();
     rmSync(lootOf(site), { force: true });
