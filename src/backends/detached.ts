@@ -1,6 +1,7 @@
 import type { Command, DetachedProcess, DetachedProcesses, Exit, OutputLog, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { randomName } from "../util/identifier.ts";
+import { UNSTOPPABLE } from "./stopping.ts";
 import { type End, type Fate, endOf } from "./fate.ts";
 
 /** So long after its end one is still listed: 7 days. */
@@ -61,6 +62,11 @@ export function detachedProcess({ id, output, look, ended, end }: DetachedHold):
       await exit();
     },
   };
+}
+
+/** Says that it goes on though it was stopped. */
+export function unstoppable(id: string): ToolFailure {
+  return new ToolFailure(`${id} did not end: ${UNSTOPPABLE}`);
 }
 
 /** A detached process as it was found where they are kept. */

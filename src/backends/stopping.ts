@@ -3,6 +3,10 @@ import type { Command, Exit } from "../contract/backend.ts";
 /** Timers take no more; they would fire at once. Nearly 25 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
+/** Why one that was stopped is lost all the same. */
+export const UNSTOPPABLE =
+  "it was stopped, but nothing ends it: it may be another user's (sudo), or hang in the system; it may go on";
+
 /** What stops a process before its end. */
 export interface Stopping {
   /** Ends it, the first time; what is given later changes nothing. Resolves when that is done. Never rejects. */

@@ -1,19 +1,10 @@
 // What goes wrong with a host far away goes wrong here, really; and what a model reads of it.
 import { execFileSync, spawn } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type SshOptions, ssh } from "../../src/backends/ssh/ssh.ts";
-import { installed, mustBeHere } from "../support/here.ts";
+import { mustBeHere } from "../support/here.ts";
 import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -264,31 +255,6 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
       await server.resume();
     }
     await until("it is ended there", () => runningThere(server, "sleep 309").length === 0);
-  });
-
-  test("a command that nothing can end, since it has become another user's, is told as lost in the end", async () => {
-    const alone = await sshServer(OPTIONS);
-    const perl = installed("perl");
-    if (perl === undefined) throw new Error("a program that becomes another user is written in perl: install it");
-    const becoming = join(alone.home, "becoming");
-    copyFileSync(realpathSync(perl), becoming);
-    chmodSync(becoming, 0o4755);
-    const { toolkit } = await on(alone);
-    const script = '$< = $> = 0; $| = 1; print "$$\\n"; sleep 310';
-    const child = await toolkit.backend.spawn({ argv: [becoming, "-e", script], timeoutMs: 1_000 });
-    await child.output.grown(0);
-    const pid = Number(Buffer.from(await child.output.read(0, child.output.kept)).toString());
-    try {
-      const exit = await within("its end", child.exit);
-      expect(exit).toEqual({
-        how: "lost",
-        reason: expect.stringMatching(/^it was stopped, but nothing ends it there/),
-      });
-    } finally {
-      process.kill(pid, "SIGKILL");
-    }
-    const next = await toolkit.backend.spawn({ argv: ["true"] });
-    expect(await next.exit).toEqual({ how: "exited", code: 0 });
   });
 
   test("an sshd that grants two sessions a connection is enough for eight commands at once", async () => {

@@ -8,7 +8,14 @@ import { fileLog } from "../../output/file-log.ts";
 import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
-import { type DetachedPlan, type FoundDetached, detachedIn, detachedProcess, planDetached } from "../detached.ts";
+import {
+  type DetachedPlan,
+  type FoundDetached,
+  detachedIn,
+  detachedProcess,
+  planDetached,
+  unstoppable,
+} from "../detached.ts";
 import { type End, type Fate, endOf, fateJudge } from "../fate.ts";
 import { pipeToRead, removeName } from "./pipe.ts";
 import { startFailure } from "./spawn.ts";
@@ -96,7 +103,7 @@ async function foundIn(folder: string, id: string): Promise<FoundDetached | unde
     },
     async end() {
       const service = await spawner();
-      await service.sweep({ mark: kept.mark });
+      if (!(await service.sweep({ mark: kept.mark }))) throw unstoppable(id);
       while ((await end()) === undefined) await pause(LOOK_MS);
     },
   });

@@ -4,7 +4,7 @@ import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
-import { stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { type Capture, capture } from "./capture.ts";
 import { pipeToWrite, removeName } from "./pipe.ts";
 import { type Child, type Spawner, StartError, spawner } from "./spawner/connection.ts";
@@ -62,13 +62,17 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
   for (const each of captures) each.begin();
   const writer = input?.begin();
 
-  const stopping = stoppingOf(command, () => child.stop());
+  let isLeft = false;
+  const stopping = stoppingOf(command, async () => {
+    isLeft = !(await child.stop());
+  });
   const exit = (async (): Promise<Exit> => {
     const ended = await child.exit;
     await stopping.settled(); // what it started goes too before the call is over
     stopping.over();
     writer?.destroy();
     await Promise.all(captures.map((each) => each.finish()));
+    if (isLeft) return { how: "lost", reason: UNSTOPPABLE };
     return stopping.stoppedAs ?? ended;
   })();
 

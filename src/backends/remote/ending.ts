@@ -11,35 +11,39 @@ const LONGEST_MS = 20_000;
 const LOOK_MS = 100;
 
 /**
- * Ends all processes with the mark there, what descends from them, and the leader's group and session: TERM, two seconds of grace, KILL. Resolves when none is left.
+ * Ends all processes with the mark there, what descends from them, and the leader's group and session: TERM, two seconds of grace, KILL. Resolves to true when none is left, to
+ * false when some are that nothing ends.
  *
  * @throws ToolFailure when there is no connection.
  */
-export async function endThere(shells: Pick<Shells, "ask">, mark: string, leader = ""): Promise<void> {
-  const { out } = await shells.ask(`hr_kill ${quoteWords([mark, leader])}`);
+export async function endThere(shells: Pick<Shells, "ask">, mark: string, leader = ""): Promise<boolean> {
+  const who = quoteWords([mark, leader]);
+  const { out } = await shells.ask(`hr_kill ${who}`);
   const killer = Number(out.toString("latin1"));
   const deadline = performance.now() + LONGEST_MS;
   for (let wait = 5; performance.now() < deadline; wait = Math.min(2 * wait, LOOK_MS)) {
     await pause(wait);
-    const { status } = await shells.ask(`hr_lives ${killer} ''`);
-    if (status !== 0) return;
+    const { status } = await shells.ask(`hr_left_of ${killer} ${who}`);
+    if (status !== ENDING) return status === 0;
   }
+  return false;
 }
 
-/** The same, but nobody waits for a host that is silent. False: it is not known whether they have ended; they are when that hears us again. Never rejects. */
+/** What `hr_left_of` says while they are being ended. */
+const ENDING = 2;
+
+/** The same, but nobody waits for a host that is silent: then it is not known whether they have ended; they are when that hears us again. Never rejects. */
 export async function endIfHeard(
   shells: Pick<Shells, "ask" | "silence">,
   mark: string,
   leader?: string,
-): Promise<boolean> {
+): Promise<boolean | "unheard"> {
   const over = new AbortController();
-  const ended = endThere(shells, mark, leader).then(
-    () => true,
-    () => false, // there is no connection
-  );
-  const isEnded = await Promise.race([ended, shells.silence(over.signal).then(() => false)]);
+  const unheard = () => "unheard" as const; // also where there is no connection
+  const ended = endThere(shells, mark, leader).catch(unheard);
+  const how = await Promise.race([ended, shells.silence(over.signal).then(unheard)]);
   over.abort();
-  return isEnded;
+  return how;
 }
 
 /**

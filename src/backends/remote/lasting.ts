@@ -4,7 +4,7 @@ import { createOutputLog } from "../../output/log.ts";
 import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { quoteWord } from "../../util/shell.ts";
-import { stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { awaitedLog } from "./awaited-log.ts";
 import { endThere, exitOf } from "./ending.ts";
 import type { Family } from "./family.ts";
@@ -65,26 +65,30 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
       if (output === undefined) throw new Error("a command has an output");
 
       let isOver = false;
+      let leave: () => void = () => undefined;
+      const left = new Promise<"left">((resolve) => (leave = () => resolve("left")));
       const stopping = stoppingOf(command, async () => {
         while (!isOver && !stopped.signal.aborted) {
-          const isDone = await endThere(shells, mark, pid).then(
-            () => true,
-            () => false, // there is no connection just now
-          );
+          const all = await endThere(shells, mark, pid).catch(() => undefined); // there is no connection just now
           watch.wake();
-          if (isDone) return;
+          if (all === false) leave();
+          if (all !== undefined) return;
           await pause(AGAIN_MS, stopped.signal);
         }
       });
       const ended = new Promise<Ended>((over) => watch.add({ folder, streams, over }));
-      const exit = ended.then(async ({ exit: how, dropped }): Promise<Exit> => {
+      const exit = (async (): Promise<Exit> => {
+        const end = await Promise.race([ended, left]);
         isOver = true;
         await stopping.settled();
         stopping.over();
-        await Promise.all(streams.map(({ file, log }) => log.end(dropped[file])));
+        await Promise.all(streams.map(({ file, log }) => log.end(end === "left" ? undefined : end.dropped[file])));
+        if (end === "left") return { how: "lost", reason: UNSTOPPABLE }; // its folder is still written to
         void remove(folder);
-        return stopping.stoppedAs ?? (how.how === "exited" ? exitOf(how.code, stopping.wasStopped) : how);
-      });
+        return (
+          stopping.stoppedAs ?? (end.exit.how === "exited" ? exitOf(end.exit.code, stopping.wasStopped) : end.exit)
+        );
+      })();
 
       const input = command.stdin === "pipe" ? inputOf({ shells, folder, place, exit }) : undefined;
       return {

@@ -162,6 +162,14 @@ hr_kill() {
   printf '%s\\n' $!
 }
 
+# KILLER MARK [LEADER]: 0 when he has ended all of them, 1 when he has given up, 2 while he is at it.
+hr_left_of() {
+  hr_lives "$1" '' && return 2
+  hr_mark=$2 hr_leader=\${3:-none} hr_known=' '
+  hr_living
+  [ "$hr_set" = ' ' ]
+}
+
 # The first shell has come to its end, so the connection has: in a session of its own, out of reach for whoever ends what is left of this one, hr_leave sees to it.
 hr_left() {
   trap - EXIT HUP

@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { createOutputLog } from "../../output/log.ts";
 import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
-import { stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { commandWords, startFailure, unreadyFailure } from "./command-script.ts";
 import { endIfHeard, exitOf } from "./ending.ts";
 import { flowInto } from "./flow.ts";
@@ -136,8 +136,9 @@ async function runIn(
   const told = new AbortController();
   const stopping = stoppingOf(command, async () => {
     if (leader === "") shell.kill(); // something may hang that stands before its beginning
-    if (!(await endIfHeard(shells, mark, leader))) return shell.kill();
-    void pause(TOLD_MS, told.signal).then(() => {
+    const all = await endIfHeard(shells, mark, leader);
+    if (all === "unheard") return shell.kill();
+    void pause(all ? TOLD_MS : 0, told.signal).then(() => {
       if (told.signal.aborted) return;
       isStuck = true;
       shell.kill();
@@ -172,7 +173,7 @@ async function runIn(
     // A child in the background may still write: nobody here reads that any more, and the shell goes back.
     const letGo = () => shells.ask(`kill ${copying.join(" ")} 2>/dev/null`).catch(() => undefined);
     if (!drained.signal.aborted) void copied.promise.then(letGo);
-    if (isStuck) return { how: "lost", reason: STUCK };
+    if (isStuck) return { how: "lost", reason: UNSTOPPABLE };
     if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
     if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, reach) };
     if (end === undefined) return { how: "lost", reason: "the shell that watched over it there was killed" };
@@ -207,9 +208,6 @@ async function runIn(
     },
   };
 }
-
-const STUCK =
-  "it was stopped, but nothing ends it there: it may be another user's, or hang in the system; it may go on";
 
 function neverBegun(program: string, cwd: string): ToolFailure {
   return new ToolFailure(`${program} was stopped while it was being started`, {

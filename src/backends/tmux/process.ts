@@ -2,7 +2,7 @@ import type { Backend, Command, Exit, Process } from "../../contract/backend.ts"
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord } from "../../util/shell.ts";
-import { stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import type { Plan } from "./command-files.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Story } from "./story.ts";
@@ -82,10 +82,22 @@ export async function runningProcess({
     let isGone: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (isGone = resolve));
 
-    const stopping = stoppingOf(command, stopThere);
+    let isLeft = false;
+    let isStuck: () => void = () => undefined;
+    const stuck = new Promise<"stuck">((resolve) => (isStuck = () => resolve("stuck")));
+    const stopping = stoppingOf(command, async () => {
+      await stopThere();
+      void pause(TOLD_MS, undefined, { keepsAlive: false }).then(isStuck); // unless its end is told
+    });
 
     const ended = async (): Promise<Exit> => {
-      const code = await Promise.race([story.exited, reader.exit.then((exit) => readerEnded(exit))]);
+      const code = await Promise.race([story.exited, reader.exit.then((exit) => readerEnded(exit)), stuck]);
+      if (code === "stuck") {
+        await reader.kill();
+        nobodyReads();
+        isLeft = true;
+        return { how: "lost", reason: `${UNSTOPPABLE} in pane ${pane}` };
+      }
       if (typeof code === "object") return code;
       await outputEnds();
       if (code === undefined) return { how: "lost", reason: `what watched over it in pane ${pane} has been killed` };
@@ -107,11 +119,13 @@ export async function runningProcess({
           }
         }
       }
-      // Who still opens the FIFO for writing must not wait for ever.
-      void keeper.ask(`for hr_each in "$F/${plan.number}.d"/out*; do : <>"$hr_each"; done`).catch(() => undefined);
+      nobodyReads();
       const why = exit.how === "lost" ? exit.reason : "what read its output was ended";
       return { how: "lost", reason: `${why}; in pane ${pane} it may go on` };
     };
+    /** Who still opens the FIFO for writing must not wait for ever. */
+    const nobodyReads = () =>
+      void keeper.ask(`for hr_each in "$F/${plan.number}.d"/out*; do : <>"$hr_each"; done`).catch(() => undefined);
     const outputEnds = async () => {
       const enough = new AbortController();
       const held = await Promise.race([reader.exit.then(() => false), pause(HELD_MS, enough.signal).then(() => true)]);
@@ -135,7 +149,7 @@ export async function runningProcess({
       await feeder?.kill();
       await feeder?.output.dispose();
       whenEnded();
-      if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
+      if (stopping.stoppedAs !== undefined && !isLeft) return stopping.stoppedAs;
       if (!stopping.wasStopped) return end;
       const sent = end.how === "exited" ? OURS[end.code] : undefined;
       return sent === undefined ? end : { how: "signaled", signal: sent };

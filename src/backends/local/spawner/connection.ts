@@ -5,6 +5,7 @@ import type { Exit } from "../../../contract/backend.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { pause } from "../../../util/abort.ts";
 import { processStatus } from "../../../util/process-status.ts";
+import { UNSTOPPABLE } from "../../stopping.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 /** With fewer pipes than this at hand, more are made: a command takes up to three. */
@@ -23,16 +24,19 @@ export interface Spawner {
   takePipe(): Promise<string>;
   /** Copies from a pipe to the end of a file without us, until that has `most` bytes. `undefined` when that cannot be started. Never rejects. */
   drain(pipe: string, file: string, most: number): Promise<Copying | undefined>;
-  /** Ends everything in whose mark the text stands, and a process group with its descendants. Never rejects. */
-  sweep(family: { readonly mark?: string; readonly group?: number }): Promise<void>;
+  /** Ends everything in whose mark the text stands, and a process group with its descendants. Resolves like `Child.stop`. */
+  sweep(family: { readonly mark?: string; readonly group?: number }): Promise<boolean>;
 }
 
 export interface Child {
   readonly pid: number;
   /** Never rejects. */
   readonly exit: Promise<ChildExit>;
-  /** TERM, a grace of two seconds, KILL to it and all it started. Resolves when they have ended. Never rejects. */
-  stop(): Promise<void>;
+  /**
+   * TERM, a grace of two seconds, KILL to it and all it started. Resolves when they have ended; to false when some of them cannot be ended from here, and then nobody waits for
+   * them any more: `exit` says "lost" if it is one of these. Never rejects.
+   */
+  stop(): Promise<boolean>;
 }
 
 type ChildExit = Extract<Exit, { how: "exited" | "signaled" | "lost" }>;
@@ -83,7 +87,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
   const pipes: string[] = [];
   let filling: Promise<boolean> | undefined;
   let folder: string | undefined;
-  const { ask, isDead } = connectionTo(begin(), () => {
+  const { ask, forget, isDead } = connectionTo(begin(), () => {
     onDeath();
     // It removes its pipes itself, unless it was killed.
     if (folder !== undefined) void rm(folder, { recursive: true, force: true }).catch(() => undefined);
@@ -118,13 +122,14 @@ async function connect(onDeath: () => void): Promise<Spawner> {
           if (answer?.type === "started") {
             ({ pid } = answer);
             const exit = new Promise<ChildExit>((settle) => (end = settle));
-            const stop = () =>
-              new Promise<void>((done) => {
-                ask({ op: "stop", command }, () => {
-                  done();
-                  return true;
-                });
-              });
+            const stop = async () => {
+              const all = await asked(ask, { op: "stop", command });
+              if (!all) {
+                forget(command);
+                end({ how: "lost", reason: UNSTOPPABLE });
+              }
+              return all;
+            };
             resolve({ pid, exit, stop });
             return false;
           }
@@ -174,14 +179,18 @@ async function connect(onDeath: () => void): Promise<Spawner> {
           return true;
         });
       }),
-    sweep: (family) =>
-      new Promise((resolve) => {
-        ask({ op: "sweep", ...family }, () => {
-          resolve();
-          return true;
-        });
-      }),
+    sweep: (family) => asked(ask, { op: "sweep", ...family }),
   };
+}
+
+/** Whether all were ended. Where the spawner has died over it, that is told of each process. */
+function asked(ask: Connection["ask"], request: Asked): Promise<boolean> {
+  return new Promise((resolve) => {
+    ask(request, (answer) => {
+      resolve(answer?.type !== "stopped" || answer.all);
+      return true;
+    });
+  });
 }
 
 /** Hears the answers to one request; `undefined` stands for the spawner's death. True: that was the last. */
@@ -189,17 +198,25 @@ type Hear = (answer: Answer | undefined) => boolean;
 
 type Asked = Request extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
 
-/** Requests and their answers. The connection keeps this process alive as long as an answer is waited for, no longer. */
-function connectionTo(
-  child: ChildProcess,
-  onDeath: () => void,
-): { ask(request: Asked, hear: Hear): number; isDead(): boolean } {
+/** Requests and their answers. */
+interface Connection {
+  /** Returns the request's number. */
+  ask(request: Asked, hear: Hear): number;
+  /** No more answers to this one are waited for. */
+  forget(id: number): void;
+  isDead(): boolean;
+}
+
+/** It keeps this process alive as long as an answer is waited for, no longer. */
+function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
   const waiting = new Map<number, Hear>();
   let lastId = 0;
   let dead = false;
 
   const hear = (id: number, answer: Answer | undefined) => {
-    if (waiting.get(id)?.(answer) !== true) return;
+    if (waiting.get(id)?.(answer) === true) forget(id);
+  };
+  const forget = (id: number) => {
     waiting.delete(id);
     if (waiting.size === 0) child.channel?.unref();
   };
@@ -224,6 +241,7 @@ function connectionTo(
       else queueMicrotask(() => hear(id, undefined));
       return id;
     },
+    forget,
     isDead: () => dead,
   };
 }

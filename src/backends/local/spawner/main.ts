@@ -54,13 +54,14 @@ async function answer(request: Request): Promise<void> {
       return start(request);
     case "stop": {
       const command = commands.get(request.command);
-      if (command !== undefined) await killFamily(command);
-      return say({ type: "done", id: request.id });
+      const all = command === undefined || (await killFamily(command));
+      return say({ type: "stopped", id: request.id, all });
     }
-    case "sweep":
-      await killFamily(request);
+    case "sweep": {
+      const all = await killFamily(request);
       families.delete(request.mark ?? ""); // the backend is closed: nothing more comes of it
-      return say({ type: "done", id: request.id });
+      return say({ type: "stopped", id: request.id, all });
+    }
     case "drain":
       return startDrain(request.id, request.pipe, request.file, request.most);
     case "release":

@@ -6,9 +6,9 @@ import type { Env } from "../../../contract/effect.ts";
 /** To the spawner. */
 export type Request =
   | StartRequest
-  /** Ends a command, by the number it was started with, and all that it started: TERM, two seconds of grace, KILL. "done". */
+  /** Ends a command, by the number it was started with, and all that it started: TERM, two seconds of grace, KILL. "stopped". */
   | { readonly op: "stop"; readonly id: number; readonly command: number }
-  /** Ends everything in whose mark this text stands, and a group with its descendants, the same way. "done". */
+  /** Ends everything in whose mark this text stands, and a group with its descendants, the same way. "stopped". */
   | { readonly op: "sweep"; readonly id: number; readonly mark?: string; readonly group?: number }
   /** Copies what comes out of a pipe to the end of a file until that has `most` bytes, and counts the rest. "draining", then "drained". */
   | { readonly op: "drain"; readonly id: number; readonly pipe: string; readonly file: string; readonly most: number }
@@ -51,6 +51,8 @@ export type Answer =
     }
   | { readonly type: "exited"; readonly id: number; readonly code: number | null; readonly signal: string | null }
   | { readonly type: "done"; readonly id: number }
+  /** False: some are left that nothing ends. */
+  | { readonly type: "stopped"; readonly id: number; readonly all: boolean }
   | { readonly type: "draining"; readonly id: number; readonly pid: number }
   /** `dropped`: bytes that were read and are not in the file; `undefined` when nobody counted to the end. */
   | { readonly type: "drained"; readonly id: number; readonly dropped?: number };

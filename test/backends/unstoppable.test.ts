@@ -1,0 +1,107 @@
+// What an ordinary user cannot end, since it has become root's (`sudo`), holds no call: it is said to be lost, and that it may go on.
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ssh } from "../../src/backends/ssh/ssh.ts";
+import { tmux } from "../../src/backends/tmux/tmux.ts";
+import type { Backend, Exit } from "../../src/contract/backend.ts";
+import { quoteWords } from "../../src/util/shell.ts";
+import { becoming, becomingProblem } from "../support/becoming.ts";
+import { mustBeHere } from "../support/here.ts";
+import { sshServer, sshdProblem } from "../support/sshd.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { openSite } from "../sandbox/escapes.ts";
+import { within } from "./elsewhere.ts";
+import { tmuxProblem } from "./tmux-server.ts";
+
+const problem = becomingProblem();
+mustBeHere("a program that becomes root", problem);
+
+const LOST: Exit = { how: "lost", reason: expect.stringMatching(/^it was stopped, but nothing ends it/) as string };
+
+/** A folder in which anybody may write down a number. */
+function notes(): string {
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o777);
+  return folder;
+}
+
+describe.skipIf(problem !== undefined)("what has become root's", () => {
+  describe("on this machine", () => {
+    test.each([
+      ["as the command itself", "exec COMMAND"],
+      ["as a child of it", "COMMAND; echo never"],
+      ["in a pipe", "COMMAND | cat"],
+    ])("is lost when its time is over: %s", async (_, script) => {
+      const site = openSite({ name: "user", id: 65_534 }, false);
+      const one = becoming(site.root);
+      const file = join(notes(), "number");
+      const running = site.run(script.replace("COMMAND", () => quoteWords(one.argv(file))), { timeout: 1 });
+      try {
+        const { status, text } = await within("its end", running);
+        expect(status).toBe("failed");
+        expect(text).toMatch(/nobody can say how the command ended: it was stopped, but nothing ends it.* \(sudo\)/);
+        expect((await site.run("echo next")).text).toBe("next\n");
+        await within("closing, which waits for nobody", site.close());
+      } finally {
+        await one.end(file);
+        await site.close();
+      }
+    });
+  });
+
+  const sshProblem = sshdProblem();
+  mustBeHere("what nothing can end over SSH", sshProblem);
+  describe.skipIf(sshProblem !== undefined)("over SSH", () => {
+    const opened = async () => {
+      const { target, configFile, home } = await sshServer();
+      const backend = await ssh({ target, configFile, outputFolder: temporaryFolder() });
+      return { backend, one: becoming(home), file: join(notes(), "number") };
+    };
+    const works = async (backend: Backend) => {
+      const next = await backend.spawn({ argv: ["true"] });
+      expect(await within("the next command", next.exit)).toEqual({ how: "exited", code: 0 });
+      await within("closing", backend.close());
+    };
+
+    test.each([
+      ["a command", false],
+      ["a job", true],
+    ])("%s is lost when its time is over", async (_, lasting) => {
+      const { backend, one, file } = await opened();
+      const child = await backend.spawn({ argv: one.argv(file), timeoutMs: 1_000, lasting });
+      try {
+        expect(await within("its end", child.exit)).toEqual(LOST);
+        await works(backend);
+      } finally {
+        await one.end(file);
+      }
+    });
+
+    test("a detached command is said to go on", async () => {
+      const { backend, one, file } = await opened();
+      const child = await backend.spawn({ argv: one.argv(file), detached: { label: "becoming" } });
+      try {
+        await expect(within("the stop", child.kill())).rejects.toThrow(/did not end: .*nothing ends it/);
+        expect((await backend.detached?.list())?.map(({ ended }) => ended)).toEqual([undefined]);
+        await works(backend);
+      } finally {
+        await one.end(file);
+      }
+    });
+
+    test.skipIf(tmuxProblem() !== undefined)("a command in a pane is lost, and says which pane", async () => {
+      const { backend: inner, one, file } = await opened();
+      const backend = await tmux(inner);
+      const child = await backend.spawn({ argv: one.argv(file), timeoutMs: 1_000 });
+      try {
+        const exit = await within("its end", child.exit);
+        expect(exit).toEqual(LOST);
+        expect(exit.how === "lost" && exit.reason).toMatch(/in pane %\d+$/);
+        await works(backend);
+      } finally {
+        await one.end(file);
+      }
+    });
+  });
+});
