@@ -75,8 +75,11 @@ async function realPathOf(path: string, links: number): Promise<string> {
   // too: writing through it would create what it points to. Its target is not normalised: `a/..` is not here where `a` is a link.
   const parent = posix.dirname(path);
   if (parent === path) return path;
-  const here = posix.join(await realPathOf(parent, links), posix.basename(path));
-  const target = await readlink(here).catch(() => undefined);
+  const pointsTo = (link: string) => readlink(link).catch(() => undefined);
+  // Mostly no link is on the way, so both are asked at once.
+  const [folder, guess] = await Promise.all([realPathOf(parent, links), pointsTo(path)]);
+  const here = posix.join(folder, posix.basename(path));
+  const target = here === path ? guess : await pointsTo(here);
   if (target === undefined) return here;
   if (links >= MAX_LINKS) throw new ToolFailure(`Links lead in a circle: ${path}`);
   return realPathOf(target.startsWith("/") ? target : `${posix.dirname(here)}/${target}`, links + 1);
