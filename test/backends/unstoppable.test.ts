@@ -1,5 +1,5 @@
 // What an ordinary user cannot end, since it has become root's (`sudo`), holds no call: it is said to be lost, and that it may go on.
-import { chmodSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
@@ -9,6 +9,7 @@ import { quoteWords } from "../../src/util/shell.ts";
 import { becoming, becomingProblem } from "../support/becoming.ts";
 import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
+import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { openSite } from "../sandbox/escapes.ts";
 import { within } from "./elsewhere.ts";
@@ -36,7 +37,10 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
       const site = openSite({ name: "user", id: 65_534 }, false);
       const one = becoming(site.root);
       const file = join(notes(), "number");
-      const running = site.run(script.replace("COMMAND", () => quoteWords(one.argv(file))), { timeout: 1 });
+      const running = site.run(
+        script.replace("COMMAND", () => quoteWords(one.argv(file))),
+        { timeout: 1 },
+      );
       try {
         const { status, text } = await within("its end", running);
         expect(status).toBe("failed");
@@ -48,6 +52,27 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
         await site.close();
       }
     });
+  });
+
+  test("a detached command on this machine is said to go on", async () => {
+    const site = openSite({ name: "user", id: 65_534 }, false);
+    const one = becoming(site.root);
+    const file = join(notes(), "number");
+    try {
+      const { text } = await site.run(`exec ${quoteWords(one.argv(file))}`, {
+        background: true,
+        detached: true,
+        timeout: undefined,
+      });
+      const [, id = ""] = /^Job (\S+) was started, detached/.exec(text) ?? [];
+      await until("it has become root", () => existsSync(file));
+      const cli = quoteWords([process.execPath, join(site.root, "library/dist/cli.js")]);
+      expect(site.person(`${cli} jobs kill ${id}`)).toMatch(new RegExp(`${id} did not end: .*nothing ends it`));
+      expect(site.person(`${cli} jobs`)).toMatch(new RegExp(`${id}.*runn`));
+    } finally {
+      await one.end(file);
+      await site.close();
+    }
   });
 
   const sshProblem = sshdProblem();

@@ -103,7 +103,8 @@ async function foundIn(folder: string, id: string): Promise<FoundDetached | unde
     },
     async end() {
       const service = await spawner();
-      if (!(await service.sweep({ mark: kept.mark }))) throw unstoppable(id);
+      // By its number too: what has become another user's hides its mark. It runs, so the number is its own.
+      if (!(await service.sweep({ mark: kept.mark, group: kept.pid }))) throw unstoppable(id);
       while ((await end()) === undefined) await pause(LOOK_MS);
     },
   });

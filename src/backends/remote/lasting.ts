@@ -65,13 +65,18 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
       if (output === undefined) throw new Error("a command has an output");
 
       let isOver = false;
+      /** Some of it goes on, whatever is done. */
+      let isLeft = false;
       let leave: () => void = () => undefined;
-      const left = new Promise<"left">((resolve) => (leave = () => resolve("left")));
+      const left = new Promise<undefined>((resolve) => (leave = () => resolve(undefined)));
       const stopping = stoppingOf(command, async () => {
         while (!isOver && !stopped.signal.aborted) {
           const all = await endThere(shells, mark, pid).catch(() => undefined); // there is no connection just now
           watch.wake();
-          if (all === false) leave();
+          if (all === false) {
+            isLeft = true;
+            leave();
+          }
           if (all !== undefined) return;
           await pause(AGAIN_MS, stopped.signal);
         }
@@ -82,9 +87,9 @@ export function lastingJobs({ shells, family, outputFolder, place }: LastingOpti
         isOver = true;
         await stopping.settled();
         stopping.over();
-        await Promise.all(streams.map(({ file, log }) => log.end(end === "left" ? undefined : end.dropped[file])));
-        if (end === "left") return { how: "lost", reason: UNSTOPPABLE }; // its folder is still written to
-        void remove(folder);
+        await Promise.all(streams.map(({ file, log }) => log.end(end?.dropped[file])));
+        if (end !== undefined) void remove(folder); // otherwise it is still written to
+        if (isLeft || end === undefined) return { how: "lost", reason: UNSTOPPABLE };
         return (
           stopping.stoppedAs ?? (end.exit.how === "exited" ? exitOf(end.exit.code, stopping.wasStopped) : end.exit)
         );

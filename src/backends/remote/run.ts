@@ -138,6 +138,7 @@ async function runIn(
     if (leader === "") shell.kill(); // something may hang that stands before its beginning
     const all = await endIfHeard(shells, mark, leader);
     if (all === "unheard") return shell.kill();
+    isStuck = !all;
     void pause(all ? TOLD_MS : 0, told.signal).then(() => {
       if (told.signal.aborted) return;
       isStuck = true;
