@@ -75,28 +75,29 @@ export async function runningProcess({
       const session = plan.isApart ? String(pid) : '""';
       const end = `hr_end ${quoteWord(plan.mark)} ${pid} ${session}`;
       return keeper.persist(
-        `: >${quoteWord(`${own}/stopped`)}\n${end}\necho "${plan.number} stopped" 1<>"$F/events"`,
+        `: >${quoteWord(`${own}/stopped`)}\nhr_how=$(${end})\necho "${plan.number} stopped $hr_how" 1<>"$F/events"`,
         Promise.race([story.stopped, gone]),
       );
     };
     let isGone: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (isGone = resolve));
 
+    /** The end of one of which some goes on, whatever is done. */
+    const goesOn: Exit = { how: "lost", reason: `${UNSTOPPABLE} in pane ${pane}` };
     let isLeft = false;
-    let isStuck: () => void = () => undefined;
-    const stuck = new Promise<"stuck">((resolve) => (isStuck = () => resolve("stuck")));
-    const stopping = stoppingOf(command, async () => {
-      await stopThere();
-      void pause(TOLD_MS, undefined, { keepsAlive: false }).then(isStuck); // unless its end is told
+    const left = story.stopped.then((what) => {
+      if (what === "all") return new Promise<never>(() => undefined);
+      isLeft = true;
+      return "left" as const;
     });
+    const stopping = stoppingOf(command, stopThere);
 
     const ended = async (): Promise<Exit> => {
-      const code = await Promise.race([story.exited, reader.exit.then((exit) => readerEnded(exit)), stuck]);
-      if (code === "stuck") {
+      const code = await Promise.race([story.exited, reader.exit.then((exit) => readerEnded(exit)), left]);
+      if (code === "left") {
         await reader.kill();
         nobodyReads();
-        isLeft = true;
-        return { how: "lost", reason: `${UNSTOPPABLE} in pane ${pane}` };
+        return goesOn;
       }
       if (typeof code === "object") return code;
       await outputEnds();
@@ -149,7 +150,8 @@ export async function runningProcess({
       await feeder?.kill();
       await feeder?.output.dispose();
       whenEnded();
-      if (stopping.stoppedAs !== undefined && !isLeft) return stopping.stoppedAs;
+      if (isLeft) return goesOn;
+      if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
       if (!stopping.wasStopped) return end;
       const sent = end.how === "exited" ? OURS[end.code] : undefined;
       return sent === undefined ? end : { how: "signaled", signal: sent };

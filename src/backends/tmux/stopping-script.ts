@@ -30,7 +30,7 @@ hr_signal() {
   shift
   for hr_each in $*; do kill "-$hr_name" "${"$"}{hr_each%%:*}" 2>/dev/null; done
 }
-# hr_end MARK PID SESSION: TERM, two seconds of grace, KILL. (hr_i: hundredths of a second; looking takes its time, so it is done less often after a while.)
+# hr_end MARK PID SESSION: TERM, two seconds of grace, KILL. Says "left" when some go on. (hr_i: hundredths of a second; looking takes its time, so it is done less often after a while.)
 hr_end() {
   hr_living=$(hr_family "$1" "$2" "$3" "")
   hr_signal TERM "$hr_living"
@@ -41,5 +41,6 @@ hr_end() {
     elif sleep 0.1 2>/dev/null; then hr_i=$((hr_i + 12))
     else sleep 1; hr_i=$((hr_i + 100)); fi
   done
+  [ -z "$hr_living" ] || printf left
 }
 `;

@@ -8,8 +8,8 @@ export interface Story {
   readonly exited: Promise<number | undefined>;
   /** What it wrote before its end has been passed on. */
   readonly settled: Promise<void>;
-  /** It was stopped, with all that it had started. */
-  readonly stopped: Promise<void>;
+  /** It was stopped, with all that it had started; "left": some of that goes on, since nothing ends it. */
+  readonly stopped: Promise<"all" | "left">;
   heard(event: string, words: string): void;
 }
 
@@ -17,7 +17,7 @@ export function createStory(): Story {
   const begun = later<number | ToolFailure>();
   const exited = later<number | undefined>();
   const settled = later<void>();
-  const stopped = later<void>();
+  const stopped = later<"all" | "left">();
   return {
     begun: begun.promise,
     exited: exited.promise,
@@ -29,7 +29,7 @@ export function createStory(): Story {
       if (event === "exited") exited.resolve(/^\d+$/.test(words) ? Number(words) : undefined);
       if (event === "gone") exited.resolve(undefined);
       if (event === "settled") settled.resolve();
-      if (event === "stopped") stopped.resolve();
+      if (event === "stopped") stopped.resolve(words === "left" ? "left" : "all");
     },
   };
 }
