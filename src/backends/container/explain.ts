@@ -22,12 +22,14 @@ const LONGEST_PASSING_MS = 5_000;
 /** One whose shell was killed is believed to run after so long. Milliseconds. */
 const RUNS_ON_MS = 2_000;
 
-/** The exit code of a shell that was killed, as all are when their container stops. */
+/** The exit code of a shell that was killed. */
 const KILLED = 137;
 
 /** Why a shell in a container that was open has ended. Never rejects. */
 export async function whyLost(engine: Engine, name: string, end: LineEnd): Promise<Unreachable> {
-  return (await whyUnusable(engine, name, end.code === KILLED)) ?? refusalIn(name, end.said) ?? ended(name, end);
+  // Killed there, as all are when their container stops; or from here, since the first shell had ended.
+  const isDoubtful = end.code === KILLED || end.signal === "SIGKILL";
+  return (await whyUnusable(engine, name, isDoubtful)) ?? refusalIn(name, end.said) ?? ended(name, end);
 }
 
 /** Why the first shell was never ready. Never rejects. */
