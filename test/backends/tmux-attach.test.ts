@@ -1,19 +1,16 @@
 // What people are told to type really brings them to the terminal: over SSH with a configuration of its own, in a container as the user who has the session.
-import { spawn } from "node:child_process";
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
 import type { Backend } from "../../src/contract/backend.ts";
-import { quoteWords } from "../../src/util/shell.ts";
 import { sharedContainer } from "../support/containers.ts";
 import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { sh, tmuxProblem } from "./tmux-server.ts";
+import { joinIn, sh, tmuxProblem } from "./tmux-server.ts";
 
 const sshProblem = tmuxProblem() ?? sshdProblem();
 mustBeHere("joining in over SSH", sshProblem);
@@ -23,21 +20,15 @@ mustBeHere("joining in in a container", dockerProblem);
 /** A person types the words, and sees what is in the terminal. */
 async function joinsIn(backend: Backend): Promise<void> {
   await sh(backend, "echo seen-by-$((40 + 2))");
-  const attach = `stty cols 100 rows 30; exec ${backend.terminal?.attach}`;
-  const person = spawn("script", ["-qfc", quoteWords(["sh", "-c", attach]), "/dev/null"], {
-    env: { ...process.env, TERM: "xterm-256color" },
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  let watched = "";
-  person.stdout.setEncoding("utf8").on("data", (text: string) => (watched += stripVTControlCharacters(text)));
+  const person = joinIn(backend);
   try {
-    await until("the person sees it", () => watched.includes("seen-by-42"));
-    person.stdin.write("echo typed-by-a-person\n");
+    await person.sees("seen-by-42");
+    person.types("echo typed-by-a-person\n");
     await until("it is typed", async () =>
       /^typed-by-a-person$/m.test((await backend.terminal?.capture())?.text ?? ""),
     );
   } finally {
-    person.kill("SIGKILL");
+    person.leaves();
     await backend.close();
   }
 }

@@ -1,9 +1,11 @@
-import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { promisify } from "node:util";
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
+import { promisify, stripVTControlCharacters } from "node:util";
 import { afterAll } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import { type TmuxOptions, tmux } from "../../src/backends/tmux/tmux.ts";
 import type { Backend, Process } from "../../src/contract/backend.ts";
+import { quoteWords } from "../../src/util/shell.ts";
+import { until } from "../support/until.ts";
 import { randomName } from "../../src/util/identifier.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -53,6 +55,30 @@ export function testServer(): TestServer {
       return backend;
     },
     run,
+  };
+}
+
+/** Somebody who has typed what `attach` says, in a terminal of 100 by 30. */
+export interface Person {
+  /** Waits until that was on the screen. */
+  sees(text: string): Promise<void>;
+  types(text: string): void;
+  leaves(): void;
+}
+
+/** A person joins in, in a real terminal. */
+export function joinIn({ terminal }: Pick<Backend, "terminal">): Person {
+  const attach = `stty cols 100 rows 30; exec ${terminal?.attach}`;
+  const person = spawn("script", ["-qfc", quoteWords(["sh", "-c", attach]), "/dev/null"], {
+    env: { ...process.env, TERM: "xterm-256color" },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  let watched = "";
+  person.stdout.setEncoding("utf8").on("data", (text: string) => (watched += stripVTControlCharacters(text)));
+  return {
+    sees: (text) => until(`the person sees ${text}`, () => watched.includes(text)),
+    types: (text) => void person.stdin.write(text),
+    leaves: () => void person.kill("SIGKILL"),
   };
 }
 

@@ -1,15 +1,13 @@
-import { spawn } from "node:child_process";
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
-import { quoteWords } from "../../src/util/shell.ts";
 import { sharedContainer } from "../support/containers.ts";
 import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { handsOn } from "./elsewhere.ts";
+import { joinIn } from "./tmux-server.ts";
 
 const problem = engineProblem("docker");
 mustBeHere("docker", problem);
@@ -26,14 +24,7 @@ describe.skipIf(problem !== undefined)("an agent and a person in a terminal of a
       "exit code: 0",
     );
 
-    const attach = `stty cols 100 rows 30; exec ${backend.terminal?.attach}`;
-    const person = spawn("script", ["-qfc", quoteWords(["sh", "-c", attach]), "/dev/null"], {
-      env: { ...process.env, TERM: "xterm-256color" },
-      stdio: ["pipe", "pipe", "ignore"],
-    });
-    let watched = "";
-    person.stdout.setEncoding("utf8").on("data", (text: string) => (watched += stripVTControlCharacters(text)));
-    const sees = (text: string) => until(`the person sees ${text}`, () => watched.includes(text));
+    const { sees, leaves } = joinIn(backend);
     try {
       await sees("mkdir site");
       const serving = await call("run_shell", { command: "busybox httpd -f -v -p 8080 -h site", wait: false });
@@ -49,7 +40,7 @@ describe.skipIf(problem !== undefined)("an agent and a person in a terminal of a
       const refused = await call("run_shell", { command: "wget -qO- http://127.0.0.1:8080/ 2>&1; echo $?" });
       expect(refused).toMatch(/refused/);
     } finally {
-      person.kill("SIGKILL");
+      leaves();
     }
   });
 });
