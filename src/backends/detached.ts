@@ -34,8 +34,8 @@ export interface DetachedHold {
   look(): Promise<Fate>;
   /** Resolves when it has ended. Never rejects. Asked once, by the first who wants to know: nobody tells us, so it has to be looked again and again. */
   ended(wasKilled: () => boolean): Promise<Exit>;
-  /** Ends it with all that it has started. Rejects where that cannot be. */
-  end(): Promise<void>;
+  /** Ends it with all that it has started. Resolves to false when some of that goes on, since nothing ends it. Rejects where there is no way to it. */
+  end(): Promise<boolean>;
 }
 
 /** A detached process, in the hands of whoever may have started it long ago. */
@@ -58,15 +58,13 @@ export function detachedProcess({ id, output, look, ended, end }: DetachedHold):
     async kill() {
       if ((await endOf(look)) !== undefined) return;
       killed = true;
-      await end();
+      if (!(await end())) {
+        killed = false;
+        throw new ToolFailure(`${id} did not end: ${UNSTOPPABLE}`);
+      }
       await exit();
     },
   };
-}
-
-/** Says that it goes on though it was stopped. */
-export function unstoppable(id: string): ToolFailure {
-  return new ToolFailure(`${id} did not end: ${UNSTOPPABLE}`);
 }
 
 /** A detached process as it was found where they are kept. */

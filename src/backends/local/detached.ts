@@ -8,14 +8,7 @@ import { fileLog } from "../../output/file-log.ts";
 import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
-import {
-  type DetachedPlan,
-  type FoundDetached,
-  detachedIn,
-  detachedProcess,
-  planDetached,
-  unstoppable,
-} from "../detached.ts";
+import { type DetachedPlan, type FoundDetached, detachedIn, detachedProcess, planDetached } from "../detached.ts";
 import { type End, type Fate, endOf, fateJudge } from "../fate.ts";
 import { pipeToRead, removeName } from "./pipe.ts";
 import { startFailure } from "./spawn.ts";
@@ -104,8 +97,9 @@ async function foundIn(folder: string, id: string): Promise<FoundDetached | unde
     async end() {
       const service = await spawner();
       // By its number too: what has become another user's hides its mark. It runs, so the number is its own.
-      if (!(await service.sweep({ mark: kept.mark, group: kept.pid }))) throw unstoppable(id);
+      if (!(await service.sweep({ mark: kept.mark, group: kept.pid }))) return false;
       while ((await end()) === undefined) await pause(LOOK_MS);
+      return true;
     },
   });
   return { plan: kept, process, end, forget: () => rm(own, { recursive: true, force: true }) };

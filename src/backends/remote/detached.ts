@@ -3,14 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { polledLog } from "../../output/polled-log.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord } from "../../util/shell.ts";
-import {
-  type DetachedPlan,
-  type FoundDetached,
-  detachedIn,
-  detachedProcess,
-  planDetached,
-  unstoppable,
-} from "../detached.ts";
+import { type DetachedPlan, type FoundDetached, detachedIn, detachedProcess, planDetached } from "../detached.ts";
 import { endOf } from "../fate.ts";
 import { type DetachedSight, MOST_BYTES, sightOf } from "./detached-sight.ts";
 import { endThere, exitOf } from "./ending.ts";
@@ -83,9 +76,7 @@ export function detachedThere({ shells, home, owner }: DetachedOptions): Detache
         }
         return { how: "lost", reason: "the backend was closed; it goes on there" };
       },
-      async end() {
-        if (!(await endThere(shells, mark, pid))) throw unstoppable(id);
-      },
+      end: () => endThere(shells, mark, pid),
     });
 
   const found = (shown: ShownJob, parent: string): FoundDetached | undefined => {
