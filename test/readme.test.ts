@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -26,4 +27,21 @@ test("the program in the README prints what its comment says", async () => {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+test("every link of the README and the docs leads to something in the package", async () => {
+  const { stdout } = await run("npm", ["pack", "--dry-run", "--ignore-scripts", "--json"], { cwd: root });
+  const [packed] = JSON.parse(stdout) as readonly { readonly files: readonly { readonly path: string }[] }[];
+  const files = (packed?.files ?? []).map(({ path }) => path);
+  const pages = files.filter((path) => path === "README.md" || /^docs\/.*\.md$/.test(path));
+  const dead: string[] = [];
+  for (const page of pages) {
+    const text = await readFile(`${root}/${page}`, "utf8");
+    for (const [, link = ""] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+      const target = posix.join(posix.dirname(page), link).replace(/\/$/, "");
+      if (!files.some((path) => path === target || path.startsWith(`${target}/`))) dead.push(`${page}: ${link}`);
+    }
+  }
+  expect(pages.length).toBeGreaterThan(5);
+  expect(dead).toEqual([]);
 });
