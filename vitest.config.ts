@@ -1,10 +1,14 @@
 /**
- * `npm test` and `npm run coverage`. Each test file has a process of its own: tests start programs and change into folders.
+ * `npm test` (the project "core"), `npm run test:hosts` (the project "hosts") and `npm run coverage`. Each test file has a process of its own:
+ * tests start programs and change into folders.
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
+
+/** Tests that need another host, a container, a terminal pane or a second user. Everything else is "core". */
+const HOSTS = "test/**/*.hosts.test.ts";
 
 export default defineConfig({
   define: {
@@ -13,7 +17,17 @@ export default defineConfig({
     __BRIDGE__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "bridge.js")).href),
   },
   test: {
-    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "core",
+          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, HOSTS],
+        },
+      },
+      { extends: true, test: { name: "hosts", include: [HOSTS] } },
+    ],
     pool: "forks",
     maxWorkers: "100%",
     // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
