@@ -18,6 +18,13 @@ export function programProblem(program: string): string | undefined {
   return installed(program) === undefined ? `${program} is not installed` : undefined;
 }
 
+/** Those of the command lines whose program is installed: `["zsh -f"]`. Each of the others is a test that reports it. */
+export function installedOf(commandLines: readonly string[]): readonly string[] {
+  const problemOf = (line: string) => programProblem(line.split(" ")[0] ?? "");
+  for (const line of commandLines) mustBeHere(line, problemOf(line));
+  return commandLines.filter((line) => problemOf(line) === undefined);
+}
+
 /** Where a program is, also one for administrators, whose folders an ordinary user's PATH lacks; `undefined`: it is not installed. */
 export function installed(program: string): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
