@@ -70,11 +70,9 @@ describe("without a host", () => {
   test("where no ssh is installed, that is said, with what to install", async () => {
     process.env["PATH"] = temporaryFolder();
     expect(await sshVersion()).toBeUndefined();
-    const reach = await sshReach({ target: "host" });
-    await expect(reach.open("first")).rejects.toMatchObject({
+    await expect(sshReach({ target: "host" })).rejects.toMatchObject({
       message: "there is no ssh on the PATH here",
       hint: expect.stringMatching(/Install the OpenSSH client/) as string,
     });
-    await reach.close();
   });
 });
