@@ -2,6 +2,7 @@
  * `npm test` (the project "core"), `npm run test:hosts` (the project "hosts") and `npm run coverage`. Each test file has a process of its own:
  * tests start programs and change into folders.
  */
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
@@ -29,7 +30,7 @@ export default defineConfig({
       { extends: true, test: { name: "hosts", include: [HOSTS] } },
     ],
     pool: "forks",
-    maxWorkers: "100%",
+    maxWorkers: availableParallelism() + 1, // half of their time tests wait for processes
     // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
     retry: process.env["CI"] === "true" ? 1 : 0,
     chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words
