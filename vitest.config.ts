@@ -1,10 +1,15 @@
 /**
- * `npm test` and `npm run coverage`. Each test file has a process of its own: tests start programs and change into folders.
+ * `npm test` (the project "core"), `npm run test:hosts` (the project "hosts") and `npm run coverage`. Each test file has a process of its own:
+ * tests start programs and change into folders.
  */
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
+
+/** Tests that need another host, a container, a terminal pane or a second user. Everything else is "core". */
+const HOSTS = "test/**/*.hosts.test.ts";
 
 export default defineConfig({
   define: {
@@ -13,9 +18,19 @@ export default defineConfig({
     __BRIDGE__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "bridge.js")).href),
   },
   test: {
-    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "core",
+          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, HOSTS],
+        },
+      },
+      { extends: true, test: { name: "hosts", include: [HOSTS] } },
+    ],
     pool: "forks",
-    maxWorkers: "100%",
+    maxWorkers: availableParallelism() + 1, // half of their time tests wait for processes
     // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
     retry: process.env["CI"] === "true" ? 1 : 0,
     chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words

@@ -21,7 +21,7 @@ const SYSTEM_PROGRAMS = [
   // Only Linux has it; elsewhere the tests that need it say that they are skipped.
   ...(process.platform === "linux" ? [{ program: "bwrap", debianPackage: "bubblewrap" }] : []),
   // What commands in the sandbox are tried with, the projects that are built in it, and other places to work in. Rust alone fetches some
-  // 60 MB and the engines 80, so elsewhere their tests say that they are skipped.
+  // 60 MB and the engines 80, so without CI=true nothing of it is installed, and the tests that need it are skipped.
   ...(process.env["CI"] === "true"
     ? [
         { program: "curl", debianPackage: "curl" },

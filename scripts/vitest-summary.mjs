@@ -2,7 +2,7 @@
  * A vitest reporter whose last line is the count, for people and for programs that read it.
  *
  * In:  vitest's results. Out: `N passed, N failed` alone on a line, `, N skipped` behind it when there are any. A file that could
- *      not be loaded, and an error outside any test, count as failed. Before it, the tests that passed only when they were tried again.
+ *      not be loaded, and an error outside any test, count as failed. Before it, why tests were skipped, and which passed only at a second try.
  */
 
 /** @import { Reporter, TestModule } from "vitest/node" */
@@ -16,10 +16,23 @@ export default class SummaryReporter {
   onTestRunEnd(modules, unhandledErrors) {
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
     for (const module of modules) countModule(module, counts);
+    const reasons = new Set(modules.flatMap(reasonsToSkip));
+    for (const reason of reasons) process.stdout.write(`skipped: ${reason}\n`);
     for (const name of modules.flatMap(triedAgain)) process.stdout.write(`passed only at a second try: ${name}\n`);
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
     process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
   }
+}
+
+/**
+ * @param {TestModule} module
+ * @returns {string[]}
+ */
+function reasonsToSkip(module) {
+  return [...module.children.allTests("skipped")].flatMap((test) => {
+    const result = test.result();
+    return result.state === "skipped" && result.note ? [result.note] : [];
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest"
 import { local } from "../../src/backends/local/backend.ts";
 import { MOST_KEPT } from "../../src/backends/local/capture.ts";
 import type { Backend, Command, OutputLog, Process } from "../../src/contract/backend.ts";
+import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { LIBRARY, processes, program, runningPid, said } from "./program.ts";
@@ -310,7 +311,7 @@ describe("a disk that fails", () => {
       return false;
     }
   })();
-  if (!canMount) console.warn("SKIPPED: the tests of a full disk need leave to mount a tmpfs (root)");
+  mustBeHere("a full disk", canMount ? undefined : "a tmpfs cannot be mounted (root can)");
 
   test.skipIf(!canMount)(
     "because it is full keeps what it took, counts the rest, and the command ends as it would",

@@ -1,3 +1,4 @@
+// What is this machine's own: suite-local.test.ts holds the same backend to what every backend has to do.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, writeFile } from "node:fs/promises";
@@ -52,33 +53,11 @@ async function pidsOf(count: number): Promise<readonly number[]> {
 const descriptors = () => readdirSync("/proc/self/fd").length;
 
 describe("how a process ends", () => {
-  test("every exit code from 0 to 255 comes back", async () => {
-    const codes = Array.from({ length: 256 }, (_, code) => code);
-    for (let start = 0; start < codes.length; start += 16) {
-      const batch = codes.slice(start, start + 16);
-      const exits = await Promise.all(
-        batch.map(async (code) => (await backend.spawn({ argv: ["sh", "-c", `exit ${code}`] })).exit),
-      );
-      expect(exits).toEqual(batch.map((code) => ({ how: "exited", code })));
-    }
-  });
-
   test.each(["TERM", "KILL", "HUP", "INT", "PIPE", "SEGV", "ABRT", "USR1"])("SIG%s is told by name", async (signal) => {
     expect((await run(`ulimit -c 0; echo before; kill -${signal} $$; sleep 1000`)).exit).toEqual({
       how: "signaled",
       signal: `SIG${signal}`,
     });
-  });
-
-  test("a child that is killed is the shell's own affair", async () => {
-    expect((await run("sh -c 'kill -9 $$'; exit $?")).exit).toEqual({ how: "exited", code: 137 });
-  });
-
-  test("the exit says the same as often as it is asked", async () => {
-    const child = await backend.spawn({ argv: bash("exit 3") });
-    expect(await Promise.all([child.exit, child.exit])).toEqual(
-      Array.from({ length: 2 }, () => ({ how: "exited", code: 3 })),
-    );
   });
 });
 
@@ -133,25 +112,6 @@ describe("stdin", () => {
     await child.endInput();
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect((await text(child.output)).split(/\s+/)).toEqual(["1", "0", ""]);
-  });
-
-  test("takes what is written, a lot of it too, until it is ended", async () => {
-    const child = await backend.spawn({ argv: bash("head -n 1; wc -c"), stdin: "pipe" });
-    await child.write("first line\n");
-    await child.write("x".repeat(3_000_000));
-    await child.endInput();
-    expect(await child.exit).toEqual({ how: "exited", code: 0 });
-    expect(await text(child.output)).toMatch(/^first line\n\s*\d+\n$/);
-  });
-
-  test("answers go back and forth", async () => {
-    const child = await backend.spawn({ argv: bash('while read -r word; do echo "got $word"; done'), stdin: "pipe" });
-    for (const word of ["one", "two", "three"]) {
-      await child.write(`${word}\n`);
-      await until(`it has answered ${word}`, async () => (await text(child.output)).endsWith(`got ${word}\n`));
-    }
-    await child.endInput();
-    expect(await child.exit).toEqual({ how: "exited", code: 0 });
   });
 
   test("writing after the end, or to a process that has ended, fails", async () => {
@@ -462,28 +422,6 @@ describe("stopping", () => {
     ],
   ];
 
-  /** All of them at once, and what proves that they ran. */
-  const allEscapes = `${ESCAPES.slice(1)
-    .map(([, script]) => script)
-    .join("\n")}\nwait`;
-  const EXPECTED = ESCAPES.length - 1;
-
-  test("a timeout ends all that was started", async () => {
-    const child = await backend.spawn({ argv: bash(allEscapes), timeoutMs: 5_000 });
-    const pids = await pidsOf(EXPECTED);
-    expect(await child.exit).toEqual({ how: "timed-out", afterMs: expect.any(Number) });
-    for (const pid of pids) expect(await isAlive(pid)).toBe(false);
-  });
-
-  test("kill ends all that was started", async () => {
-    const child = await backend.spawn({ argv: bash(allEscapes) });
-    const pids = await pidsOf(EXPECTED);
-    for (const pid of pids) expect(await isAlive(pid)).toBe(true);
-    await child.kill();
-    for (const pid of pids) expect(await isAlive(pid)).toBe(false);
-    expect(await child.exit).toMatchObject({ how: "signaled" });
-  });
-
   test.each(ESCAPES)("an abort ends what was started %s", async (_, escape) => {
     const controller = new AbortController();
     const child = await backend.spawn({
@@ -508,56 +446,6 @@ describe("stopping", () => {
   /** The first of the list never gets to its second line. */
   const pidsWhenTwo = (escape: string) => pidsOf(escape.startsWith("sh -c 'echo") ? 1 : 2);
 
-  test("TERM comes first, so that a process can clean up; what it writes then is there", async () => {
-    const child = await backend.spawn({
-      argv: bash("trap 'echo cleaned; exit 5' TERM; echo ready; while :; do sleep 0.05; done"),
-    });
-    await until("it is ready", async () => (await text(child.output)) === "ready\n");
-    await child.kill();
-    expect(await child.exit).toEqual({ how: "exited", code: 5 });
-    expect(await text(child.output)).toMatch(/^ready\n(Terminated\n)?cleaned\n$/);
-  });
-
-  test("KILL comes after the grace", async () => {
-    const child = await backend.spawn({
-      argv: bash("trap '' TERM; echo ready; while :; do sleep 0.05; done"),
-      timeoutMs: 1_000,
-    });
-    const exit = await child.exit;
-    expect(exit).toMatchObject({ how: "timed-out" });
-    expect(exit.how === "timed-out" && exit.afterMs).toBeGreaterThanOrEqual(990);
-    expect(await text(child.output)).toBe("ready\n");
-    expect(await isAlive(Number(child.id))).toBe(false);
-  });
-
-  test("killing twice, together or after the end, is as good as once", async () => {
-    const child = await backend.spawn({ argv: ["sleep", "1000"] });
-    await Promise.all([child.kill(), child.kill()]);
-    await child.kill();
-    expect(await child.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
-    const ended = await backend.spawn({ argv: bash("exit 4") });
-    await ended.exit;
-    await ended.kill();
-    expect(await ended.exit).toEqual({ how: "exited", code: 4 });
-  });
-
-  test("an abort or a timeout that comes after the end changes nothing", async () => {
-    const controller = new AbortController();
-    const child = await backend.spawn({ argv: ["true"], signal: controller.signal, timeoutMs: 60_000 });
-    expect(await child.exit).toEqual({ how: "exited", code: 0 });
-    controller.abort();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(await child.exit).toEqual({ how: "exited", code: 0 });
-  });
-
-  test("the first reason to stop is the one that is told", async () => {
-    const controller = new AbortController();
-    const child = await backend.spawn({ argv: ["sleep", "1000"], signal: controller.signal, timeoutMs: 600_000 });
-    controller.abort();
-    await child.kill();
-    expect(await child.exit).toEqual({ how: "aborted" });
-  });
-
   test("a timeout longer than timers can be does not fire at once", async () => {
     for (const timeoutMs of [2 ** 31, 1e12, Infinity]) {
       expect((await run("sleep 0.05; echo done", { timeoutMs })).output).toBe("done\n");
@@ -576,25 +464,6 @@ describe("stopping", () => {
       expect(await isAlive(Number(child.id))).toBe(false);
       expect((await child.exit).how).toBe("signaled");
     }
-  });
-
-  test("a command that is starting while the backend closes does not outlive it", async () => {
-    const starting = Array.from({ length: 5 }, () => backend.spawn({ argv: ["sleep", "1000"] }));
-    await backend.close();
-    for (const outcome of await Promise.allSettled(starting)) {
-      if (outcome.status === "rejected") expect(String(outcome.reason)).toContain("the backend is closed");
-      else expect((await outcome.value.exit).how).toBe("signaled");
-    }
-  });
-
-  test("one backend does not stop what another has started", async () => {
-    const other = await local({ workDir: folder, outputFolder: folder });
-    const child = await other.spawn({ argv: ["sleep", "1000"] });
-    await run("setsid sleep 1000 & true");
-    await backend.close();
-    expect(await isAlive(Number(child.id))).toBe(true);
-    await other.close();
-    expect(await isAlive(Number(child.id))).toBe(false);
   });
 
   test("a program whose last word is close() stays until all is gone", async () => {

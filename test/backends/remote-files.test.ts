@@ -29,28 +29,13 @@ import { type LocalReach, localReach } from "../support/local-reach.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bytes, namingCases, onFullDisk, readAll, writingCases } from "./files-cases.ts";
+import { shellsHere } from "./there.ts";
 
-/** Which shells are tried; `plain`: as on a system that has no stat(1). */
-const SHELLS: readonly { readonly argv: readonly [string, ...string[]]; readonly plain?: boolean }[] = [
-  { argv: ["dash"] },
-  { argv: ["bash", "--posix"] },
-  { argv: ["busybox", "sh"] },
-  { argv: ["zsh", "--emulate", "sh"] },
-  { argv: ["mksh"] },
+/** `plain`: as on a system that has no stat(1). */
+const SYSTEMS: readonly { readonly argv: readonly [string, ...string[]]; readonly plain?: boolean }[] = [
+  ...shellsHere().map((argv) => ({ argv })),
   { argv: ["sh"], plain: true },
 ];
-
-/** A machine on which everything is to be tried has these at least. */
-const EXPECTED = ["sh", "dash", "bash"];
-
-const isThere = (program: string): boolean => {
-  try {
-    execFileSync("sh", ["-c", `command -v ${program}`], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** Files in one folder, made once for all shells: to make and to remove so many takes long where the disk is slow. */
 const CROWD = 5_000;
@@ -61,376 +46,364 @@ async function crowded(): Promise<string> {
   return folder;
 }
 
-for (const { argv } of SHELLS.filter((shell) => !isThere(shell.argv[0]))) {
-  test.skipIf(process.env["CI"] !== "true" || !EXPECTED.includes(argv[0]))(
-    `${argv[0]} is not here (NOT RUN: files through it)`,
-    () => {
-      expect(isThere(argv[0])).toBe(true);
-    },
-  );
-}
+describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, plain = false }) => {
+  let reach: LocalReach;
+  let shells: Shells;
+  let facts: Facts;
+  let folder: string;
+  let files: Files;
+  let here: Files;
+  const at = (path: string) => join(folder, path);
 
-describe.each(SHELLS.filter(({ argv }) => isThere(argv[0])))(
-  "files through $argv (without stat: $plain)",
-  ({ argv, plain = false }) => {
-    let reach: LocalReach;
-    let shells: Shells;
-    let facts: Facts;
-    let folder: string;
-    let files: Files;
-    let here: Files;
-    const at = (path: string) => join(folder, path);
+  beforeAll(async () => {
+    reach = localReach(argv);
+    shells = await openShells({ reach, preamble: () => FILE_FUNCTIONS });
+    const shell = await shells.take();
+    const asked = await askFacts(shell);
+    shells.giveBack(shell);
+    facts = plain ? { ...asked, stat: "none" } : asked;
+    return async () => shells.close();
+  });
+  beforeEach(() => {
+    folder = temporaryFolder();
+    files = remoteFiles({ shells, facts, base: { workDir: folder, home: join(folder, "home") } });
+    here = localFiles({ workDir: folder, home: join(folder, "home") });
+  });
 
-    beforeAll(async () => {
-      reach = localReach(argv);
-      shells = await openShells({ reach, preamble: () => FILE_FUNCTIONS });
-      const shell = await shells.take();
-      const asked = await askFacts(shell);
-      shells.giveBack(shell);
-      facts = plain ? { ...asked, stat: "none" } : asked;
-      return async () => shells.close();
+  /** What is told, without what only this machine can know so exactly, and in which words a circle is found. */
+  const told = async (work: Promise<unknown>): Promise<unknown> => {
+    const result: unknown = await work.then(
+      (value) => ({ value }),
+      (error: unknown) => ({
+        failed: error instanceof ToolFailure ? error.message.replace(/^(Links lead in a circle).*/, "$1") : error,
+      }),
+    );
+    return JSON.parse(
+      JSON.stringify(result, (key, value: unknown) => {
+        if (key === "version") return "some";
+        if (key === "modifiedMs") return plain ? Math.floor(Number(value) / 86_400_000) : Math.floor(Number(value));
+        return value;
+      }),
+    );
+  };
+  const same = async (operation: (on: Files) => Promise<unknown>) =>
+    expect(await told(operation(files))).toEqual(await told(operation(here)));
+
+  describe("real paths", () => {
+    test("are those that this machine finds, whatever leads where", async () => {
+      await mkdir(at("a/b/c"), { recursive: true });
+      await writeFile(at("a/file"), "x");
+      expect(await files.realPath("none/x")).toBe(at("none/x"));
+      const links: readonly (readonly [string, string])[] = [
+        ["to-b", "a/b"],
+        ["a/up", ".."],
+        ["a/b/far", "../../to-b/c"],
+        ["absolute", at("a/file")],
+        ["dangling", "not/yet"],
+        ["dangling-up", "none/../a/file"],
+        ["through", "to-b/../file"],
+        ["chain", "dangling"],
+        ["circle", "circle"],
+        ["one", "two"],
+        ["two", "one"],
+        ["root", "/"],
+        ["below-file", "a/file/x"],
+        ["line\nend\n", "a/b\n"],
+        ["a/b\n", "b"],
+        ["many", "a///b/./c/"],
+      ];
+      for (const [name, target] of links) await symlink(target, at(name));
+      const paths = links.flatMap(([name]) => [name, `${name}/x`, `${name}/../a`, `${name}/b/c`]);
+      for (const path of [
+        ".",
+        "/",
+        "//",
+        "~",
+        "~/x",
+        "a/file",
+        "a/file/x",
+        "a/none/y/z",
+        "none",
+        "a/b/far/../c",
+        ...paths,
+      ]) {
+        await same((on) => on.realPath(path));
+      }
     });
-    beforeEach(() => {
-      folder = temporaryFolder();
-      files = remoteFiles({ shells, facts, base: { workDir: folder, home: join(folder, "home") } });
-      here = localFiles({ workDir: folder, home: join(folder, "home") });
-    });
 
-    /** What is told, without what only this machine can know so exactly, and in which words a circle is found. */
-    const told = async (work: Promise<unknown>): Promise<unknown> => {
-      const result: unknown = await work.then(
-        (value) => ({ value }),
-        (error: unknown) => ({
-          failed: error instanceof ToolFailure ? error.message.replace(/^(Links lead in a circle).*/, "$1") : error,
-        }),
+    test("of trees with any links are those that this machine finds", async () => {
+      const name = fc.constantFrom("a", "b", "c", "d e", "..");
+      const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+      const target = fc.oneof(
+        path,
+        path.map((each) => `<root>/${each}`),
       );
-      return JSON.parse(
-        JSON.stringify(result, (key, value: unknown) => {
-          if (key === "version") return "some";
-          if (key === "modifiedMs") return plain ? Math.floor(Number(value) / 86_400_000) : Math.floor(Number(value));
-          return value;
-        }),
-      );
-    };
-    const same = async (operation: (on: Files) => Promise<unknown>) =>
-      expect(await told(operation(files))).toEqual(await told(operation(here)));
-
-    describe("real paths", () => {
-      test("are those that this machine finds, whatever leads where", async () => {
-        await mkdir(at("a/b/c"), { recursive: true });
-        await writeFile(at("a/file"), "x");
-        expect(await files.realPath("none/x")).toBe(at("none/x"));
-        const links: readonly (readonly [string, string])[] = [
-          ["to-b", "a/b"],
-          ["a/up", ".."],
-          ["a/b/far", "../../to-b/c"],
-          ["absolute", at("a/file")],
-          ["dangling", "not/yet"],
-          ["dangling-up", "none/../a/file"],
-          ["through", "to-b/../file"],
-          ["chain", "dangling"],
-          ["circle", "circle"],
-          ["one", "two"],
-          ["two", "one"],
-          ["root", "/"],
-          ["below-file", "a/file/x"],
-          ["line\nend\n", "a/b\n"],
-          ["a/b\n", "b"],
-          ["many", "a///b/./c/"],
-        ];
-        for (const [name, target] of links) await symlink(target, at(name));
-        const paths = links.flatMap(([name]) => [name, `${name}/x`, `${name}/../a`, `${name}/b/c`]);
-        for (const path of [
-          ".",
-          "/",
-          "//",
-          "~",
-          "~/x",
-          "a/file",
-          "a/file/x",
-          "a/none/y/z",
-          "none",
-          "a/b/far/../c",
-          ...paths,
-        ]) {
-          await same((on) => on.realPath(path));
-        }
+      const tree = fc.array(fc.record({ path, kind: fc.constantFrom("folder", "file", "link"), target }), {
+        maxLength: 8,
       });
-
-      test("of trees with any links are those that this machine finds", async () => {
-        const name = fc.constantFrom("a", "b", "c", "d e", "..");
-        const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
-        const target = fc.oneof(
-          path,
-          path.map((each) => `<root>/${each}`),
-        );
-        const tree = fc.array(fc.record({ path, kind: fc.constantFrom("folder", "file", "link"), target }), {
-          maxLength: 8,
-        });
-        let runs = 0;
-        await fc.assert(
-          fc.asyncProperty(tree, fc.array(path, { minLength: 1, maxLength: 12 }), async (entries, asked) => {
-            const root = at(`tree-${runs++}/x/y`);
-            await mkdir(root, { recursive: true });
-            for (const entry of entries) {
-              const there = join(root, entry.path);
-              if (!there.startsWith(root)) continue;
-              const make = {
-                folder: () => mkdir(there, { recursive: true }),
-                file: () => writeFile(there, ""),
-                link: () => symlink(entry.target.replace("<root>", root), there),
-              };
-              await make[entry.kind]().catch(() => undefined); // something is there
-            }
-            // Asked together: they must not disturb each other.
-            const [ours, theirs] = await Promise.all(
-              [files, here].map((on) => Promise.all(asked.map((each) => told(on.realPath(`${root}/${each}`))))),
-            );
-            expect(ours).toEqual(theirs);
-          }),
-          { numRuns: 40 },
-        );
-      });
-    });
-
-    describe("write", () => {
-      writingCases(() => ({ folder, files }), {
-        rounds: 15,
-        refusal: /was replaced or removed while it was being read|changed while it was being opened/,
-      });
-
-      test("what it says is there is what this machine finds", async () => {
-        await files.write("a/b/c.txt", bytes("hello"));
-        expect(await told(files.stat("a/b/c.txt"))).toEqual(await told(here.stat("a/b/c.txt")));
-      });
-
-      test("any content of any size arrives as it is, and nothing of it is run", async () => {
-        const evil = `'; touch ${at("run")}; $(touch ${at("run")}) \`touch ${at("run")}\`\nexit\n%s\\0\\n`;
-        const sizes = [0, 1, 8_191, 8_192, 8_193, 65_535, 65_536, 65_537, 300_000];
-        const contents = [
-          bytes(evil),
-          bytes("é\u{1f600}"),
-          Buffer.from([0xff, 0xfe]),
-          Buffer.from([0]),
-          bytes(`${evil}\0`.repeat(3_000)),
-        ];
-        for (const content of [
-          ...contents,
-          ...sizes.map((size) => Buffer.alloc(size, "line\n\xff")),
-          ...sizes.map((size) => Buffer.alloc(size, "a b\n")),
-        ]) {
-          expect((await files.write("file", content)).size).toBe(content.length);
-          expect((await readFile(at("file"))).equals(content)).toBe(true);
-        }
-        expect(await readdir(folder)).toEqual(["file"]);
-      });
-
-      test("content that is refused is not run either", async () => {
-        const evil = bytes(`\n\n)\ntouch '${at("run")}'\n`.repeat(10_000));
-        await mkdir(at("folder"));
-        await writeFile(at("file"), "x");
-        expect(await failureOf(files.write("folder", evil))).toBe("This is a folder, not a file: folder");
-        expect(await failureOf(files.write("file/x", evil))).toBe("Not a folder on the way to: file/x");
-        expect(await failureOf(files.write("file/x", bytes("small")))).toBe("Not a folder on the way to: file/x");
-        await files.write("other", bytes("still in step"));
-        expect((await readdir(folder)).sort()).toEqual(["file", "folder", "other"]);
-      });
-
-      test("a connection that is lost in the middle leaves the old content or the new, and it is written again", async () => {
-        await files.write("file", bytes("old"));
-        for (let round = 0; round < 5; round++) {
-          const content = Buffer.alloc(3_000_000, 65 + round);
-          const writing = files.write("file", content);
-          await until(
-            "it has begun",
-            async () =>
-              (await readdir(folder)).some((name) => name.endsWith(".tmp")) || (await stat(at("file"))).size > 3,
+      let runs = 0;
+      await fc.assert(
+        fc.asyncProperty(tree, fc.array(path, { minLength: 1, maxLength: 12 }), async (entries, asked) => {
+          const root = at(`tree-${runs++}/x/y`);
+          await mkdir(root, { recursive: true });
+          for (const entry of entries) {
+            const there = join(root, entry.path);
+            if (!there.startsWith(root)) continue;
+            const make = {
+              folder: () => mkdir(there, { recursive: true }),
+              file: () => writeFile(there, ""),
+              link: () => symlink(entry.target.replace("<root>", root), there),
+            };
+            await make[entry.kind]().catch(() => undefined); // something is there
+          }
+          // Asked together: they must not disturb each other.
+          const [ours, theirs] = await Promise.all(
+            [files, here].map((on) => Promise.all(asked.map((each) => told(on.realPath(`${root}/${each}`))))),
           );
-          reach.cut();
-          await writing;
-          expect((await readFile(at("file"))).equals(content)).toBe(true);
-          expect(await readdir(folder)).toEqual(["file"]);
-        }
-      });
+          expect(ours).toEqual(theirs);
+        }),
+        { numRuns: 40 },
+      );
+    });
+  });
+
+  describe("write", () => {
+    writingCases(() => ({ folder, files }), {
+      rounds: 15,
+      refusal: /was replaced or removed while it was being read|changed while it was being opened/,
     });
 
-    describe("read", () => {
-      test("any range is what stands there", async () => {
-        const content = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 7 + (index >> 8)) & 255));
-        await writeFile(at("file"), content);
-        const file = await files.open("file");
-        for (const edge of [0, 4_096, 65_536, 131_072, 262_144, 399_999, 400_000, 500_000]) {
-          for (const offset of [edge - 1, edge, edge + 1]) {
-            for (const length of [0, 1, 4_095, 4_097, 65_536, 65_537, 300_000]) {
-              if (offset < 0) continue;
-              const got = Buffer.from(await file.read(offset, length));
-              expect(got.equals(content.subarray(offset, offset + length))).toBe(true);
-            }
-          }
-        }
-      });
-
-      test("a long file comes whole", async () => {
-        const content = Buffer.alloc(20_000_003, "some bytes \0\xff\x01\n");
-        await writeFile(at("file"), content);
-        const file = await files.open("file");
-        expect(content.equals(await file.read(0, 30_000_000))).toBe(true);
-      });
-
-      test("a file that grew or shrank is the same file, one that was replaced is not", async () => {
-        await writeFile(at("log"), Buffer.alloc(100_000, 1));
-        const log = await files.open("log");
-        await writeFile(at("log"), Buffer.alloc(50_000, 2), { flag: "a" });
-        expect((await log.read(90_000, 100_000)).length).toBe(60_000);
-        if (facts.stat !== "none" && !argv.includes("busybox")) {
-          await truncate(at("log"), 80_000);
-          expect((await log.read(70_000, 100_000)).length).toBe(10_000);
-        }
-        await writeFile(at("other"), Buffer.alloc(100_000, 3));
-        await rename(at("other"), at("log"));
-        expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was being read");
-        await rm(at("log"));
-        expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was being read");
-      });
-
-      test("what the kernel makes up when it is read is read too", async () => {
-        expect((await readAll("/proc/version", files)).toString()).toBe(await readFile("/proc/version", "utf8"));
-      });
+    test("what it says is there is what this machine finds", async () => {
+      await files.write("a/b/c.txt", bytes("hello"));
+      expect(await told(files.stat("a/b/c.txt"))).toEqual(await told(here.stat("a/b/c.txt")));
     });
 
-    describe("what is no regular file", () => {
-      test("is told, refused at once, and stays what it is", async () => {
-        execFileSync("mkfifo", [at("fifo")]);
-        await mkdir(at("folder"));
-        await symlink("fifo", at("link-to-fifo"));
-        await symlink("/dev/null", at("link-to-device"));
-        const server = createServer();
-        await new Promise<void>((resolve) => server.listen(at("socket"), resolve));
-        try {
-          for (const path of ["fifo", "link-to-fifo", "socket", "folder", "link-to-device", "/dev/zero"]) {
-            await same((on) => on.stat(path));
-            await same((on) => on.open(path));
-            expect(await told(files.write(path, bytes("x")))).toEqual(await told(here.write(path, bytes("x"))));
-            if (path !== "folder") await same((on) => on.list(path));
-          }
-          await same((on) => on.list("."));
-        } finally {
-          await new Promise((resolve) => server.close(resolve));
-        }
-      });
+    test("any content of any size arrives as it is, and nothing of it is run", async () => {
+      const evil = `'; touch ${at("run")}; $(touch ${at("run")}) \`touch ${at("run")}\`\nexit\n%s\\0\\n`;
+      const sizes = [0, 1, 8_191, 8_192, 8_193, 65_535, 65_536, 65_537, 300_000];
+      const contents = [
+        bytes(evil),
+        bytes("é\u{1f600}"),
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from([0]),
+        bytes(`${evil}\0`.repeat(3_000)),
+      ];
+      for (const content of [
+        ...contents,
+        ...sizes.map((size) => Buffer.alloc(size, "line\n\xff")),
+        ...sizes.map((size) => Buffer.alloc(size, "a b\n")),
+      ]) {
+        expect((await files.write("file", content)).size).toBe(content.length);
+        expect((await readFile(at("file"))).equals(content)).toBe(true);
+      }
+      expect(await readdir(folder)).toEqual(["file"]);
     });
 
-    describe("list", () => {
-      test("is what this machine lists, strange names and links included", async () => {
-        expect(await files.list(".")).toEqual([]);
-        const names = [
-          "b",
-          "B",
-          "a",
-          "ä",
-          "10",
-          "9",
-          ".x",
-          "..y",
-          "...",
-          "-",
-          "-rf",
-          "é",
-          "\u{1f600}",
-          "*",
-          "a\nb",
-          "c\n",
-          "'",
-          '"',
-          "\\",
-          " ",
-          "$HOME",
-          "a -> b",
-          "?",
-        ];
-        for (const name of names) await writeFile(at(name), name);
-        await same((on) => on.list("."));
-        await mkdir(at("sub"));
-        await symlink("a", at("l1"));
-        await same((on) => on.list("."));
-        for (const [index, target] of ["nowhere\nat all", "it's", "x\\y", "end\n", "' -> '", at("a"), "é"].entries())
-          await symlink(target, at(`m${index}`));
-        await symlink("b", at("n' -> 'o"));
-        await same((on) => on.list("."));
-        await utimes(at("a"), 1_000_000_000.25, 1_000_000_000.25);
-        await utimes(at("b"), 0, 0);
-        await same((on) => on.list("."));
-        await same((on) => on.list("none"));
-        await same((on) => on.list("a"));
-        await same((on) => on.list("sub"));
-      });
-
-      test.skipIf(plain)("thousands of entries come at once", async () => {
-        crowd ??= crowded();
-        const there = await crowd;
-        expect((await files.list(there)).length).toBe(CROWD);
-        await same((on) => on.list(there));
-      });
+    test("content that is refused is not run either", async () => {
+      const evil = bytes(`\n\n)\ntouch '${at("run")}'\n`.repeat(10_000));
+      await mkdir(at("folder"));
+      await writeFile(at("file"), "x");
+      expect(await failureOf(files.write("folder", evil))).toBe("This is a folder, not a file: folder");
+      expect(await failureOf(files.write("file/x", evil))).toBe("Not a folder on the way to: file/x");
+      expect(await failureOf(files.write("file/x", bytes("small")))).toBe("Not a folder on the way to: file/x");
+      await files.write("other", bytes("still in step"));
+      expect((await readdir(folder)).sort()).toEqual(["file", "folder", "other"]);
     });
 
-    describe("remove", () => {
-      test("takes a file, a link itself, or a folder with all in it, and nothing else", async () => {
-        await mkdir(at("folder/deep/er"), { recursive: true });
-        await writeFile(at("folder/deep/file"), "x");
-        await mkdir(at("kept"));
-        await writeFile(at("kept/file"), "x");
-        await symlink("../kept", at("folder/link"));
-        await symlink("kept", at("link"));
-        await symlink("nowhere", at("dangling"));
-        await writeFile(at("-rf"), "x");
-        for (const path of ["folder", "link", "dangling", "./-rf"]) await files.remove(path);
-        expect(await readdir(folder)).toEqual(["kept"]);
-        expect(await readdir(at("kept"))).toEqual(["file"]);
-        for (const path of ["none", "none/below", "kept/file/below", "/"]) await same((on) => on.remove(path));
-      });
-    });
-
-    describe("a path that is real already", () => {
-      test("is refused where a link stands on the way by now, and nothing is touched", async () => {
-        await mkdir(at("secret"));
-        await writeFile(at("secret/file"), "kept");
-        await symlink("secret", at("way"));
-        await symlink("secret/file", at("name"));
-        const real = { real: true };
-        for (const path of [at("way/file"), at("name")]) {
-          for (const work of [files.open(path, real), files.write(path, bytes("x"), real), files.stat(path, real)]) {
-            expect(await failureOf(work)).toContain("changed while it was being opened; nothing was done");
-          }
-        }
-        expect(await failureOf(files.write(at("way/new/file"), bytes("x"), real))).toContain(
-          "changed while it was being opened",
+    test("a connection that is lost in the middle leaves the old content or the new, and it is written again", async () => {
+      await files.write("file", bytes("old"));
+      for (let round = 0; round < 5; round++) {
+        const content = Buffer.alloc(3_000_000, 65 + round);
+        const writing = files.write("file", content);
+        await until(
+          "it has begun",
+          async () =>
+            (await readdir(folder)).some((name) => name.endsWith(".tmp")) || (await stat(at("file"))).size > 3,
         );
-        expect(await failureOf(files.list(at("way"), real))).toContain("changed while it was being opened");
-        expect(await failureOf(files.remove(at("way/file"), real))).toContain("changed while it was being opened");
-        expect(await readFile(at("secret/file"), "utf8")).toBe("kept");
-        expect(await readdir(at("secret"))).toEqual(["file"]);
-        expect((await files.stat(at("secret/file"), real))?.size).toBe(4);
-        await files.remove(at("name"), real);
-        expect(await lstat(at("name")).catch(() => "gone")).toBe("gone");
-      });
+        reach.cut();
+        await writing;
+        expect((await readFile(at("file"))).equals(content)).toBe(true);
+        expect(await readdir(folder)).toEqual(["file"]);
+      }
+    });
+  });
+
+  describe("read", () => {
+    test("any range is what stands there", async () => {
+      const content = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 7 + (index >> 8)) & 255));
+      await writeFile(at("file"), content);
+      const file = await files.open("file");
+      for (const edge of [0, 4_096, 65_536, 131_072, 262_144, 399_999, 400_000, 500_000]) {
+        for (const offset of [edge - 1, edge, edge + 1]) {
+          for (const length of [0, 1, 4_095, 4_097, 65_536, 65_537, 300_000]) {
+            if (offset < 0) continue;
+            const got = Buffer.from(await file.read(offset, length));
+            expect(got.equals(content.subarray(offset, offset + length))).toBe(true);
+          }
+        }
+      }
     });
 
-    describe("names", () => {
-      namingCases(() => ({ folder, files }), { runs: 25 });
+    test("a long file comes whole", async () => {
+      const content = Buffer.alloc(20_000_003, "some bytes \0\xff\x01\n");
+      await writeFile(at("file"), content);
+      const file = await files.open("file");
+      expect(content.equals(await file.read(0, 30_000_000))).toBe(true);
     });
 
-    const filesOn = async (disk: string) => remoteFiles({ shells, facts, base: { workDir: disk, home: disk } });
-    onFullDisk(filesOn, (disk) => {
-      test("what has two names is copied first, and stays where there is no space for both", async () => {
-        const there = await filesOn(disk());
-        await there.write("file", bytes("old"));
-        await link(join(disk(), "file"), join(disk(), "file-too"));
-        expect(await failureOf(there.write("file", Buffer.alloc(50_000, 65)))).toBe(
-          "No space is left on the disk for: file",
-        );
-        expect((await readAll("file", there)).toString()).toBe("old");
-        expect((await readdir(disk())).sort()).toEqual(["file", "file-too"]);
-      });
+    test("a file that grew or shrank is the same file, one that was replaced is not", async () => {
+      await writeFile(at("log"), Buffer.alloc(100_000, 1));
+      const log = await files.open("log");
+      await writeFile(at("log"), Buffer.alloc(50_000, 2), { flag: "a" });
+      expect((await log.read(90_000, 100_000)).length).toBe(60_000);
+      if (facts.stat !== "none" && !argv.includes("busybox")) {
+        await truncate(at("log"), 80_000);
+        expect((await log.read(70_000, 100_000)).length).toBe(10_000);
+      }
+      await writeFile(at("other"), Buffer.alloc(100_000, 3));
+      await rename(at("other"), at("log"));
+      expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was being read");
+      await rm(at("log"));
+      expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was being read");
     });
-  },
-);
+
+    test("what the kernel makes up when it is read is read too", async () => {
+      expect((await readAll("/proc/version", files)).toString()).toBe(await readFile("/proc/version", "utf8"));
+    });
+  });
+
+  describe("what is no regular file", () => {
+    test("is told, refused at once, and stays what it is", async () => {
+      execFileSync("mkfifo", [at("fifo")]);
+      await mkdir(at("folder"));
+      await symlink("fifo", at("link-to-fifo"));
+      await symlink("/dev/null", at("link-to-device"));
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(at("socket"), resolve));
+      try {
+        for (const path of ["fifo", "link-to-fifo", "socket", "folder", "link-to-device", "/dev/zero"]) {
+          await same((on) => on.stat(path));
+          await same((on) => on.open(path));
+          expect(await told(files.write(path, bytes("x")))).toEqual(await told(here.write(path, bytes("x"))));
+          if (path !== "folder") await same((on) => on.list(path));
+        }
+        await same((on) => on.list("."));
+      } finally {
+        await new Promise((resolve) => server.close(resolve));
+      }
+    });
+  });
+
+  describe("list", () => {
+    test("is what this machine lists, strange names and links included", async () => {
+      expect(await files.list(".")).toEqual([]);
+      const names = [
+        "b",
+        "B",
+        "a",
+        "ä",
+        "10",
+        "9",
+        ".x",
+        "..y",
+        "...",
+        "-",
+        "-rf",
+        "é",
+        "\u{1f600}",
+        "*",
+        "a\nb",
+        "c\n",
+        "'",
+        '"',
+        "\\",
+        " ",
+        "$HOME",
+        "a -> b",
+        "?",
+      ];
+      for (const name of names) await writeFile(at(name), name);
+      await same((on) => on.list("."));
+      await mkdir(at("sub"));
+      await symlink("a", at("l1"));
+      await same((on) => on.list("."));
+      for (const [index, target] of ["nowhere\nat all", "it's", "x\\y", "end\n", "' -> '", at("a"), "é"].entries())
+        await symlink(target, at(`m${index}`));
+      await symlink("b", at("n' -> 'o"));
+      await same((on) => on.list("."));
+      await utimes(at("a"), 1_000_000_000.25, 1_000_000_000.25);
+      await utimes(at("b"), 0, 0);
+      await same((on) => on.list("."));
+      await same((on) => on.list("none"));
+      await same((on) => on.list("a"));
+      await same((on) => on.list("sub"));
+    });
+
+    test.skipIf(plain)("thousands of entries come at once", async () => {
+      crowd ??= crowded();
+      const there = await crowd;
+      expect((await files.list(there)).length).toBe(CROWD);
+      await same((on) => on.list(there));
+    });
+  });
+
+  describe("remove", () => {
+    test("takes a file, a link itself, or a folder with all in it, and nothing else", async () => {
+      await mkdir(at("folder/deep/er"), { recursive: true });
+      await writeFile(at("folder/deep/file"), "x");
+      await mkdir(at("kept"));
+      await writeFile(at("kept/file"), "x");
+      await symlink("../kept", at("folder/link"));
+      await symlink("kept", at("link"));
+      await symlink("nowhere", at("dangling"));
+      await writeFile(at("-rf"), "x");
+      for (const path of ["folder", "link", "dangling", "./-rf"]) await files.remove(path);
+      expect(await readdir(folder)).toEqual(["kept"]);
+      expect(await readdir(at("kept"))).toEqual(["file"]);
+      for (const path of ["none", "none/below", "kept/file/below", "/"]) await same((on) => on.remove(path));
+    });
+  });
+
+  describe("a path that is real already", () => {
+    test("is refused where a link stands on the way by now, and nothing is touched", async () => {
+      await mkdir(at("secret"));
+      await writeFile(at("secret/file"), "kept");
+      await symlink("secret", at("way"));
+      await symlink("secret/file", at("name"));
+      const real = { real: true };
+      for (const path of [at("way/file"), at("name")]) {
+        for (const work of [files.open(path, real), files.write(path, bytes("x"), real), files.stat(path, real)]) {
+          expect(await failureOf(work)).toContain("changed while it was being opened; nothing was done");
+        }
+      }
+      expect(await failureOf(files.write(at("way/new/file"), bytes("x"), real))).toContain(
+        "changed while it was being opened",
+      );
+      expect(await failureOf(files.list(at("way"), real))).toContain("changed while it was being opened");
+      expect(await failureOf(files.remove(at("way/file"), real))).toContain("changed while it was being opened");
+      expect(await readFile(at("secret/file"), "utf8")).toBe("kept");
+      expect(await readdir(at("secret"))).toEqual(["file"]);
+      expect((await files.stat(at("secret/file"), real))?.size).toBe(4);
+      await files.remove(at("name"), real);
+      expect(await lstat(at("name")).catch(() => "gone")).toBe("gone");
+    });
+  });
+
+  describe("names", () => {
+    namingCases(() => ({ folder, files }), { runs: 25 });
+  });
+
+  const filesOn = async (disk: string) => remoteFiles({ shells, facts, base: { workDir: disk, home: disk } });
+  onFullDisk(filesOn, (disk) => {
+    test("what has two names is copied first, and stays where there is no space for both", async () => {
+      const there = await filesOn(disk());
+      await there.write("file", bytes("old"));
+      await link(join(disk(), "file"), join(disk(), "file-too"));
+      expect(await failureOf(there.write("file", Buffer.alloc(50_000, 65)))).toBe(
+        "No space is left on the disk for: file",
+      );
+      expect((await readAll("file", there)).toString()).toBe("old");
+      expect((await readdir(disk())).sort()).toEqual(["file", "file-too"]);
+    });
+  });
+});

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Command } from "../../src/contract/backend.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { SHELLS, running, textOf, there } from "./there.ts";
+import { running, textOf, there } from "./there.ts";
 
 /** Seconds that nothing else sleeps, so that a process is found by them. */
 const someSeconds = () => String(100_000 + Math.floor(Math.random() * 900_000));
@@ -18,9 +18,9 @@ const jobsIn = (folder: string) =>
     .filter((name) => name.startsWith("handrail-"))
     .flatMap((name) => readdirSync(join(folder, name)).filter((job) => !job.startsWith("claim")));
 
-describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name: a job", ({ shell }) => {
+describe("a job", () => {
   test("says what it wrote and how it ended, and leaves nothing there", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const job = await host.sh("echo one; echo two >&2; pwd; exit 7", lasting);
     expect(await job.exit).toEqual({ how: "exited", code: 7 });
     expect(await textOf(job)).toBe(`one\ntwo\n${host.folder}\n`);
@@ -30,7 +30,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that cannot be started is said to", async () => {
-    const host = await there({ shell });
+    const host = await there();
     await expect(host.start(["no-such-program-here"], lasting)).rejects.toThrow(
       "cannot start no-such-program-here: no such program on the PATH",
     );
@@ -44,7 +44,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("shows what it writes while it runs, byte by byte the same", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const job = await host.start(
       ["sh", "-c", "printf '\\001\\000\\377'; sleep 0.3; echo; head -c 3000000 /dev/zero; sleep 0.2; echo end"],
       lasting,
@@ -57,7 +57,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("ignores no signals, and has arguments, variables, no descriptors of ours and a session of its own", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const script =
       'printf "%s|" "$@" "$WORD"; echo; ls /proc/$$/fd; grep SigIgn /proc/$$/status; cut -d" " -f 1,6 /proc/$$/stat';
     const job = await host.start(["sh", "-c", script, "sh", "a'b", "$(x)", "-n\n"], {
@@ -73,7 +73,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("lives on over a lost connection, its stdin too, and all that it wrote comes", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const job = await host.start(["sh", "-c", "echo begun; while read line; do echo got $line; done; exit 5"], {
       ...lasting,
       stdin: "pipe",
@@ -93,7 +93,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that ends while the connection is lost gives its true exit", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const job = await host.start(["sh", "-c", "sleep 0.3; echo done; exit 9"], lasting);
     host.reach.cut();
     expect(await job.exit).toEqual({ how: "exited", code: 9 });
@@ -101,7 +101,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is killed with all that it started, after a lost connection too", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     const job = await host.start(
       ["sh", "-c", `(setsid sleep ${seconds} &); env -i sleep ${seconds} & echo go; wait`],
@@ -116,7 +116,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("ends at its timeout, and with the backend", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     const late = await host.start(["sleep", seconds], { ...lasting, timeoutMs: 200 });
     expect(await late.exit).toMatchObject({ how: "timed-out" });
@@ -127,7 +127,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that ends while a child in the background holds its output has ended", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     const job = await host.sh(`sleep ${seconds} & echo mine`, lasting);
     expect(await job.exit).toEqual({ how: "exited", code: 0 });
@@ -135,7 +135,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that ends while a child in the background writes on and on has ended", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const job = await host.sh("(while :; do echo more; done) & echo mine", lasting);
     expect(await job.exit).toEqual({ how: "exited", code: 0 });
     expect((await textOf(job)).split("\n")).toContain("mine");
@@ -143,7 +143,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that does not read its stdin holds up nobody", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const job = await host.start(["sleep", "1"], { ...lasting, stdin: "pipe" });
     const writing = job.write("x".repeat(1_000_000));
     writing.catch(() => undefined);
@@ -153,7 +153,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("runs beside others, more than there are shells", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const all = await Promise.all(
       Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.5; echo ${index}`, lasting)),
     );
@@ -161,7 +161,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is ended there when nobody claims it in time", async () => {
-    const host = await there({ shell, unclaimedSeconds: 1 });
+    const host = await there({ unclaimedSeconds: 1 });
     const seconds = someSeconds();
     const job = await host.start(["sleep", seconds], lasting);
     const first = Number((await host.shells.ask("echo $$")).out.toString());

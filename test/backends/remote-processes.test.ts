@@ -9,14 +9,14 @@ import { exitOf } from "../../src/backends/remote/ending.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bundled } from "./bundled.ts";
-import { SHELLS, running, textOf, there } from "./there.ts";
+import { running, textOf, there } from "./there.ts";
 
 /** Seconds that nothing else sleeps, so that a process is found by them. */
 const someSeconds = () => String(100_000 + Math.floor(Math.random() * 900_000));
 
-describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name: a command", ({ shell }) => {
+describe("a command", () => {
   test("says what it wrote and how it ended", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const child = await host.sh("echo one; echo two >&2; pwd; exit 7");
     expect(await child.exit).toEqual({ how: "exited", code: 7 });
     expect(await textOf(child)).toBe(`one\ntwo\n${host.folder}\n`);
@@ -24,7 +24,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("has its stdout and stderr apart when they are split", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const child = await host.sh("echo out; echo error >&2; echo more; exit 255", { streams: "split" });
     expect(await child.exit).toEqual({ how: "exited", code: 255 });
     expect(await textOf(child)).toBe("out\nmore\n");
@@ -32,7 +32,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that does not exist, or stands in no folder, is said to", async () => {
-    const host = await there({ shell });
+    const host = await there();
     await expect(host.start(["no-such-program-here"])).rejects.toThrow(
       "cannot start no-such-program-here: no such program on the PATH",
     );
@@ -49,7 +49,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("gets its arguments as they are", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const words = fc.array(
       fc.string({ unit: "binary", maxLength: 12 }).filter((word) => !word.includes("\0")),
       { maxLength: 4 },
@@ -65,7 +65,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("gets variables whatever their names, and the shell keeps its own", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const env = {
       PLAIN: "a b'c\n",
       "with.dot": "dot",
@@ -83,7 +83,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("has no descriptors of ours, ignores no signals, and stands in a session of its own", async () => {
-    const host = await there({ shell });
+    const host = await there();
     for (const streams of ["merged", "split"] as const) {
       const child = await host.start(
         ["sh", "-c", "ls /proc/$$/fd; grep SigIgn /proc/$$/status; cut -d' ' -f 1,6 /proc/$$/stat"],
@@ -100,7 +100,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is read whole, every byte of it", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const child = await host.start(["head", "-c", "5000000", "/dev/urandom"]);
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect(child.output.size).toBe(5_000_000);
@@ -112,7 +112,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("reads what is written to it, to the end", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const child = await host.start(["cat"], { stdin: "pipe" });
     await child.write("one\n");
     await child.output.grown(3);
@@ -127,7 +127,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that leaves its stdin unread leaves nothing for the shell to run", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const file = join(host.folder, "made");
     const child = await host.start(["sh", "-c", "read line; sleep 0.2; exit 3"], { stdin: "pipe" });
     await child.write(`first\ntouch ${file}\n`.repeat(500));
@@ -137,7 +137,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is stopped with all that it started: sessions of their own, double forks, environments thrown away, TERM ignored", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     const child = await host.start([
       "sh",
@@ -152,7 +152,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("ends at its timeout and at its signal, with the output so far", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const late = await host.start(["sh", "-c", "echo so far; exec sleep 60"], { timeoutMs: 300 });
     expect(await late.exit).toMatchObject({ how: "timed-out" });
     expect(await textOf(late)).toBe("so far\n");
@@ -170,7 +170,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is over when it has ended, whoever holds its output, and its shell is used again", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     for (let round = 0; round < 10; round++) {
       const child = await host.sh(`sleep ${seconds} & echo started`, { streams: round % 2 === 0 ? "merged" : "split" });
@@ -183,20 +183,20 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is over though a child in the background never stops writing", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const child = await host.sh("yes & echo mine");
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect(await textOf(await host.sh("echo next"))).toBe("next\n");
   });
 
   test("runs beside others, more than there are shells", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const all = await Promise.all(Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.1; echo ${index}`)));
     expect(await Promise.all(all.map(textOf))).toEqual(Array.from({ length: 12 }, (_, index) => `${index}\n`));
   });
 
   test("can be stopped though it never begins, since something hangs on the way to it", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const hung = async () => {
       await host.sh("true");
       const idle = await host.shells.take();
@@ -216,7 +216,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("that is stopped in the very moment of its start is ended, or never begins", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     for (const wait of [0, 1, 2, 4, 8, 16]) {
       const controller = new AbortController();
@@ -235,7 +235,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   test("that is started in the very moment of closing is ended, or never begins", async () => {
     const seconds = someSeconds();
     for (const wait of [0, 1, 3, 8]) {
-      const host = await there({ shell });
+      const host = await there();
       if (wait > 1) await host.sh("true");
       const starts = Array.from({ length: 3 }, () => host.start(["sleep", seconds]).catch((error: unknown) => error));
       for (let turn = 0; turn < wait; turn++) await new Promise(setImmediate);
@@ -247,7 +247,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
   });
 
   test("is lost when the first shell there is killed, and ended when the connection is open again", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     const child = await host.start(["sh", "-c", `trap 'exit 3' TERM; echo begun; sleep ${seconds} & wait`]);
     await child.output.grown(0);
@@ -265,7 +265,7 @@ describe.each(SHELLS.map((shell) => ({ name: shell.join(" "), shell })))("$name:
     const [command, job] = [`{ argv: ${argv} }`, `{ argv: ["sleep", "${seconds}"], lasting: true }`];
     const program = await bundled(
       `import { there } from ${JSON.stringify(new URL("there-open.ts", import.meta.url).pathname)};
-const host = await there({ shell: ${JSON.stringify(shell)}, folder: ${JSON.stringify(folder)}, unclaimedSeconds: 3 });
+const host = await there({ folder: ${JSON.stringify(folder)}, unclaimedSeconds: 3 });
 await host.processes.start(${command}, { cwd: "/" });
 await host.processes.start(${job}, { cwd: "/" });
 console.log("started");`,
@@ -281,7 +281,7 @@ console.log("started");`,
   });
 
   test("is lost with the connection, and ended there; the next one runs", async () => {
-    const host = await there({ shell });
+    const host = await there();
     const seconds = someSeconds();
     const child = await host.start(["sh", "-c", `echo begun; (setsid sleep ${seconds} &); sleep ${seconds}`]);
     await child.output.grown(0);

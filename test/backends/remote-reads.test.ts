@@ -13,7 +13,7 @@ import { failureOf } from "../support/failing.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type LocalReach, localReach } from "../support/local-reach.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { SHELLS } from "./there.ts";
+import { shellsHere } from "./there.ts";
 
 /** What the kernel makes up, longer than what comes along when a file is opened. */
 const KERNEL_FILE = "/proc/kallsyms";
@@ -28,7 +28,7 @@ const textIn = (read: Promise<Uint8Array>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-describe.each(SHELLS.map((argv) => ({ argv })))("reads through $argv", ({ argv }) => {
+describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ argv }) => {
   let folder: string;
   let reach: LocalReach;
   let shells: Shells;

@@ -63,10 +63,6 @@ function reachOf(system: System, way: SearchWay, home: string): Reach {
 /** As if it stood in the profile of a login there. */
 const ANOTHER_MACHINE = 'uname() { case "$1" in -m) echo riscv64 ;; *) echo Linux ;; esac; }\n';
 
-/** Why there is no busybox to search with; `undefined` where there is one. */
-export const busyboxUntested =
-  installed("busybox") === undefined ? "busybox is not installed (apt install busybox-static)" : undefined;
-
 /** A folder with everything that busybox is, and nothing else. */
 function busyboxFolder(): string {
   const busybox = installed("busybox") ?? "busybox";

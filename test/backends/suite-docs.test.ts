@@ -6,6 +6,9 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+/** Some groups of the suite, one with processes that are stopped: enough to see that it runs there. Other tests run all of it. */
+const GROUPS = "/^(logged )?(paths|reading|starting processes|lasting commands|closing)( |$)/";
+
 test("the backend in docs/backends.md passes the suite with Node's own test runner, as a stranger would run it", async () => {
   const page = await readFile(`${root}/docs/backends.md`, "utf8");
   const [code = ""] = [...page.matchAll(/^```js\n(.*?)^```/gms)]
@@ -18,17 +21,13 @@ test("the backend in docs/backends.md passes the suite with Node's own test runn
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ["--test", "--test-reporter=tap", "logged.test.mjs"],
+      ["--test", "--test-reporter=tap", `--test-name-pattern=${GROUPS}`, "logged.test.mjs"],
       { cwd: folder, env, maxBuffer: 1 << 26 },
     ).catch((error: unknown) => error as { readonly stdout: string }); // some failed: their titles say more
     expect(stdout.match(/^\s*not ok .*$/gm) ?? []).toEqual([]);
     const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(stdout)?.[1]);
-    expect({ fail: count("fail"), skipped: count("skipped"), cancelled: count("cancelled") }).toEqual({
-      fail: 0,
-      skipped: 0,
-      cancelled: 0,
-    });
-    expect(count("pass")).toBeGreaterThan(100);
+    expect({ fail: count("fail"), cancelled: count("cancelled") }).toEqual({ fail: 0, cancelled: 0 });
+    expect(count("pass")).toBeGreaterThan(25);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { tmpdir } from "node:os";
 import { afterEach } from "vitest";
 import type { Process } from "../../src/contract/backend.ts";
+import { installedOf } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type There, type ThereOptions, there as openThere } from "./there-open.ts";
 
@@ -11,10 +11,11 @@ afterEach(async () => {
   open.clear();
 });
 
-/** The POSIX shells that are there of those that a system may have for `sh`. */
-export const SHELLS: readonly (readonly [string, ...string[]])[] = (
-  [["dash"], ["busybox", "sh"], ["bash", "--posix"], ["zsh", "--emulate", "sh"]] as const
-).filter(([program]) => isThere(program));
+/** The installed ones of the shells that systems have as `sh`. Each of the others is a test that reports it. */
+export function shellsHere(): readonly (readonly [program: string, ...args: string[]])[] {
+  const lines = installedOf(["dash", "bash --posix", "busybox sh", "zsh --emulate sh"]);
+  return lines.map((line) => line.split(" ") as [string, ...string[]]);
+}
 
 /** In a folder of its own, closed after the test. */
 export async function there(options: Omit<ThereOptions, "folder"> = {}): Promise<There> {
@@ -34,14 +35,5 @@ export function running(text: string): readonly number[] {
     return execFileSync("pgrep", ["-f", text], { encoding: "utf8" }).trim().split("\n").map(Number);
   } catch {
     return [];
-  }
-}
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync("sh", ["-c", `command -v ${program}`], { cwd: tmpdir(), stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,11 +1,10 @@
-import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { controlWord, readControl } from "../../src/backends/tmux/control.ts";
+import { readControl } from "../../src/backends/tmux/control.ts";
 import { shownCommand } from "../../src/backends/tmux/shown.ts";
 import { strokesOfKey } from "../../src/util/keys.ts";
 import { mustBeHere } from "../support/here.ts";
-import { testServer, tmuxProblem } from "./tmux-server.ts";
+import { tmuxProblem } from "./tmux-server.ts";
 
 mustBeHere("tmux", tmuxProblem());
 
@@ -102,39 +101,5 @@ describe("what stands behind the prompt", () => {
     expect(shownCommand(["sh", "-c", Array.from({ length: 30 }, (_, line) => `echo ${line}`).join("\n")])).toMatch(
       /echo 19\n… \(10 more lines\)$/,
     );
-  });
-});
-
-describe.skipIf(tmuxProblem() !== undefined)("a word for tmux", () => {
-  const server = testServer();
-
-  test("arrives as it was, whatever stands in it", () => {
-    const send = (word: string) => {
-      const said = execFileSync("tmux", ["-u", "-L", server.socket, "-C", "attach-session", "-t", "=keep"], {
-        input: `set-option -g @word ${controlWord(word)}\nshow-options -gv @word\n`,
-      });
-      const answers: string[] = [];
-      const reader = readControl({
-        answered: ({ isOurs, lines }) => void (isOurs && answers.push(lines.join("\n"))),
-        told: () => undefined,
-      });
-      reader.write(said);
-      return answers.at(-1);
-    };
-    for (const word of [
-      "",
-      "plain",
-      "a b",
-      "'\"`$HOME\\",
-      "~",
-      "#{pane_id}",
-      "; kill-server",
-      "{a}",
-      "%if",
-      "漢字",
-      "a\nb\tc",
-    ]) {
-      expect(send(word)).toBe(word);
-    }
   });
 });

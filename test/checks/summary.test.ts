@@ -19,6 +19,26 @@ test.for<[title: string, files: readonly string[], lastLine: string, status: num
   ["a hook that throws counts as failed", [passing, brokenHook], "2 passed, 1 failed, 1 skipped", 1],
   ["a run without tests says so", [], "0 passed, 0 failed", 1],
 ])("the last line of a test run: %s", async ([, files, lastLine, status]) => {
+  const run = await runOf(files);
+  expect(run.lines.at(-1)).toBe(lastLine);
+  expect(run.status).toBe(status);
+});
+
+test("before the last line are the reasons for which tests were skipped, each once, and what passed only at a second try", async () => {
+  const { lines } = await runOf([
+    'import { test } from "vitest";\nfor (const name of ["a", "b"]) test(name, ({ skip }) => skip(true, "there is no zsh"));\n',
+    'import { expect, test } from "vitest";\nlet tries = 0;\ntest("c", { retry: 1 }, () => expect(++tries).toBe(2));\n',
+  ]);
+  expect(lines.slice(-3)).toEqual([
+    "skipped: there is no zsh",
+    expect.stringMatching(/^passed only at a second try: 1\.test\.ts > c \(at first: expected 1 to be 2/),
+    "1 passed, 0 failed, 2 skipped",
+  ]);
+});
+
+async function runOf(
+  files: readonly string[],
+): Promise<{ readonly lines: readonly string[]; readonly status: number | null }> {
   const folder = await mkdtemp(join(tmpdir(), "handrail-summary-"));
   await symlink(join(projectRoot, "node_modules"), join(folder, "node_modules"));
   for (const [index, content] of files.entries()) await writeFile(join(folder, `${index}.test.ts`), content);
@@ -29,7 +49,6 @@ test.for<[title: string, files: readonly string[], lastLine: string, status: num
   );
   const vitest = join(projectRoot, "node_modules", "vitest", "vitest.mjs");
   const run = spawnSync(process.execPath, [vitest, "run"], { cwd: folder, encoding: "utf8" });
-  expect(run.stdout.trimEnd().split("\n").at(-1)).toBe(lastLine);
-  expect(run.status).toBe(status);
   await rm(folder, { recursive: true });
-});
+  return { lines: run.stdout.trimEnd().split("\n"), status: run.status };
+}

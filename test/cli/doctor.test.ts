@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Check, runChecks } from "../../src/cli/doctor/check.ts";
 import { firstLineOf } from "../../src/cli/doctor/program.ts";
-import { tmuxProblem } from "../backends/tmux-server.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
@@ -81,18 +80,6 @@ describe("handrail doctor", () => {
     const nowhere = await line.run(["doctor", "--work-dir", "nowhere"]);
     expect(nowhere.code).toBe(1);
     expect(nowhere.stdout).toMatch(/^broken {3}place of work .* does not exist: .*\/nowhere\n +fix: .*--work-dir/m);
-  });
-
-  test("tries the terminal on a server of its own, and leaves neither that nor a session behind", async ({ skip }) => {
-    const problem = tmuxProblem();
-    skip(problem !== undefined, problem);
-    const sockets = temporaryFolder();
-    const { code, stdout } = await (
-      await commandLine()
-    ).shell(`export TMUX_TMPDIR=${sockets}; handrail doctor --tmux; echo "left: $(find ${sockets} -type s)"`);
-    expect(stdout).toMatch(/^ok {7}tmux {11}tmux .*--tmux$/m);
-    expect(stdout).toMatch(/^ok {7}place of work {2}tmux\(local\) answers in .*; work begins in .*, commands run in /m);
-    expect({ code, left: stdout.split("\n").slice(-2) }).toEqual({ code: 0, left: ["left: ", ""] });
   });
 
   test("finds a state folder that others may read, and says how to close it", async () => {

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll } from "vitest";
+import { afterAll, inject } from "vitest";
 import { quoteWords } from "../../src/util/shell.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
 import { until } from "../support/until.ts";
@@ -67,7 +68,12 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
   const folder = await repository({ "README.md": "# Read me\n", ...files });
   const stateHome = temporaryFolder();
   const configHome = temporaryFolder();
-  const environment = { ...process.env, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: configHome };
+  const environment = {
+    ...process.env,
+    XDG_STATE_HOME: stateHome,
+    XDG_CONFIG_HOME: configHome,
+    XDG_CACHE_HOME: join(inject("runFolder"), "cache"),
+  };
   const handrail = `handrail() { ${quoteWords([process.execPath, PROGRAM])} "$@"; }`;
 
   // A session of its own has no terminal, wherever the tests are run.

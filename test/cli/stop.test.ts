@@ -2,7 +2,8 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bubblewrapProblem, inCI } from "../sandbox/contained.ts";
+import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { commandLine } from "./program.ts";
 
@@ -28,8 +29,10 @@ test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   },
 );
 
-test("the same ends a command in the sandbox", async ({ skip }) => {
-  skip(bubblewrapProblem() !== undefined && !inCI, `SKIPPED: ${bubblewrapProblem()}`);
+const problem = bubblewrapProblem();
+mustBeHere("the sandbox", problem);
+
+test.skipIf(problem !== undefined)("the same ends a command in the sandbox", async () => {
   const { folder, start } = await commandLine();
   const seconds = `6${Math.floor(Math.random() * 1e9)}`;
   const command = `sleep ${seconds} & setsid sleep ${seconds} & (sleep ${seconds} &) ; echo before; : > runs; wait`;

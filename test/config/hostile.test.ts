@@ -64,7 +64,7 @@ describe("whatever a file says", () => {
         }
         expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

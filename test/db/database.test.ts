@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -108,4 +108,21 @@ test("several processes that make and open one file at the same time all get wha
     ),
   );
   expect(said).toEqual(children.map((_, number) => `p${number}-0-0 approved`));
+});
+
+test("the built store is opened by node:sqlite where Node has it (22.13 and newer), elsewhere by libsql", () => {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const program = `
+    import { sqliteStore } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+    const store = sqliteStore({ file: ${JSON.stringify(newFile())} });
+    for await (const event of store.events()) console.error(event);
+    await store.close();
+    process.report.excludeNetwork = true;
+    const { sharedObjects } = process.report.getReport();
+    const nodes = process.moduleLoadList.includes("NativeModule sqlite");
+    console.log(JSON.stringify({ nodes, libsqls: sharedObjects.some((path) => path.includes("libsql")) }));
+  `;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  const nodes = major > 22 || (major === 22 && minor >= 13);
+  expect({ stderr, engine: JSON.parse(stdout) as unknown }).toEqual({ stderr: "", engine: { nodes, libsqls: !nodes } });
 });

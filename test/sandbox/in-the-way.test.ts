@@ -5,7 +5,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { protectedFile } from "../../src/policy/sensitive.ts";
+import { mustBeHere } from "../support/here.ts";
 import { type World, noSandbox, world } from "./world.ts";
+
+mustBeHere("the sandbox", noSandbox);
 
 const DONE = { how: "exited", code: 0 };
 const worlds: World[] = [];

@@ -6,13 +6,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { afterAll, describe, expect, test } from "vitest";
+import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { type World, noSandbox, world, worldFolder } from "./world.ts";
 
-test("there is a sandbox to try", ({ skip }) => {
-  skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: nothing of the sandbox is checked`);
-  expect(noSandbox).toBeUndefined();
-});
+mustBeHere("the sandbox", noSandbox);
 
 const worlds: World[] = [];
 afterAll(async () => {

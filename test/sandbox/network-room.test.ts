@@ -3,9 +3,10 @@ import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type NetworkRoom, openNetworkRoom } from "../../src/backends/sandbox/network-room.ts";
+import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { bundled } from "./bundled.ts";
-import { CONTAINED, bubblewrapProblem, inCI, run } from "./contained.ts";
+import { CONTAINED, bubblewrapProblem, run } from "./contained.ts";
 
 const problem = bubblewrapProblem();
 const running: ChildProcess[] = [];
@@ -44,10 +45,7 @@ async function serverIn(prefix: readonly string[]): Promise<string> {
   return said.trim();
 }
 
-test("a private network can be tried here", ({ skip }) => {
-  skip(problem !== undefined && !inCI, `${problem}: networks of commands are not tried`);
-  expect(problem).toBeUndefined();
-});
+mustBeHere("a private network of commands", problem);
 
 describe.skipIf(problem !== undefined)("a private network that commands share", () => {
   let room: NetworkRoom;

@@ -16,13 +16,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import { protectedFile } from "../../src/policy/sensitive.ts";
+import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { type World, noSandbox, run, world, worldFolder } from "./world.ts";
 
-test("there is a sandbox to try", ({ skip }) => {
-  skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: nothing of the sandbox is checked`);
-  expect(noSandbox).toBeUndefined();
-});
+mustBeHere("the sandbox", noSandbox);
 
 const worlds: World[] = [];
 afterAll(async () => {

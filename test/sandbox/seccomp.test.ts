@@ -6,8 +6,9 @@ import { describe, expect, test } from "vitest";
 import { assemble } from "../../src/backends/sandbox/seccomp/assembler.ts";
 import { seccompFilter } from "../../src/backends/sandbox/seccomp/filter.ts";
 import { type Condition, type Family, NEWEST_CALL, REFUSED } from "../../src/backends/sandbox/seccomp/refused.ts";
+import { installed, mustBeHere, programProblem } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { CONTAINED, bubblewrapProblem, inCI, run } from "./contained.ts";
+import { CONTAINED, bubblewrapProblem, run } from "./contained.ts";
 
 const ARCHITECTURES = [
   { architecture: "x64", audit: 0xc000003e, column: 0, header: "/usr/include/x86_64-linux-gnu/asm/unistd_64.h" },
@@ -34,13 +35,16 @@ function callsOf(column: 0 | 1): readonly Call[] {
 }
 
 describe("the table of refused calls", () => {
-  test.for(ARCHITECTURES)(
+  for (const { architecture, header } of ARCHITECTURES) {
+    mustBeHere(
+      `the kernel's header for ${architecture}`,
+      existsSync(header) ? undefined : `${header} is missing (linux-libc-dev)`,
+    );
+  }
+
+  test.for(ARCHITECTURES.filter(({ header }) => existsSync(header)))(
     "has the numbers that the kernel's header has for $architecture",
-    ({ column, header }, { skip }) => {
-      skip(
-        !existsSync(header) && !inCI,
-        `${header} is missing (apt install linux-libc-dev): the numbers are not compared`,
-      );
+    ({ column, header }) => {
       const numbers = new Map<string, number>();
       for (const [, name = "", number] of readFileSync(header, "utf8").matchAll(/#define __NR_(\w+)\s+(\d+)/g)) {
         numbers.set(name, Number(number));
@@ -119,15 +123,11 @@ describe("the filter, interpreted", () => {
 
 const filter = seccompFilter();
 const problem = filter === undefined ? `no filter for ${process.arch}` : bubblewrapProblem();
-const PERL = ["/usr/bin/perl", "/bin/perl"].find(existsSync);
-const CC = ["/usr/bin/cc", "/usr/bin/gcc"].find(existsSync);
+const PERL = installed("perl");
+const CC = installed("cc");
 
-test("the filter can be tried in the kernel", ({ skip }) => {
-  skip(problem !== undefined && !inCI, `${problem}: the filter is only interpreted`);
-  skip(PERL === undefined && !inCI, "no perl to make system calls with: the filter is only interpreted");
-  skip(CC === undefined && !inCI, "no C compiler (cc): 32 bit calls and threads are not tried");
-  expect([problem, PERL === undefined, CC === undefined]).toEqual([undefined, false, false]);
-});
+mustBeHere("the filter in the kernel", problem ?? programProblem("perl"));
+mustBeHere("the filter under programs in C", programProblem("cc"));
 
 const AS_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 const WHO =

@@ -1,12 +1,10 @@
-// The suite that every backend passes, with the real bubblewrap. Skipped, loudly, where there is none.
-import { afterAll, describe, expect, test } from "vitest";
+// The suite that every backend passes, with the real bubblewrap.
+import { afterAll, describe, test } from "vitest";
 import { backendSuite } from "../../src/testing/index.ts";
+import { mustBeHere } from "../support/here.ts";
 import { noSandbox, world, worldFolder } from "./world.ts";
 
-test("there is a sandbox to try", ({ skip }) => {
-  skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: the suite is not run in it`);
-  expect(noSandbox).toBeUndefined();
-});
+mustBeHere("the sandbox", noSandbox);
 
 describe.skipIf(noSandbox !== undefined)("in a sandbox", () => {
   const root = worldFolder();

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
+import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { type World, noSandbox, world } from "./world.ts";
 
@@ -17,10 +18,7 @@ const newWorld = async (...options: Parameters<typeof world>) => {
   return made;
 };
 
-test("there is a sandbox to try", ({ skip }) => {
-  skip(noSandbox !== undefined && process.env["CI"] !== "true", `${noSandbox}: nothing is swapped`);
-  expect(noSandbox).toBeUndefined();
-});
+mustBeHere("the sandbox", noSandbox);
 
 describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
   let one: World;

@@ -1,5 +1,4 @@
 // Calls, as a model makes them, on a toolkit with a sandbox: from the arguments to what the model reads and the record holds.
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -11,13 +10,15 @@ import type { ActivityEvent } from "../../src/contract/activity.ts";
 import type { Approver } from "../../src/contract/policy.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
+import { mustBeHere, programProblem } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
-import { bubblewrapProblem, inCI } from "./contained.ts";
+import { bubblewrapProblem } from "./contained.ts";
 
 const problem = bubblewrapProblem();
-const noCurl = spawnSync("curl", ["--version"]).status !== 0 && !inCI;
-if (problem !== undefined) process.stderr.write(`SKIPPED: calls in the sandbox: ${problem}\n`);
+const noCurl = programProblem("curl");
+mustBeHere("calls in the sandbox", problem);
+mustBeHere("the network of calls in the sandbox", noCurl);
 
 async function sandboxed(options: ToolkitOptions = {}, files: { readonly [path: string]: string } = {}) {
   const folder = await workspace(files);
@@ -69,44 +70,46 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     expect(events.find(({ type }) => type === "sandbox.alarmed")).toMatchObject({ refused: 2 });
   });
 
-  test("gets exactly what a person gave it: a folder, a host, or no sandbox at all", async ({ skip }) => {
-    skip(noCurl, "SKIPPED: there is no curl");
-    const given = temporaryFolder();
-    const server = createServer((_, response) => response.end("served\n"));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const host = `127.0.0.1:${port}`;
-    const { text, asked } = await sandboxed(
-      {
-        policy: {
-          forbiddenPaths: [],
-          askInSandbox: "nothing",
-          blockHighRiskCommands: false,
-          network: { allowPrivate: [host] },
+  test.skipIf(noCurl !== undefined)(
+    "gets exactly what a person gave it: a folder, a host, or no sandbox at all",
+    async () => {
+      const given = temporaryFolder();
+      const server = createServer((_, response) => response.end("served\n"));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as AddressInfo;
+      const host = `127.0.0.1:${port}`;
+      const { text, asked } = await sandboxed(
+        {
+          policy: {
+            forbiddenPaths: [],
+            askInSandbox: "nothing",
+            blockHighRiskCommands: false,
+            network: { allowPrivate: [host] },
+          },
         },
-      },
-      {
-        "fetch.sh": `unset NO_PROXY no_proxy\ncurl --silent --show-error http://${host}/\n`,
-        "write.sh": `echo x > ${given}/a && echo done\n`,
-      },
-    );
+        {
+          "fetch.sh": `unset NO_PROXY no_proxy\ncurl --silent --show-error http://${host}/\n`,
+          "write.sh": `echo x > ${given}/a && echo done\n`,
+        },
+      );
 
-    expect(await text("bash write.sh")).toContain(`The sandbox does not show ${given}/a`);
-    expect(await text("bash write.sh", { write: [given] })).toBe("done\n");
-    expect(await readFile(join(given, "a"), "utf8")).toBe("x\n");
+      expect(await text("bash write.sh")).toContain(`The sandbox does not show ${given}/a`);
+      expect(await text("bash write.sh", { write: [given] })).toBe("done\n");
+      expect(await readFile(join(given, "a"), "utf8")).toBe("x\n");
 
-    expect(await text("bash fetch.sh")).not.toContain("served");
-    expect(await text("bash fetch.sh", { network: [host] })).toContain("served\n");
-    expect(await text("bash fetch.sh", { sandbox: false })).toBe("served\n");
+      expect(await text("bash fetch.sh")).not.toContain("served");
+      expect(await text("bash fetch.sh", { network: [host] })).toContain("served\n");
+      expect(await text("bash fetch.sh", { sandbox: false })).toBe("served\n");
 
-    expect(asked).toEqual([
-      `write ${given}, from the sandbox`,
-      `${host}, from the sandbox`,
-      "bash fetch.sh (outside the sandbox)",
-      "bash fetch.sh (outside the sandbox)",
-    ]);
-    server.close();
-  });
+      expect(asked).toEqual([
+        `write ${given}, from the sandbox`,
+        `${host}, from the sandbox`,
+        "bash fetch.sh (outside the sandbox)",
+        "bash fetch.sh (outside the sandbox)",
+      ]);
+      server.close();
+    },
+  );
 
   test("is not asked about again what was granted for longer, inside", async () => {
     const questions: string[] = [];
@@ -138,8 +141,7 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     await toolkit.close();
   });
 
-  test("reaches a server that another one keeps running", async ({ skip }) => {
-    skip(noCurl, "SKIPPED: there is no curl");
+  test.skipIf(noCurl !== undefined)("reaches a server that another one keeps running", async () => {
     const { text, call } = await sandboxed(
       { policy: { autonomy: "full", blockHighRiskCommands: false } },
       {

@@ -8,31 +8,38 @@ import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { randomName } from "../../src/util/identifier.ts";
+import { mustBeHere } from "../support/here.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
-import { bubblewrapProblem, inCI } from "./contained.ts";
+import { bubblewrapProblem } from "./contained.ts";
 
-test("commands run while sockets come and go beside them", async ({ skip }) => {
-  skip(bubblewrapProblem() !== undefined && !inCI, `SKIPPED: ${bubblewrapProblem()}`);
-  const folder = join(homedir(), `.handrail-test-${randomName(8)}`);
-  mkdirSync(folder);
-  const toolkit = await toolkitWith({ workDir: await workspace(), preset: "coding", sandbox: "on" });
-  let isOver = false;
-  const changing = (async () => {
-    for (let count = 0; !isOver; count++) await briefly(join(folder, String(count % 5)));
-  })();
-  try {
-    for (let count = 0; count < 40; count++) {
-      expect(await toolkit.call({ name: "bash", input: { command: "echo ran" } })).toMatchObject({
-        status: "ok",
-        data: { output: "ran\n" },
-      });
+const problem = bubblewrapProblem();
+mustBeHere("the sandbox", problem);
+
+test.skipIf(problem !== undefined)(
+  "commands run while sockets come and go beside them",
+  async () => {
+    const folder = join(homedir(), `.handrail-test-${randomName(8)}`);
+    mkdirSync(folder);
+    const toolkit = await toolkitWith({ workDir: await workspace(), preset: "coding", sandbox: "on" });
+    let isOver = false;
+    const changing = (async () => {
+      for (let count = 0; !isOver; count++) await briefly(join(folder, String(count % 5)));
+    })();
+    try {
+      for (let count = 0; count < 40; count++) {
+        expect(await toolkit.call({ name: "bash", input: { command: "echo ran" } })).toMatchObject({
+          status: "ok",
+          data: { output: "ran\n" },
+        });
+      }
+    } finally {
+      isOver = true;
+      await changing;
+      await rm(folder, { recursive: true });
     }
-  } finally {
-    isOver = true;
-    await changing;
-    await rm(folder, { recursive: true });
-  }
-}, 60_000);
+  },
+  60_000,
+);
 
 /** A server that listens for a moment, longer than a sandbox takes to be set up. */
 async function briefly(path: string): Promise<void> {

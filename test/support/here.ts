@@ -2,12 +2,27 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 
-/** Registers a test that says loudly that something is not tried here, and why; where CI is, that is a failure. `what`: "docker". */
+/**
+ * Registers a test that reports why something cannot be tested here: skipped with the reason, or with CI=true failed. Every condition on which
+ * tests are skipped because something is missing goes through here. `what`: "docker".
+ */
 export function mustBeHere(what: string, problem: string | undefined): void {
-  test(`${what} can be tried here`, ({ skip }) => {
-    skip(problem !== undefined && process.env["CI"] !== "true", `${problem}: nothing of ${what} is tried`);
+  test(`${what} can be tested here`, ({ skip }) => {
+    skip(problem !== undefined && process.env["CI"] !== "true", problem);
     expect(problem).toBeUndefined();
   });
+}
+
+/** Why a program cannot be used here; `undefined`: it can. */
+export function programProblem(program: string): string | undefined {
+  return installed(program) === undefined ? `${program} is not installed` : undefined;
+}
+
+/** Those of the command lines whose program is installed: `["zsh -f"]`. Each of the others is a test that reports it. */
+export function installedOf(commandLines: readonly string[]): readonly string[] {
+  const problemOf = (line: string) => programProblem(line.split(" ")[0] ?? "");
+  for (const line of commandLines) mustBeHere(line, problemOf(line));
+  return commandLines.filter((line) => problemOf(line) === undefined);
 }
 
 /** Where a program is, also one for administrators, whose folders an ordinary user's PATH lacks; `undefined`: it is not installed. */

@@ -100,3 +100,21 @@ describe("variables that are passed", () => {
     await backend.close();
   });
 });
+
+test("without a terminal there are no such tools, wherever they are named, and no error", () => {
+  const namesIn = (choice: object, terminal: boolean) => chosenTools(choice, { terminal }).map(({ name }) => name);
+  const toolsets = { mine: ["send-keys", "read"] };
+  expect(namesIn({ preset: "mine", toolsets }, false)).toEqual(["read"]);
+  expect(namesIn({ preset: "mine", toolsets }, true)).toEqual(["send-keys", "read"]);
+  expect(namesIn({ preset: "operator" }, false)).toEqual(["run_shell", "read_file", "write_file", "time"]);
+  expect(namesIn({ preset: "operator" }, true)).toEqual([
+    "run_shell",
+    "read_file",
+    "write_file",
+    "capture-pane",
+    "send-keys",
+    "time",
+  ]);
+  expect(namesIn({ preset: "all" }, false)).not.toContain("capture-pane");
+  expect(namesIn({ preset: "all" }, true)).toContain("capture-pane");
+});

@@ -126,15 +126,15 @@ describe("a file of 10 GB", () => {
   });
 });
 
-test("a folder with 100,000 entries is listed as far as it fits, sorted, and all of it saved", async () => {
+test("a folder with 20,000 entries is listed as far as it fits, sorted, and all of it saved", async () => {
   const { folder, text } = await toolsOn();
-  execFileSync("bash", ["-c", "seq -f 'file%06.0f' 0 99999 | xargs touch"], { cwd: folder });
+  execFileSync("bash", ["-c", "seq -f 'file%06.0f' 0 19999 | xargs touch"], { cwd: folder });
   const listing = await text("ls", {});
   expect(listing.split("\n")[0]).toMatch(/ file000000$/);
   expect(Buffer.byteLength(listing)).toBeLessThan(52_000);
   const path = /\[Output truncated at 50KB\. Full output saved to: (output:\/\/\w+)\]$/.exec(listing)?.[1];
-  expect(await text("read", { path, offset: 100_000 })).toMatch(
-    / file099999\n\[Showing lines 100000-100000 of 100000\.\]$/,
+  expect(await text("read", { path, offset: 20_000 })).toMatch(
+    / file019999\n\[Showing lines 20000-20000 of 20000\.\]$/,
   );
 }, 120_000);
 

@@ -1,12 +1,12 @@
 import { afterAll, describe, test } from "vitest";
 import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
-import { mustBeHere } from "../support/here.ts";
+import { installedOf, mustBeHere } from "../support/here.ts";
 import { testServer, tmuxProblem } from "./tmux-server.ts";
 
 mustBeHere("tmux", tmuxProblem());
 
 /** What people have in their panes. */
-const SHELLS = ["bash --norc", "zsh -f", "dash", "busybox sh"];
+const SHELLS = installedOf(["bash --norc", "zsh -f", "dash", "busybox sh"]);
 
 describe.skipIf(tmuxProblem() !== undefined)("tmux on this machine", () => {
   const server = testServer();

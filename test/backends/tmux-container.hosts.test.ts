@@ -6,6 +6,7 @@ import { sharedContainer } from "../support/containers.ts";
 import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
+import { smoke } from "./smoke.ts";
 
 const problem = engineProblem("docker");
 mustBeHere("docker", problem);
@@ -20,7 +21,7 @@ describe.skipIf(problem !== undefined)("tmux in a container of docker", () => {
 
   backendSuite(
     { name: "tmux(docker)", open: () => open("suite"), signals: "code", detached: true },
-    { describe, test, afterAll },
+    smoke({ describe, test, afterAll }),
   );
   terminalSuite({ name: "the terminal of tmux(docker)", open: () => open("terminal") }, { describe, test, afterAll });
 });

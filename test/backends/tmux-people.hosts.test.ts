@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Backend } from "../../src/contract/backend.ts";
-import { mustBeHere } from "../support/here.ts";
+import { installedOf, mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { sh, testServer, textOf, tmuxProblem } from "./tmux-server.ts";
 
 mustBeHere("tmux", tmuxProblem());
 
-const SHELLS = ["bash --norc", "dash", "busybox sh", "zsh -f"];
+const SHELLS = installedOf(["bash --norc", "dash", "busybox sh", "zsh -f"]);
 
 /** Never fires. */
 const never = new AbortController().signal;
@@ -45,7 +45,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(backend.notices?.()).toEqual([]);
   });
 
-  test.each(["bash --norc -o vi", "zsh -f -o vi"])(
+  test.each(SHELLS.filter((shell) => /^(?:bash|zsh)/.test(shell)).map((shell) => `${shell} -o vi`))(
     "with %s in it, what a person has half typed and left by Escape is put away",
     async (shell) => {
       const backend = await server.open({ shell, session: `vi-${shell.slice(0, 3)}` });

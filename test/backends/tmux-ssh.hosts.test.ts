@@ -5,6 +5,7 @@ import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
 import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder } from "../support/workspace.ts";
+import { smoke } from "./smoke.ts";
 import { tmuxProblem } from "./tmux-server.ts";
 
 const problem = tmuxProblem() ?? sshdProblem();
@@ -20,7 +21,7 @@ describe.skipIf(problem !== undefined)("tmux on a host over SSH", () => {
 
   backendSuite(
     { name: "tmux(ssh)", open: () => open("suite"), signals: "code", detached: true },
-    { describe, test, afterAll },
+    smoke({ describe, test, afterAll }),
   );
   terminalSuite({ name: "the terminal of tmux(ssh)", open: () => open("terminal") }, { describe, test, afterAll });
 });

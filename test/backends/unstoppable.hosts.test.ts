@@ -11,7 +11,7 @@ import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { openSite } from "../sandbox/escapes.ts";
+import { SECOND_USER, openSite } from "../sandbox/escapes.ts";
 import { within } from "./elsewhere.ts";
 import { tmuxProblem } from "./tmux-server.ts";
 
@@ -34,7 +34,7 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
       ["as a child of it", "COMMAND; echo never"],
       ["in a pipe", "COMMAND | cat"],
     ])("is lost when its time is over: %s", async (_, script) => {
-      const site = openSite({ name: "user", id: 65_534 }, false);
+      const site = openSite(SECOND_USER, false);
       const one = becoming(site.root);
       const file = join(notes(), "number");
       const running = site.run(
@@ -55,7 +55,7 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
   });
 
   test("a detached command on this machine is said to go on", async () => {
-    const site = openSite({ name: "user", id: 65_534 }, false);
+    const site = openSite(SECOND_USER, false);
     const one = becoming(site.root);
     const file = join(notes(), "number");
     try {

@@ -135,4 +135,14 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
       await client.close();
     }
   });
+
+  test("handrail doctor --tmux tries the terminal on a server of its own, and leaves neither that nor a session behind", async () => {
+    const sockets = temporaryFolder();
+    const { code, stdout } = await line.shell(
+      `export TMUX_TMPDIR=${sockets}; handrail doctor --tmux; echo "left: $(find ${sockets} -type s)"`,
+    );
+    expect(stdout).toMatch(/^ok {7}tmux {11}tmux .*--tmux$/m);
+    expect(stdout).toMatch(/^ok {7}place of work {2}tmux\(local\) answers in .*; work begins in .*, commands run in /m);
+    expect({ code, left: stdout.split("\n").slice(-2) }).toEqual({ code: 0, left: ["left: ", ""] });
+  });
 });

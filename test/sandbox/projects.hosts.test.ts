@@ -3,7 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { bubblewrapProblem, inCI } from "./contained.ts";
+import { mustBeHere } from "../support/here.ts";
+import { bubblewrapProblem } from "./contained.ts";
 import { type ProjectOptions, type ProjectRun, type Step, runProject } from "./project-runs.ts";
 
 const problem = bubblewrapProblem();
@@ -19,13 +20,7 @@ afterAll(() => {
 /** Who works: whoever runs the tests, and where that is root somebody else too. */
 const USERS = [undefined, ...(process.getuid?.() === 0 ? [65_534] : [])] as const;
 
-test("there is a sandbox to try", ({ skip }) => {
-  if (problem !== undefined && !inCI) {
-    console.warn(`SKIPPED, projects in the sandbox: ${problem}`);
-    skip(problem);
-  }
-  expect(problem).toBeUndefined();
-});
+mustBeHere("projects in the sandbox", problem);
 
 describe.skipIf(problem !== undefined)("in the sandbox", () => {
   test(
@@ -265,7 +260,7 @@ function by(user: number | undefined): string {
 /** What a program of the project's is found by; says so where it is missing. */
 function toolchain(name: string, argv: readonly string[]): string | undefined {
   const answer = answerOf(argv);
-  if (answer === undefined) console.warn(`SKIPPED, ${name} in the sandbox: \`${argv.join(" ")}\` does not work here`);
+  mustBeHere(`${name} in the sandbox`, answer === undefined ? `\`${argv.join(" ")}\` does not work` : undefined);
   return answer;
 }
 

@@ -1,0 +1,39 @@
+import type { Backend } from "../../src/contract/backend.ts";
+import type { Decision } from "../../src/contract/decision.ts";
+import type { Effect } from "../../src/contract/effect.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import { createPolicy } from "../../src/policy/policy.ts";
+import type { PolicySettings } from "../../src/policy/settings.ts";
+import { layout } from "../support/layout.ts";
+
+export type Typing = Omit<Extract<Effect, { kind: "terminal" }>, "kind">;
+
+const tool = defineTool({
+  name: "typing",
+  description: "",
+  input: {},
+  touches: ["terminal"],
+  effects: () => [],
+  run: async () => null,
+});
+
+/** By a policy of its own that knows of nothing before, unless one is given. */
+export async function judged(
+  backend: Backend,
+  effect: Typing,
+  policy: PolicySettings | Policy = {},
+): Promise<Decision> {
+  const call = {
+    request: { id: "1", name: "typing", input: {}, thread: "main" },
+    tool,
+    input: {},
+    effects: [{ kind: "terminal", ...effect } as const],
+  };
+  const decision = await (typeof policy === "function" ? policy : createPolicy(policy, backend))(call);
+  if (decision === undefined) throw new Error("nothing was decided");
+  return decision;
+}
+
+/** A backend without a terminal. */
+export const plain = (await (await layout()).toolkit()).backend;
