@@ -105,9 +105,12 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
   /** What a job is called is shown to people and models, for as long as there is the job; what runs is `command`. */
   const namedJobs: Jobs = {
-    start: ({ detached, ...command }, script, by) => {
+    async start({ detached, ...command }, script, by) {
       const label = detached && { detached: { label: mask.text(detached.label) } };
-      return jobs.start({ ...command, ...label }, mask.text(script), by);
+      const job = await jobs.start({ ...command, ...label }, mask.text(script), by);
+      // Most owners are one session's: nobody else would list what they have left.
+      if (detached) await (await import("./backends/local/processes.ts")).forgetEnded(detachedFolder(stateDir));
+      return job;
     },
     adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
     list: jobs.list,
@@ -205,7 +208,11 @@ const CLOSING_MS = 4_000;
 
 /** Where the detached jobs of an owner are kept. */
 export function detachedFolderOf(stateDir: string, owner: string): string {
-  return `${stateDir}/detached/${owner}`;
+  return `${detachedFolder(stateDir)}/${owner}`;
+}
+
+function detachedFolder(stateDir: string): string {
+  return `${stateDir}/detached`;
 }
 
 /** Where the saved outputs of all owners are kept. */
