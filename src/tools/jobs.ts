@@ -150,10 +150,10 @@ export const jobs = (options: ToolOptions = {}) => {
     });
     if (whole === 0)
       return `[Job ${job.id} has written ${total === undefined ? "fewer" : plural(total, "line")} so far.]`;
-    const shown = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, mask);
-    const found = shown.truncated === false ? whole : shown.shownLines;
+    const part = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, mask);
+    const found = part.truncated === false ? whole : part.shownLines;
     const next = atEnd && found === whole ? "" : ` Use offset=${offset + found} to continue.`;
-    return `${shown.text.replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${total === undefined ? "" : ` of ${total}`}.${next}]`;
+    return `${part.text.replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${total === undefined ? "" : ` of ${total}`}.${next}]`;
   }
 };
 

@@ -89,8 +89,8 @@ describe("what is old or too much", () => {
     }
     expect(most).toBeGreaterThan(LIMIT / 2);
     expect(most).toBeLessThan(1.1 * LIMIT);
-    const left = new Set(callsOf(await all(stores[0]!)));
-    expect([left.has("in progress"), left.has("call-1-399"), left.has("call-0-0")]).toEqual([true, true, false]);
+    const kept = new Set(callsOf(await all(stores[0]!)));
+    expect([kept.has("in progress"), kept.has("call-1-399"), kept.has("call-0-0")]).toEqual([true, true, false]);
     const size = () => statSync(file).size + statSync(`${file}-wal`).size;
     expect(size()).toBeLessThan(1.1 * LIMIT + 20_000_000);
   });

@@ -126,10 +126,10 @@ describe("a result that masking makes longer than its limit", () => {
     const preset = name === "read_file" ? "operator" : "all";
     const options = { preset, mask: { values: [SHORT] }, stateDir, outputOwner: "me" };
     const tools = await toolsOn({ "a.txt": lines, ...files }, options);
-    const shown = await tools.text(name, input);
-    expect(shown.replace(/output:\/\/\w{16}/, "output://ID").match(NOTICE)).toEqual([notice]);
-    expect(Buffer.byteLength(shown)).toBeLessThan(51_200 + 500);
-    expect(shown).not.toContain(SHORT);
+    const result = await tools.text(name, input);
+    expect(result.replace(/output:\/\/\w{16}/, "output://ID").match(NOTICE)).toEqual([notice]);
+    expect(Buffer.byteLength(result)).toBeLessThan(51_200 + 500);
+    expect(result).not.toContain(SHORT);
     expect(await readdir(join(stateDir, "outputs/me")).catch(() => [])).toHaveLength(saved);
   });
 
