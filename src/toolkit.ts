@@ -56,6 +56,8 @@ export interface ToolkitOptions extends ToolChoice, Place {
   readonly store?: Store;
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
   readonly stateDir?: string;
+  /** Bytes that the saved outputs in `stateDir` may take together; the oldest are removed first. Default 2 GiB (2,147,483,648). */
+  readonly maxOutputBytes?: number;
   /** Toolkits with the same name read each other's saved outputs, and have their detached jobs in common. Default: a name of its own. */
   readonly outputOwner?: string;
   /**
@@ -71,7 +73,7 @@ export interface ToolkitOptions extends ToolChoice, Place {
  * Puts tools, policy, backend, store and outputs together.
  *
  * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when two tools have one
- *   name, when there is no such preset or tool, and when a place is given beside a backend.
+ *   name, when there is no such preset or tool, and when a place is given beside a backend; RangeError for a number that is out of range.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   for (const name of PLACE_OPTIONS) {
@@ -84,7 +86,11 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const toolsWith = (shell?: ScriptShell) =>
     toolset(chosenTools(options, { sandboxed, terminal, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
-  const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: outputOwner });
+  const outputs = createOutputs({
+    folder: outputsFolder(stateDir),
+    owner: outputOwner,
+    ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
+  });
   const backend =
     options.backend ?? (await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs })));
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
@@ -99,9 +105,12 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
   /** What a job is called is shown to people and models, for as long as there is the job; what runs is `command`. */
   const namedJobs: Jobs = {
-    start: ({ detached, ...command }, script, by) => {
+    async start({ detached, ...command }, script, by) {
       const label = detached && { detached: { label: mask.text(detached.label) } };
-      return jobs.start({ ...command, ...label }, mask.text(script), by);
+      const job = await jobs.start({ ...command, ...label }, mask.text(script), by);
+      // Most owners are one session's: nobody else would list what they have left.
+      if (detached) await (await import("./backends/local/processes.ts")).forgetEnded(detachedFolder(stateDir));
+      return job;
     },
     adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
     list: jobs.list,
@@ -199,7 +208,16 @@ const CLOSING_MS = 4_000;
 
 /** Where the detached jobs of an owner are kept. */
 export function detachedFolderOf(stateDir: string, owner: string): string {
-  return `${stateDir}/detached/${owner}`;
+  return `${detachedFolder(stateDir)}/${owner}`;
+}
+
+function detachedFolder(stateDir: string): string {
+  return `${stateDir}/detached`;
+}
+
+/** Where the saved outputs of all owners are kept. */
+export function outputsFolder(stateDir: string): string {
+  return `${stateDir}/outputs`;
 }
 
 /** Where what people have allowed for good is kept. */

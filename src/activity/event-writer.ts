@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import { formatSize } from "../output/size.ts";
 import { plural } from "../util/text.ts";
 import { BATCH_ROWS, type Commit, createEventQueue } from "./event-queue.ts";
-import { insertEvents, rowOf } from "./event-rows.ts";
+import { type EventRow, insertEvents, rowOf } from "./event-rows.ts";
 import { beginSession, endSession } from "./sessions.ts";
 import { createLiveOutputLimit } from "./updates.ts";
 
@@ -26,8 +26,8 @@ export interface EventWriterOptions {
   /** Live output recorded of one call, in characters. */
   readonly liveOutput: number;
   readonly now: () => number;
-  /** Events of ours have become readable. */
-  readonly onWritten: () => void;
+  /** These events of ours have become readable. */
+  readonly onWritten: (database: Database, rows: readonly EventRow[]) => void;
 }
 
 /** Puts events into the database in the order they came, many in one transaction. */
@@ -67,7 +67,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     problem = undefined;
     retryMs = FIRST_RETRY_MS;
     queue.written(count);
-    onWritten();
+    onWritten(into, rows);
   };
 
   const writeAll = async () => {

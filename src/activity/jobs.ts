@@ -26,6 +26,8 @@ export interface JobsOptions {
   readonly store: Pick<Store, "append">;
   /** False: nothing lasts longer than the call that is made, so only detached jobs are started. Default true. */
   readonly keep?: boolean;
+  /** Bytes of output that are kept of jobs that have ended; of the last one all is kept. Default 1 GiB. */
+  readonly mostEndedBytes?: number;
   /** Counts what the sandbox refuses jobs. */
   readonly alarms?: Alarms;
 }
@@ -40,7 +42,13 @@ export interface JobKeeper extends Jobs {
 }
 
 /** Keeps what runs in the background: starts it, hears of its end, records both. */
-export function createJobs({ backend, store, keep = true, alarms }: JobsOptions): JobKeeper {
+export function createJobs({
+  backend,
+  store,
+  keep = true,
+  mostEndedBytes = 1_073_741_824,
+  alarms,
+}: JobsOptions): JobKeeper {
   const jobs = new Map<string, Job>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
   let started = 0;
@@ -61,11 +69,14 @@ export function createJobs({ backend, store, keep = true, alarms }: JobsOptions)
   };
 
   const dropOldest = () => {
-    const ended = [...jobs.values()].filter((job) => job.ended !== undefined);
-    for (const job of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) {
-      jobs.delete(job.id);
-      void job.process.output.dispose();
-      void job.process.errors?.dispose();
+    const ended = [...jobs.values()].filter((job) => job.ended !== undefined).toReversed();
+    let bytes = 0;
+    for (const [index, { id, detached, process }] of ended.entries()) {
+      if (!detached) bytes += process.output.kept + (process.errors?.kept ?? 0); // that of others is not ours to remove
+      if (index === 0 || (index < MOST_ENDED && bytes <= mostEndedBytes)) continue;
+      jobs.delete(id);
+      void process.output.dispose();
+      void process.errors?.dispose();
     }
   };
 

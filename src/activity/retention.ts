@@ -11,79 +11,137 @@ export interface RetentionOptions {
 }
 
 const DAY_MS = 86_400_000;
-const CHORE = "retention";
+
+/** How often each of these may begin, in milliseconds, whichever process comes first. */
+const CHORES = {
+  /** The look for calls that are too old. */
+  retention: DAY_MS,
+  /** Removing. Released at its end; this long after its beginning its process is taken for dead. */
+  removal: 60_000,
+} as const;
+type Chore = keyof typeof CHORES;
 
 /** Events that one step looks at, and pages that it gives back. A step takes some milliseconds, and others write between two. */
 const STEP_ROWS = 200;
 const STEP_PAGES = 200;
 
+/** How much one process writes, as parts of the limits and in bytes, before it looks whether the limits are exceeded. */
+const LOOK_AFTER = 1 / 32;
+const LOOK_AFTER_BYTES = 16_777_216;
+/** So much of `maxBytes` is used: what is written between two looks comes on top. */
+const USED = 15 / 16;
+/** What a row takes beside its body: its other columns, and its place in the indexes. */
+const ROW_BYTES = 250;
+
+/** Keeps a database within its limits while processes write to it. */
+export interface Retention {
+  /** Looks whether there is something to remove, and removes it in the background. Never throws. */
+  look(database: Database): void;
+  /** Counts what this process has written, and looks after each 1/32 of a limit, and once a day. Never throws. */
+  wrote(database: Database, rows: readonly { readonly body: string }[]): void;
+  /** Leaves the rest to the next process. Resolves when nothing is being removed any more. Never rejects. */
+  stop(): Promise<void>;
+}
+
 /**
- * Removes whole finished calls, the oldest first, that are too old or too many; calls in progress stay. Does something at most once a
- * day, whichever process comes first. Never rejects, and waits for nobody: where others keep the database locked, the rest is left to
- * the next process that opens it.
- *
- * @param stop leaves the rest to the next process too
+ * Removes whole finished calls, the oldest first, that are too old or too many; calls in progress stay. At most one process removes at a
+ * time. Waits for nobody: where others keep the database locked, the rest is left to the next look.
  */
-export async function retain(
+export function createRetention(limits: RetentionOptions, now: () => number): Retention {
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  let events = 0;
+  let bytes = 0;
+  let lookedAt = -Infinity;
+
+  const look = (database: Database) => {
+    if (running !== undefined || stopping.signal.aborted) return;
+    [events, bytes, lookedAt] = [0, 0, now()];
+    database.shortenLog();
+    running = retain(database, limits, now, stopping.signal).finally(() => (running = undefined));
+  };
+
+  return {
+    look,
+    wrote(database, rows) {
+      events += rows.length;
+      for (const { body } of rows) bytes += body.length + ROW_BYTES;
+      const isMuch =
+        events >= limits.maxEvents * LOOK_AFTER || bytes >= Math.min(limits.maxBytes * LOOK_AFTER, LOOK_AFTER_BYTES);
+      if (isMuch || now() - lookedAt >= DAY_MS) look(database);
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Never rejects. */
+async function retain(
   database: Database,
   limits: RetentionOptions,
   now: () => number,
   stop: AbortSignal,
 ): Promise<void> {
+  let claimed: readonly Chore[] = [];
   try {
-    if (!isDue(database.connection, now()) || !claim(database, now())) return;
-    if (!isNeeded(database.connection, limits, now())) return;
-  } catch {
-    return;
-  }
-  try {
-    const { step } = await removal(database, limits, now());
-    while (!stop.aborted) {
-      if (step()) return;
-      await nextTurn();
+    const { connection } = database;
+    const isDaily = isDue(connection, "retention", now());
+    if (!isDaily && !isOver(connection, limits)) return;
+    const chores = isDaily ? (["retention", "removal"] as const) : (["removal"] as const);
+    if (!claim(database, chores, now())) return;
+    claimed = chores;
+    if (isOver(connection, limits) || hasOld(connection, limits, now())) {
+      const { step } = await removal(database, limits, now());
+      while (!stop.aborted && !step()) await nextTurn();
     }
-    unclaim(database);
+    release(database, stop.aborted ? claimed : ["removal"]);
   } catch {
-    unclaim(database);
+    release(database, claimed);
   }
 }
 
 /** A look before the claim: most who come by have nothing to do, and should lock nobody out. */
-function isDue(connection: Connection, at: number): boolean {
-  const [chore] = connection.all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [CHORE]);
-  return (chore?.begun_at ?? 0) <= at - DAY_MS;
+function isDue(connection: Connection, chore: Chore, at: number): boolean {
+  const [row] = connection.all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [chore]);
+  return (row?.begun_at ?? 0) <= at - CHORES[chore];
 }
 
-/** May say yes for nothing, never no for something. Written by hand: most days this is all, and the builder need not be loaded. */
-function isNeeded(connection: Connection, { maxAgeDays, maxEvents, maxBytes }: RetentionOptions, at: number): boolean {
-  const [events] = connection.all<{ count: number | null; first: number | null }>(
-    `SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count,
-            (SELECT at FROM events ORDER BY id LIMIT 1) AS first`,
+// Both may say yes for nothing, never no for something. Written by hand: mostly this is all, and the builder need not be loaded.
+
+function isOver(connection: Connection, { maxEvents, maxBytes }: RetentionOptions): boolean {
+  const [events] = connection.all<{ count: number | null }>(
+    "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
   );
+  return (events?.count ?? 0) > maxEvents || usedBytes(connection) > maxBytes * USED;
+}
+
+function hasOld(connection: Connection, { maxAgeDays }: RetentionOptions, at: number): boolean {
+  const [first] = connection.all<{ at: number }>("SELECT at FROM events ORDER BY id LIMIT 1");
   const oldest = at - maxAgeDays * DAY_MS;
-  return (
-    (events?.count ?? 0) > maxEvents ||
-    (events?.first ?? at) < oldest ||
-    usedBytes(connection) > maxBytes ||
-    sessionsThatAre(connection, "unknown").some(({ openedAt }) => openedAt < oldest)
-  );
+  return (first?.at ?? at) < oldest || sessionsThatAre(connection, "unknown").some(({ openedAt }) => openedAt < oldest);
 }
 
-function claim(database: Database, at: number): boolean {
-  return database.transaction((connection) => isDue(connection, at) && begun(connection, at));
+function claim(database: Database, chores: readonly Chore[], at: number): boolean {
+  return database.transaction((connection) => {
+    if (!chores.every((chore) => isDue(connection, chore, at))) return false;
+    for (const chore of chores) begun(connection, chore, at);
+    return true;
+  });
 }
 
-function unclaim(database: Database): void {
+function release(database: Database, chores: readonly Chore[]): void {
+  if (chores.length === 0) return;
   try {
-    database.transaction((connection) => begun(connection, 0));
+    database.transaction((connection) => chores.forEach((chore) => begun(connection, chore, 0)));
   } catch {
-    // locked or full: then it is done tomorrow
+    // locked or full: then it is done when its time is over
   }
 }
 
-function begun(connection: Connection, at: number): boolean {
-  connection.run("INSERT OR REPLACE INTO chores (name, begun_at) VALUES (?, ?)", [CHORE, at]);
-  return true;
+function begun(connection: Connection, chore: Chore, at: number): void {
+  connection.run("INSERT OR REPLACE INTO chores (name, begun_at) VALUES (?, ?)", [chore, at]);
 }
 
 /** `step` gives true when nothing is left to do. */
@@ -98,7 +156,7 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
   return { step };
 
   function step(): boolean {
-    let excessBytes = usedBytes(connection) - maxBytes;
+    let excessBytes = usedBytes(connection) - maxBytes * USED;
     const page = rows(connection, nextPage());
     const [first, last] = [page[0], page.at(-1)];
     if (first === undefined || last === undefined || !(excess > 0 || excessBytes > 0 || first.at < oldest)) {

@@ -3,7 +3,7 @@ import type { Store } from "../contract/activity.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { createEventFeed } from "./event-feed.ts";
 import { createEventWriter } from "./event-writer.ts";
-import { retain } from "./retention.ts";
+import { createRetention } from "./retention.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
 export interface SqliteStoreOptions {
@@ -13,7 +13,10 @@ export interface SqliteStoreOptions {
   readonly maxAgeDays?: number;
   /** With more events than this the oldest calls are removed. Default 200,000. */
   readonly maxEvents?: number;
-  /** With more in the file than this, in bytes, the oldest calls are removed. Default 1 GB (1,073,741,824). */
+  /**
+   * Bytes that the database may take; the oldest calls are removed first. The write-ahead log beside it, of some 16 MB, is not counted.
+   * Default `DEFAULT_MAX_DATABASE_BYTES`.
+   */
   readonly maxBytes?: number;
   /** How much live output of one call is recorded, in characters; the rest is left out, with a line that says so. Default 1,048,576. */
   readonly liveOutput?: number;
@@ -22,6 +25,9 @@ export interface SqliteStoreOptions {
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
 }
+
+/** Bytes that the database may take, unless the user says otherwise: 1 GiB. */
+export const DEFAULT_MAX_DATABASE_BYTES = 1_073_741_824;
 
 /**
  * A store in a SQLite file, which several processes share and which outlives them.
@@ -32,7 +38,9 @@ export interface SqliteStoreOptions {
  * - `commit` resolves when its event, and all before it, are on the disk: the loss of power cannot lose them. It rejects with a sentence
  *   that says why and what to do, and its event is then not recorded.
  * - Whoever opens the file closes what dead processes left in progress, as interrupted. Nothing is run again.
- * - What is too old or too much is removed in the background, at most once a day: whole calls, the oldest first, none in progress.
+ * - What is too old or too much is removed in the background, in small steps: whole calls, the oldest first, none in progress. What is too
+ *   old is looked for once a day, what is too much also whenever a process has written 1/32 of a limit or 16 MB. It is removed until 15/16 of
+ *   `maxBytes` is used, so that processes that write meanwhile stay within it.
  * - `close` writes what is left, and rejects when it cannot. A closed store can still be read.
  *
  * @throws RangeError for a limit that is not a whole number above 0.
@@ -41,7 +49,7 @@ export function sqliteStore({
   file,
   maxAgeDays = 30,
   maxEvents = 200_000,
-  maxBytes = 1_073_741_824,
+  maxBytes = DEFAULT_MAX_DATABASE_BYTES,
   liveOutput = 1_048_576,
   patienceMs = 10_000,
   now = Date.now,
@@ -51,11 +59,10 @@ export function sqliteStore({
       throw new RangeError(`${name} ${limit}: expected a whole number above 0`);
   }
   const path = resolve(file);
-  const stopping = new AbortController();
+  const retention = createRetention({ maxAgeDays, maxEvents, maxBytes }, now);
   let opened: Promise<Database> | undefined;
   let readers = 0;
   let written = false;
-  let retention: Promise<void> | undefined;
 
   const open = async (): Promise<Database> => {
     opened ??= begin().catch((error: unknown) => {
@@ -73,8 +80,7 @@ export function sqliteStore({
       database.close();
       throw error;
     }
-    if (!stopping.signal.aborted)
-      retention = retain(database, { maxAgeDays, maxEvents, maxBytes }, now, stopping.signal);
+    retention.look(database);
     return database;
   };
 
@@ -101,16 +107,24 @@ export function sqliteStore({
   };
 
   const feed = createEventFeed({ borrow, settled: () => writer.settled() });
-  const writer = createEventWriter({ open, liveOutput, now, onWritten: feed.wake });
+  const writer = createEventWriter({
+    open,
+    liveOutput,
+    now,
+    onWritten(database, rows) {
+      feed.wake();
+      retention.wrote(database, rows);
+    },
+  });
   let closed: Promise<void> | undefined;
 
   const end = async () => {
-    stopping.abort();
+    const removed = retention.stop();
     try {
       await writer.close();
     } finally {
       feed.close();
-      await retention;
+      await removed;
       written = true;
       await letGo();
     }

@@ -57,6 +57,7 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
     },
     outputOwner: OUTPUT_OWNER,
     store: await storeOf(settings),
+    ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     ...(workDir !== undefined && { workDir }),
     ...placeOf(options),
   };
@@ -81,9 +82,10 @@ export function placeOf({
 }
 
 /** Each is loaded where it is chosen. */
-async function storeOf({ store }: Settings): Promise<Store> {
+async function storeOf({ store, state: { database: maxBytes } }: Settings): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
-  return (await import("../activity/sqlite-store.ts")).sqliteStore({ file: databaseFile() });
+  const { sqliteStore } = await import("../activity/sqlite-store.ts");
+  return sqliteStore({ file: databaseFile(), ...(maxBytes !== undefined && { maxBytes }) });
 }
 
 /** Which tools the settings choose. */

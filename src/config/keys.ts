@@ -116,6 +116,8 @@ export const KEYS = {
   "policy.network.allow_private": located(list(host)),
   "policy.env.pass": located(list(variableName)),
   store: located(choice(STORE_KINDS)),
+  "state.outputs_mb": located(integer(1, 16_777_216)),
+  "state.database_mb": located(integer(1, 16_777_216)),
 } satisfies { readonly [key: string]: Shape<unknown> };
 
 export type Key = keyof typeof KEYS;
@@ -167,6 +169,8 @@ export const PROJECT_RULES = {
   "policy.network.allow_private": "never", // what is inside is the user's
   "policy.env.pass": "when trusted", // adds
   store: "never", // the record of what was done is the user's
+  "state.outputs_mb": "never", // they are those of all projects
+  "state.database_mb": "never",
 } as const satisfies { readonly [K in Key]: ProjectRule };
 
 /** The keys with this rule. */

@@ -4,6 +4,8 @@ import { type Settings, type ToolSettings, frozen } from "./settings.ts";
 
 /** Settings with what a file of the user's says over them: what it names is replaced, lists too. */
 export function withOwn(base: Settings, given: Given): Settings {
+  const outputs = given["state.outputs_mb"]?.value;
+  const database = given["state.database_mb"]?.value;
   return frozen({
     ...common(base, given),
     policy: {
@@ -25,6 +27,11 @@ export function withOwn(base: Settings, given: Given): Settings {
       env: { pass: given["policy.env.pass"]?.value ?? base.policy.env.pass },
     },
     store: given.store?.value ?? base.store,
+    state: {
+      ...base.state,
+      ...(outputs !== undefined && { outputs: outputs * MEBIBYTE }),
+      ...(database !== undefined && { database: database * MEBIBYTE }),
+    },
   });
 }
 
@@ -55,6 +62,7 @@ export function withProject(base: Settings, given: Given): Settings {
       env: { pass: union(base.policy.env.pass, given["policy.env.pass"]?.value) },
     },
     store: base.store,
+    state: base.state,
   });
 }
 

@@ -47,6 +47,8 @@ export interface Settings {
   };
   /** Where calls are recorded: in a file of the state folder, or only as long as the program runs. */
   readonly store: StoreKind;
+  /** Bytes that saved outputs and the database may take in the state folder. Left out: the defaults of `createOutputs` and `sqliteStore`. */
+  readonly state: { readonly outputs?: number; readonly database?: number };
 }
 
 export const STORE_KINDS = ["sqlite", "memory"] as const;
@@ -98,6 +100,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     env: { pass: [] },
   },
   store: "sqlite",
+  state: {},
 });
 
 /** What holds where nothing is said but which preset the user wants. */

@@ -58,6 +58,11 @@ export interface ToolContext {
   /** Fires when the call is stopped. Hand it down. */
   readonly signal: AbortSignal;
   readonly outputs: Outputs;
+  /**
+   * Masks secrets in a text, as is done with everything the tool returns. A tool that cuts its own output needs it to measure what will be
+   * shown: `truncateHead(text, limit, mask)`.
+   */
+  readonly mask: (text: string) => string;
   /** Commands in the background, as far as the call declared them. */
   readonly jobs: ToolJobs;
   /** What the toolkit's tools last saw of files. */

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPrivateFile, hasCode } from "../util/private-file.ts";
@@ -29,6 +30,11 @@ export interface Database {
   patiently<T>(work: () => T): Promise<T>;
   /** The same error as a sentence. */
   explain(error: unknown): Error;
+  /**
+   * Empties the write-ahead log when it is larger than 16 MiB, unless another connection is in the way. SQLite itself does so only when a
+   * writer finds all of the log copied and nobody reading, which several busy processes may never leave it. Never throws.
+   */
+  shortenLog(): void;
   /** A number that changes when another connection has written. */
   dataVersion(): number;
   close(): void;
@@ -73,6 +79,13 @@ export async function openDatabase({ file, patienceMs = 10_000, engine }: Databa
     },
     patiently: (work) => patiently(work, file, patienceMs),
     explain: (error) => explained(error, file, 0),
+    shortenLog() {
+      try {
+        if (statSync(`${file}-wal`).size > LOG_BYTES) connection.all("PRAGMA wal_checkpoint(TRUNCATE)");
+      } catch {
+        // there is none, or it is locked
+      }
+    },
     dataVersion: () => connection.all<{ data_version: number }>("PRAGMA data_version")[0]?.data_version ?? 0,
     close: () => connection.close(),
   };

@@ -110,6 +110,7 @@ class CallContext implements ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
   readonly signal: AbortSignal;
+  readonly mask: ToolContext["mask"];
   readonly permit: ToolContext["permit"];
   readonly call: ToolContext["call"];
   readonly report: ToolContext["report"];
@@ -117,12 +118,13 @@ class CallContext implements ToolContext {
   readonly #running: Running;
 
   constructor(running: Running) {
-    const { call, signal, nested } = running;
+    const { call, host, signal, nested } = running;
     const { id, thread } = call.request;
     this.#running = running;
     this.callId = id;
     this.thread = thread;
     this.signal = signal;
+    this.mask = host.mask.text;
     this.permit = (effect) => permit(running, effect);
     this.call = async (name, input) => {
       if (running.over)

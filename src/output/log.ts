@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { type FileHandle, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { byteQueue } from "./byte-queue.ts";
+import { liveFileName } from "./live-file.ts";
 import { createPrivateFile, readRange } from "../util/private-file.ts";
 
 export interface OutputLogOptions {
@@ -69,7 +69,7 @@ const LOOK_MS = 50;
  * file cannot be written, nothing more is kept from then on and `problem` says so; what is in memory stays readable.
  */
 export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOptions): WritableOutputLog {
-  const name = `${randomUUID()}.log`;
+  const name = liveFileName();
   const path = join(resolve(folder), name);
   /** The bytes from `inFile` on. */
   const waiting = byteQueue();

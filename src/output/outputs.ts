@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { constants, type FileHandle, link, lstat, lutimes, open, unlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { constants, type FileHandle, link, lstat, lutimes, open, rename, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import type { OpenFile, OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Outputs } from "../contract/tool.ts";
+import { liveFileName } from "./live-file.ts";
 import type { WritableOutputLog } from "./log.ts";
 import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "../util/private-file.ts";
-import { removeOld } from "./remove-old.ts";
+import { removeOld, takenBytes } from "./remove-old.ts";
+import { formatSize } from "./size.ts";
 
 export interface OutputsOptions {
   /** Where saved outputs of all owners are. Made at the first save, for this user alone (0700). */
@@ -15,6 +17,11 @@ export interface OutputsOptions {
   readonly owner: string;
   /** Milliseconds after which a saved output is removed. Default 7 days. */
   readonly maxAgeMs?: number;
+  /**
+   * Bytes that the saved outputs of all owners may take together, also those of other processes; the oldest are removed first. Default
+   * `DEFAULT_MAX_OUTPUT_BYTES`.
+   */
+  readonly maxBytes?: number;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
 }
@@ -30,6 +37,14 @@ export interface OutputsStore extends Outputs {
   close(): Promise<void>;
 }
 
+/** Bytes that saved outputs may take together, unless the user says otherwise: 2 GiB. */
+export const DEFAULT_MAX_OUTPUT_BYTES = 2_147_483_648;
+
+/** It is looked how much all outputs take whenever this one process has saved so much: this part of the limit. */
+const LOOK_AFTER = 1 / 16;
+/** So much of the limit is then left: two processes that save at the same time stay within it. */
+const LEAVE = 7 / 8;
+
 const DAY = 24 * 60 * 60 * 1000;
 const OWNER = /^[A-Za-z0-9_-]{1,64}$/;
 /** Lower-case letters and digits without those that are taken for another: i, l, o, u (as in Crockford's base 32). */
@@ -42,21 +57,35 @@ const PIECE = 1024 * 1024;
  * Keeps outputs that are too big for a model, one file (0600) each: `folder/owner/id`. Ids have 80 random bits: an output can
  * be opened only by who was told its id, through the outputs of the same owner.
  *
- * The first save, and then one a day, removes files of any owner that are older than `maxAgeMs`, and empty folders of owners.
- * Clearing away never leaves `folder`, follows no link, and never makes a save fail.
+ * The first save, then one a day and one for every 1/16 of `maxBytes` that is saved here, removes outputs of any owner: those older
+ * than `maxAgeMs`, then the oldest until 7/8 of `maxBytes` is left; and empty folders of owners. So `maxBytes` can be exceeded by what is
+ * saved while others are removed, and by 1/16 for each process beyond the second that saves at the same time. The newest output is never
+ * removed for its size. Not counted and not removed: output logs of running processes, which become saved outputs when they are saved.
+ * Removing never leaves `folder`, follows no link, and never makes a save fail or wait.
  *
  * @throws TypeError for an owner that could not be the name of a folder.
- * @throws RangeError for a `maxAgeMs` that is not above 0.
+ * @throws RangeError for a `maxAgeMs` or `maxBytes` that is not above 0.
  */
-export function createOutputs({ folder, owner, maxAgeMs = 7 * DAY, now = Date.now }: OutputsOptions): OutputsStore {
+export function createOutputs({
+  folder,
+  owner,
+  maxAgeMs = 7 * DAY,
+  maxBytes = DEFAULT_MAX_OUTPUT_BYTES,
+  now = Date.now,
+}: OutputsOptions): OutputsStore {
   if (!OWNER.test(owner)) {
     throw new TypeError(`owner ${JSON.stringify(owner)}: expected 1 to 64 letters, digits, "-" or "_"`);
   }
-  if (!(maxAgeMs > 0)) throw new RangeError(`maxAgeMs ${maxAgeMs}: expected a number above 0`);
+  for (const [name, limit] of Object.entries({ maxAgeMs, maxBytes })) {
+    if (!(limit > 0)) throw new RangeError(`${name} ${limit}: expected a number above 0`);
+  }
   const root = resolve(folder);
   const own = join(root, owner);
   const busy = new Set<Promise<unknown>>();
   let clearedAt = -Infinity;
+  let clearing = false;
+  /** Bytes saved here since it was last looked how much all take. */
+  let unseen = 0;
   let closed = false;
 
   const track = async <T>(work: Promise<T>): Promise<T> => {
@@ -68,10 +97,13 @@ export function createOutputs({ folder, owner, maxAgeMs = 7 * DAY, now = Date.no
     }
   };
 
-  const clearAway = () => {
-    if (now() - clearedAt < Math.min(DAY, maxAgeMs)) return;
+  const clearAway = async () => {
+    if (clearing || (unseen < maxBytes * LOOK_AFTER && now() - clearedAt < Math.min(DAY, maxAgeMs))) return;
+    clearing = true;
     clearedAt = now();
-    void track(removeOld(root, { before: now() - maxAgeMs, except: owner }));
+    unseen = 0;
+    await removeOld(root, { before: now() - maxAgeMs, maxBytes: maxBytes * LEAVE, except: owner });
+    clearing = false;
   };
 
   const save = async (content: string | Uint8Array | OutputLog): Promise<string> => {
@@ -80,15 +112,13 @@ export function createOutputs({ folder, owner, maxAgeMs = 7 * DAY, now = Date.no
     try {
       await makePrivateFolder(own);
       await refuseLink(own);
-      if (!(await adopt(content, path))) await copy(content, own, id);
-      const seconds = now() / 1000;
-      // An adopted file was written some time ago: its age counts from here.
-      await lutimes(path, seconds, seconds);
+      if (!(await adopt(content, path, now()))) await copy(content, path, now());
+      unseen += takenBytes((await lstat(path)).size);
     } catch (error) {
       await unlink(path).catch(() => {});
       throw saveFailure(error);
     }
-    clearAway();
+    void track(clearAway());
     return id;
   };
 
@@ -100,10 +130,12 @@ export function createOutputs({ folder, owner, maxAgeMs = 7 * DAY, now = Date.no
     },
     async open(id) {
       if (closed) throw closedFailure();
-      if (!ID.test(id)) throw unknownFailure(id, maxAgeMs);
+      if (!ID.test(id)) throw unknownFailure(id, { maxAgeMs, maxBytes });
       return await openSaved(own, id).catch((error: unknown) => {
         // ELOOP: a link is in its place.
-        throw isMissing(error) || hasCode(error, "ELOOP") ? unknownFailure(id, maxAgeMs) : openFailure(id, error);
+        throw isMissing(error) || hasCode(error, "ELOOP")
+          ? unknownFailure(id, { maxAgeMs, maxBytes })
+          : openFailure(id, error);
       });
     },
     async close() {
@@ -118,11 +150,12 @@ function newId(): string {
 }
 
 /** Gives the file of an ended log a second name; false when it has none, or not on this disk: then it is to be copied. */
-async function adopt(content: string | Uint8Array | OutputLog, path: string): Promise<boolean> {
+async function adopt(content: string | Uint8Array | OutputLog, path: string, nowMs: number): Promise<boolean> {
   if (!isEndedLog(content)) return false;
   const file = await content.file();
   if (file === undefined) return false;
   try {
+    await setAge(file, nowMs); // it was written some time ago
     await link(file, path);
     const { size } = await lstat(path);
     if (size === content.kept) return true;
@@ -138,14 +171,27 @@ function isEndedLog(content: string | Uint8Array | OutputLog): content is Writab
   return typeof content === "object" && "ended" in content && content.ended === true && "file" in content;
 }
 
-async function copy(content: string | Uint8Array | OutputLog, folder: string, id: string): Promise<void> {
-  const file = await createPrivateFile(folder, id);
+/** Writes the content under another name first: under its id there is never a part of it. */
+async function copy(content: string | Uint8Array | OutputLog, path: string, nowMs: number): Promise<void> {
+  const name = liveFileName();
+  const part = join(dirname(path), name);
+  const file = await createPrivateFile(dirname(path), name);
   try {
     if (typeof content === "string" || content instanceof Uint8Array) await file.writeFile(content);
     else await copyLog(content, file);
+    await setAge(part, nowMs);
+    await rename(part, path);
+  } catch (error) {
+    await unlink(part).catch(() => {});
+    throw error;
   } finally {
     await file.close();
   }
+}
+
+/** The age of an output counts from when it is saved. */
+async function setAge(path: string, nowMs: number): Promise<void> {
+  await lutimes(path, nowMs / 1_000, nowMs / 1_000);
 }
 
 /** What is kept now. What comes later is not part of it. */
@@ -207,12 +253,20 @@ async function refuseLink(folder: string): Promise<void> {
   if (stats !== undefined && !stats.isDirectory()) throw new Error(`${folder} is not a folder; remove it`);
 }
 
-function unknownFailure(id: string, maxAgeMs: number): ToolFailure {
+function unknownFailure(id: string, limits: Required<Pick<OutputsOptions, "maxAgeMs" | "maxBytes">>): ToolFailure {
   const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
-  const removed = maxAgeMs === Infinity ? "it was removed" : `it was removed after ${duration(maxAgeMs)}`;
-  return new ToolFailure(`no saved output ${JSON.stringify(shown)}: ${removed} or belongs to another session`, {
-    hint: "Copy the id exactly as the notice wrote it, or call the tool again.",
+  return new ToolFailure(`no saved output ${JSON.stringify(shown)}: it was removed or belongs to another session`, {
+    hint: `Copy the id exactly as the notice wrote it, or call the tool again.${removalOf(limits)}`,
   });
+}
+
+/** When outputs are removed: " Outputs are removed after 7 days, or when all of them exceed 2GB, the oldest first." */
+function removalOf({ maxAgeMs, maxBytes }: Required<Pick<OutputsOptions, "maxAgeMs" | "maxBytes">>): string {
+  const when = [
+    ...(maxAgeMs === Infinity ? [] : [`after ${duration(maxAgeMs)}`]),
+    ...(maxBytes === Infinity ? [] : [`when all of them exceed ${formatSize(maxBytes)}, the oldest first`]),
+  ];
+  return when.length === 0 ? "" : ` Outputs are removed ${when.join(", or ")}.`;
 }
 
 function openFailure(id: string, cause: unknown): ToolFailure {

@@ -1,26 +1,84 @@
 import { lstat, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { isLiveFileName } from "./live-file.ts";
 
 export interface RemoveOldOptions {
   /** Milliseconds since 1970: files last changed before this are removed. */
   readonly before: number;
+  /** The oldest files are removed until the rest takes at most so many bytes. The newest file stays, whatever its size. */
+  readonly maxBytes: number;
   /** The folder of this name stays, also when it is empty. */
   readonly except: string;
 }
 
 /**
  * Removes old files from the folders in `root`, and folders that are empty. Looks only at folders directly in `root` and at
- * regular files directly in those; a link is neither followed nor removed. Never rejects: what cannot be removed stays.
+ * regular files directly in those; a link is neither followed nor removed. Files of running processes (`isLiveFileName`) stay and
+ * do not count. Never rejects: what cannot be removed stays.
  */
-export async function removeOld(root: string, { before, except }: RemoveOldOptions): Promise<void> {
-  for (const entry of await entriesOf(root)) {
-    if (!entry.isDirectory()) continue;
-    const folder = join(root, entry.name);
-    for (const file of await entriesOf(folder)) {
-      if (file.isFile()) await removeIfOlder(join(folder, file.name), before);
+export async function removeOld(root: string, { before, maxBytes, except }: RemoveOldOptions): Promise<void> {
+  const { folders, files } = await filesIn(root);
+  const removable = files.filter(({ isLive }) => !isLive).toSorted((one, other) => one.modifiedMs - other.modifiedMs);
+  let used = bytesOf(removable);
+  for (const { path, bytes, modifiedMs } of removable.slice(0, -1)) {
+    if (modifiedMs >= before && used <= maxBytes) break;
+    if (await removed(path)) used -= bytes;
+  }
+  const newest = removable.at(-1);
+  if (newest !== undefined && newest.modifiedMs < before) await removed(newest.path);
+  // Fails where something is left, as it should.
+  for (const folder of folders) if (folder !== except) await rmdir(join(root, folder)).catch(() => {});
+}
+
+/**
+ * The bytes that the files in the folders of `root` take: those that `removeOld` limits, and those of running processes. Never rejects;
+ * 0 where there is no folder.
+ */
+export async function usedBytes(root: string): Promise<{ readonly saved: number; readonly live: number }> {
+  const { files } = await filesIn(root);
+  return {
+    saved: bytesOf(files.filter(({ isLive }) => !isLive)),
+    live: bytesOf(files.filter(({ isLive, isLinked }) => isLive && !isLinked)),
+  };
+}
+
+/** What a file of so many bytes takes: whole blocks of 4 KiB, as file systems allot them. */
+export function takenBytes(size: number): number {
+  return Math.ceil(size / 4_096) * 4_096;
+}
+
+interface FoundFile {
+  readonly path: string;
+  /** As `takenBytes`. */
+  readonly bytes: number;
+  readonly modifiedMs: number;
+  readonly isLive: boolean;
+  /** The same bytes have another name: they are counted there. */
+  readonly isLinked: boolean;
+}
+
+/** So many files are looked at side by side. */
+const BATCH = 64;
+
+async function filesIn(root: string): Promise<{ readonly folders: string[]; readonly files: FoundFile[] }> {
+  const folders = (await entriesOf(root)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const files: FoundFile[] = [];
+  for (const folder of folders) {
+    const names = (await entriesOf(join(root, folder))).filter((entry) => entry.isFile()).map(({ name }) => name);
+    for (let start = 0; start < names.length; start += BATCH) {
+      const batch = names.slice(start, start + BATCH).map((name) => found(join(root, folder, name), name));
+      files.push(...(await Promise.all(batch)).filter((file) => file !== undefined));
     }
-    // Fails where something is left, as it should.
-    if (entry.name !== except) await rmdir(folder).catch(() => {});
+  }
+  return { folders, files };
+}
+
+async function found(path: string, name: string): Promise<FoundFile | undefined> {
+  try {
+    const { size, mtimeMs: modifiedMs, nlink } = await lstat(path);
+    return { path, bytes: takenBytes(size), modifiedMs, isLive: isLiveFileName(name), isLinked: nlink > 1 };
+  } catch {
+    return undefined; // another process has removed it meanwhile
   }
 }
 
@@ -28,11 +86,14 @@ async function entriesOf(folder: string) {
   return await readdir(folder, { withFileTypes: true }).catch(() => []);
 }
 
-async function removeIfOlder(path: string, before: number): Promise<void> {
-  try {
-    const { mtimeMs } = await lstat(path);
-    if (mtimeMs < before) await unlink(path);
-  } catch {
-    // Another process was quicker, or may not be hindered: it is tried again at the next occasion.
-  }
+function bytesOf(files: readonly FoundFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** True too when another process was quicker. */
+async function removed(path: string): Promise<boolean> {
+  return await unlink(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+  );
 }

@@ -22,7 +22,10 @@ export const DEFAULT_LIMIT: Limit = { lines: DEFAULT_MAX_LINES, bytes: DEFAULT_M
 
 /** What is left of a text, and of how much. */
 export interface Truncation {
-  /** The beginning or the end of the text; the text itself when nothing is cut. Over none of the limits, ever. */
+  /**
+   * The beginning or the end of the text; the text itself when nothing is cut. Over none of the limits, ever. Not masked, also where a mask
+   * was given.
+   */
   readonly text: string;
   /** The limit that was hit (of several, the one that leaves the least); `false` when nothing is cut. */
   readonly truncated: false | keyof Limit;
@@ -48,9 +51,15 @@ export interface Truncation {
  * The work is at the kept end, beside one count of bytes and one of newlines.
  *
  * @param limit Default: 2,000 lines and 51,200 bytes. A kind left out, or Infinity, is no limit.
+ * @param mask Masks secrets in a text (`ToolContext.mask`). With it, the text that is kept is within the limits after masking too: the mark
+ *   that replaces a secret may be longer than the secret. Default: the text is shown as it is.
  * @throws RangeError when a limit is negative or not a number.
  */
-export function truncateHead(text: string, limit: Limit = DEFAULT_LIMIT): Truncation {
+export function truncateHead(text: string, limit: Limit = DEFAULT_LIMIT, mask?: (text: string) => string): Truncation {
+  return fitting((within) => headOf(text, within), limit, mask);
+}
+
+function headOf(text: string, limit: Limit): Truncation {
   const { lines, bytes, characters } = checked(limit);
   const totalBytes = Buffer.byteLength(text);
   const cuts = {
@@ -68,7 +77,11 @@ export function truncateHead(text: string, limit: Limit = DEFAULT_LIMIT): Trunca
  *
  * @throws RangeError when a limit is negative or not a number.
  */
-export function truncateTail(text: string, limit: Limit = DEFAULT_LIMIT): Truncation {
+export function truncateTail(text: string, limit: Limit = DEFAULT_LIMIT, mask?: (text: string) => string): Truncation {
+  return fitting((within) => tailOf(text, within), limit, mask);
+}
+
+function tailOf(text: string, limit: Limit): Truncation {
   const { lines, bytes, characters } = checked(limit);
   const totalBytes = Buffer.byteLength(text);
   const cuts = {
@@ -82,6 +95,31 @@ export function truncateTail(text: string, limit: Limit = DEFAULT_LIMIT): Trunca
   const cut = Math.max(cuts.lines, lowest);
   if (cut === 0) return whole(text, limit, totalBytes);
   return part(text, limit, totalBytes, { hit: kindOf(cuts, cut), shown: text.slice(cut), cut });
+}
+
+/**
+ * Cuts a text so that it is within the limit once it is masked. Where marks make it longer, the length that fits is searched for: it may
+ * be 1/256 shorter than it could be.
+ */
+function fitting(
+  cutTo: (limit: Limit) => Truncation,
+  limit: Limit,
+  mask: ((text: string) => string) | undefined,
+): Truncation {
+  const plain = cutTo(limit);
+  if (mask === undefined) return plain;
+  const exceeded = headOf(mask(plain.text), limit).truncated;
+  if (exceeded === false) return plain;
+  const most = plain.shownBytes;
+  let kept = cutTo({ ...limit, bytes: 0 });
+  let bytes = 0;
+  for (let step = most / 2; step >= most / 256; step /= 2) {
+    const longer = cutTo({ ...limit, bytes: bytes + step });
+    if (headOf(mask(longer.text), limit).truncated !== false) continue;
+    kept = longer;
+    bytes += step;
+  }
+  return { ...kept, truncated: exceeded, limit };
 }
 
 /**

@@ -47,7 +47,7 @@ export const capturePane = (options: ToolOptions = {}) => {
       if (typeof readDelay(input) === "object") return [];
       return [{ kind: "terminal", ...(input.target !== undefined && { pane: input.target }) }];
     },
-    async run(input, { backend, signal }) {
+    async run(input, { backend, signal, mask }) {
       await waitFirst(input, signal);
       if (backend.terminal === undefined)
         throw new ToolFailure("there is no live terminal here: commands run without one");
@@ -69,7 +69,7 @@ export const capturePane = (options: ToolOptions = {}) => {
         includeAlternateScreen: include_alternate_screen,
       });
       const whole = text.replace(/\n+$/, ""); // below the last line the screen is empty
-      const shown = truncateTail(whole, limit);
+      const shown = truncateTail(whole, limit, mask);
       return {
         pane,
         text: shown.text,

@@ -8,7 +8,7 @@ import { decodeOutput } from "../output/decode.ts";
 import { describeExit } from "../output/describe-exit.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES } from "../output/truncate.ts";
+import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, truncateHead } from "../output/truncate.ts";
 import { onAbort } from "../util/abort.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { clip, plural } from "../util/text.ts";
@@ -131,26 +131,29 @@ export const jobs = (options: ToolOptions = {}) => {
   async function range(
     job: Job,
     { offset, lines }: { offset: number; lines: number },
-    { signal }: ToolContext,
+    { signal, mask }: ToolContext,
   ): Promise<string> {
+    const maxBytes = limit.bytes ?? DEFAULT_MAX_BYTES;
     const file = logFile(job.process.output, `output://job-${job.id}`, job.startedMs);
     const {
       bytes,
-      lines: found,
+      lines: whole,
       total,
       atEnd,
     } = await readLines(file, {
       offset,
       maxLines: Math.min(lines, limit.lines ?? Infinity),
-      maxBytes: limit.bytes ?? DEFAULT_MAX_BYTES,
+      maxBytes,
       lineBreak: { bytes: Uint8Array.of(10), unit: 1 },
       index: lineIndex(),
       signal,
     });
-    if (found === 0)
+    if (whole === 0)
       return `[Job ${job.id} has written ${total === undefined ? "fewer" : plural(total, "line")} so far.]`;
-    const next = atEnd ? "" : ` Use offset=${offset + found} to continue.`;
-    return `${decodeOutput(bytes).replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${total === undefined ? "" : ` of ${total}`}.${next}]`;
+    const part = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, mask);
+    const found = part.truncated === false ? whole : part.shownLines;
+    const next = atEnd && found === whole ? "" : ` Use offset=${offset + found} to continue.`;
+    return `${part.text.replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${total === undefined ? "" : ` of ${total}`}.${next}]`;
   }
 };
 

@@ -37,7 +37,7 @@ export const readFile = (options: ToolOptions = {}) => {
     mend: (raw) => (typeof raw === "string" ? { path: raw } : renameKeys(raw, FILE_SPELLINGS)),
     effects: ({ path }) =>
       path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
-    async run({ path }, { backend, outputs, seen }) {
+    async run({ path }, { backend, outputs, seen, mask }) {
       const saved = path.startsWith(OUTPUT_SCHEME);
       const file = saved ? await outputs.open(outputId(path)) : await backend.files.open(path);
       try {
@@ -49,7 +49,7 @@ export const readFile = (options: ToolOptions = {}) => {
           : await detectEncoding(bytes.subarray(0, SAMPLE_BYTES), isWhole && bytes.length <= SAMPLE_BYTES);
         if (encoding === undefined) throw await notText(path, bytes, file.info.size);
         const decoded = (await (isWhole ? decodeText : decodePart)(bytes, encoding)).replaceAll("\0", "\ufffd");
-        const shown = truncateHead(decoded.replace(/^\ufeff/, ""), limit);
+        const shown = truncateHead(decoded.replace(/^\ufeff/, ""), limit, mask);
         const truncated = shown.truncated !== false || !isWhole;
         if (!saved) seen.remember(file.info, truncated ? undefined : bytes);
         return { path, text: shown.text, size: file.info.size, truncated };

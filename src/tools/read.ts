@@ -103,7 +103,7 @@ interface Wanted {
   readonly index: LineIndex;
 }
 
-async function showText(file: OpenFile, wanted: Wanted, { seen, signal }: ToolContext) {
+async function showText(file: OpenFile, wanted: Wanted, { seen, signal, mask }: ToolContext) {
   const { path, offset, limit, bytes, index } = wanted;
   const unit = unitOf(wanted.encoding);
   const lineBreak = {
@@ -119,8 +119,8 @@ async function showText(file: OpenFile, wanted: Wanted, { seen, signal }: ToolCo
   const encoding = await encodingOf(range, wanted);
   const decoded = (await (range.cutInLine ? decodePart : decodeText)(range.bytes, encoding)).replaceAll("\0", "\ufffd");
   const mark = offset === 1 && decoded.startsWith("\ufeff") ? 1 : 0;
-  // In another encoding the same characters may have taken fewer bytes.
-  const shown = truncateHead(decoded.slice(mark), { bytes });
+  // In another encoding the same characters may have taken fewer bytes, and so may a secret that is masked.
+  const shown = truncateHead(decoded.slice(mark), { bytes }, mask);
   const lines = shown.truncated === false ? range.lines : shown.shownLines;
   return {
     kind: "text" as const,

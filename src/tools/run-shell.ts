@@ -84,7 +84,7 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         { timeoutMs: isLive ? mode.timeoutMs : undefined, script: command },
         context,
       );
-      const streams = await streamsOf(process);
+      const streams = await streamsOf(process, context);
       if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: mode.timeoutMs ?? null };
       return { ...streams, exit_code: codeOf(waited.ended, { ...mode, streams }) };
     },
@@ -148,14 +148,14 @@ interface Streams {
   readonly stderr: string;
 }
 
-async function streamsOf({ output, errors }: Process): Promise<Streams> {
-  return { stdout: await beginning(output), stderr: errors === undefined ? "" : await beginning(errors) };
+async function streamsOf({ output, errors }: Process, { mask }: ToolContext): Promise<Streams> {
+  return { stdout: await beginning(output, mask), stderr: errors === undefined ? "" : await beginning(errors, mask) };
 }
 
 /** The first characters of a stream. UTF-8 has at most four bytes a character. */
-async function beginning(log: OutputLog): Promise<string> {
+async function beginning(log: OutputLog, mask: ToolContext["mask"]): Promise<string> {
   const bytes = await log.read(0, Math.min(log.kept, 4 * MAX_CHARACTERS + 4));
-  const cut = truncateHead(decodeOutput(bytes), { characters: MAX_CHARACTERS });
+  const cut = truncateHead(decodeOutput(bytes), { characters: MAX_CHARACTERS }, mask);
   return cut.truncated === false && log.size <= bytes.length ? cut.text : `${cut.text}${TRUNCATED}`;
 }
 

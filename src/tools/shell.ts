@@ -106,9 +106,9 @@ async function started(argv: Command["argv"], timeout: number, { backend }: Tool
 }
 
 /** The beginning of a stream, up to 1 MB; where that is not all, a notice says where the rest is. */
-async function shown(log: OutputLog, { outputs }: ToolContext): Promise<string> {
+async function shown(log: OutputLog, { outputs, mask }: ToolContext): Promise<string> {
   const whole = decodeOutput(await log.read(0, Math.min(log.kept, MAX_STREAM_BYTES + 4)));
-  const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES });
+  const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES }, mask);
   if (cut.truncated === false && log.size <= MAX_STREAM_BYTES) return whole;
   const id = await outputs.save(log).catch(() => undefined);
   return `${cut.text}\n${savedNotice({ truncated: "bytes", limit: { bytes: MAX_STREAM_BYTES } }, id)}`;

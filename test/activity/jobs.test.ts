@@ -100,6 +100,19 @@ describe("keeping jobs", () => {
     expect(running.ended).toBeUndefined();
   });
 
+  test("keeps no more of their output than it may, and always that of the last one", async () => {
+    const { jobs, start } = await keeper({ mostEndedBytes: 1_000_000 });
+    const ids = async () => (await jobs.list()).map(({ id }) => id);
+    for (let count = 0; count < 4; count++) await (await start("head -c 400000 /dev/zero")).process.exit;
+    await until("the first ones are forgotten", async () => (await ids()).length <= 2);
+    expect(await ids()).toEqual(["3", "4"]);
+    await (
+      await start("head -c 2000000 /dev/zero")
+    ).process.exit;
+    await until("the others are forgotten", async () => (await ids()).length === 1);
+    expect((await jobs.openOutput("job-5"))?.info).toMatchObject({ size: 2_000_000 });
+  });
+
   test("counts no start that failed against how many may run", async () => {
     const { jobs, start } = await keeper();
     const nowhere = () => start("true", "main", { cwd: "none" });

@@ -66,7 +66,52 @@ describe("what is old or too much", () => {
     expect(other.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
   });
 
-  test("goes at most once a day", async () => {
+  test("goes by size in a running session too, from two stores at once, and calls in progress stay", async () => {
+    const file = newFile();
+    const LIMIT = 4_000_000;
+    const stores = [storeOn(file, { maxBytes: LIMIT }), storeOn(file, { maxBytes: LIMIT })];
+    stores[0]!.append({ call: "in progress", thread: "main", at: 1, type: "call.started", name: "bash", input: {} });
+    const used = async () => {
+      const [found] = (await besides(file)).all<{ bytes: number }>(
+        "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+      );
+      return found?.bytes ?? 0;
+    };
+    let most = 0;
+    for (let index = 0; index < 400; index++) {
+      for (const [number, store] of stores.entries()) {
+        const call = `call-${number}-${index}`;
+        const input = "x".repeat(50_000);
+        await store.commit({ call, thread: "main", at: Date.now(), type: "call.started", name: "bash", input });
+        await store.commit({ call, thread: "main", at: Date.now(), type: "call.finished", status: "ok" });
+      }
+      if (index % 10 === 0) most = Math.max(most, await used());
+    }
+    expect(most).toBeGreaterThan(LIMIT / 2);
+    expect(most).toBeLessThan(1.1 * LIMIT);
+    const kept = new Set(callsOf(await all(stores[0]!)));
+    expect([kept.has("in progress"), kept.has("call-1-399"), kept.has("call-0-0")]).toEqual([true, true, false]);
+    const size = () => statSync(file).size + statSync(`${file}-wal`).size;
+    expect(size()).toBeLessThan(1.1 * LIMIT + 20_000_000);
+  });
+
+  test("goes by number in a running session too", async () => {
+    const file = newFile();
+    const store = storeOn(file, { maxEvents: 320 });
+    for (let index = 0; index < 2_000; index++) {
+      await store.commit({
+        call: `call-${index}`,
+        thread: "main",
+        at: Date.now(),
+        type: "call.finished",
+        status: "ok",
+      });
+    }
+    await until("the oldest are removed", async () => (await all(store)).length <= 340);
+    expect(callsOf(await all(store))).toContain("call-1999");
+  });
+
+  test("by age goes at most once a day", async () => {
     const file = newFile();
     await record(file, "one", NOW);
     expect(await left(file, 0, { now: () => NOW + 31 * DAY })).toEqual([]);

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { DEFAULT_MAX_DATABASE_BYTES } from "../../src/activity/sqlite-store.ts";
 import { PROJECT_RULES } from "../../src/config/keys.ts";
 import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
+import { DEFAULT_MAX_OUTPUT_BYTES } from "../../src/output/outputs.ts";
 import { place } from "./config.ts";
 
 const page = await readFile(new URL("../../docs/configuration.md", import.meta.url), "utf8");
@@ -43,6 +45,8 @@ test("the page has the defaults", () => {
     "policy.network.allow_private": `\`${JSON.stringify(policy.network.allowPrivate)}\``,
     "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
     store: `\`${store}\``,
+    "state.outputs_mb": `\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``,
+    "state.database_mb": `\`${DEFAULT_MAX_DATABASE_BYTES / 1_048_576}\``,
   });
 });
 
@@ -68,6 +72,7 @@ test("the examples of the page are valid, together, and mean what they say", asy
       env: { pass: ["CI", "NPM_CONFIG_REGISTRY"] },
     },
   });
+  expect(settings.state).toEqual({ outputs: 512 * 1_048_576 });
   expect(settings.policy.forbiddenPaths).toContain(join(folder, "fixtures/private"));
   expect(standing?.asks.map(({ key }) => key)).toEqual(["policy.env.pass"]);
 });

@@ -52,6 +52,7 @@ describe("settings", () => {
       "  network: { allow_hosts: [example.org], deny_hosts: ['*.example.com'], allow_private: ['localhost:3000', '[fd00::1]'] }",
       "  env: { pass: [CI] }",
       "store: memory",
+      "state: { outputs_mb: 6, database_mb: 7 }",
     ].join("\n");
     expect((await read({ user })).settings).toEqual({
       tools: {
@@ -87,6 +88,7 @@ describe("settings", () => {
         env: { pass: ["CI"] },
       },
       store: "memory",
+      state: { outputs: 6_291_456, database: 7_340_032 },
     });
   });
 
@@ -187,7 +189,7 @@ describe("${NAME}", () => {
 
   test("is no key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
-    expect(lines).toEqual(["config.yaml:1:1: ${A}: unknown key. Keys here: tools, toolsets, policy, store."]);
+    expect(lines).toEqual(["config.yaml:1:1: ${A}: unknown key. Keys here: tools, toolsets, policy, store, state."]);
   });
 });
 
@@ -298,6 +300,12 @@ describe("a project's file", () => {
       undefined,
       "policy: { sandbox_limits: { processes: 9 } }",
       "handrail.yaml:1:40: policy.sandbox_limits.processes: a project cannot set this.",
+    ],
+    [
+      "how much is kept of all projects",
+      undefined,
+      "state: { outputs_mb: 9 }",
+      "handrail.yaml:1:22: state.outputs_mb: a project cannot set this.",
     ],
     [
       "more acts than the user",

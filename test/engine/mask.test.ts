@@ -101,6 +101,58 @@ describe("a command's output", () => {
   });
 });
 
+describe("a result that masking makes longer than its limit", () => {
+  const SHORT = "lt7Qw93k"; // 8 characters; its mark has 16
+  const lines = Array.from({ length: 4_000 }, (_, index) => `${index + 1} ${SHORT} and more\n`).join("");
+  const NOTICE = /^\[(?:Output truncated|Full output|Showing lines|Lines \d).*\]$|\.\.\.\[truncated\]/gm;
+
+  test.for([
+    ["bash", { command: "cat a.txt" }, "[Output truncated at 50KB. Full output saved to: output://ID]", 1],
+    ["bash", { command: "cat a.txt; exit 3" }, "[Output truncated at 50KB. Full output saved to: output://ID]", 1],
+    [
+      "grep",
+      { pattern: "and", max_results: 5_000 },
+      "[Output truncated at 50KB. Full output saved to: output://ID]",
+      1,
+    ],
+    ["find", { pattern: "*.md" }, "[Output truncated at 50KB. Full output saved to: output://ID]", 1],
+    ["read", { path: "a.txt" }, "[Showing lines 1-1687 of 4000. Use offset=1688 to continue.]", 0],
+    ["run_shell", { command: "cat a.txt" }, "...[truncated]", 0],
+    ["read_file", { path: "a.txt" }, "...[truncated]", 0],
+  ] as const)("carries one notice and is saved once: %s", async ([name, input, notice, saved]) => {
+    const stateDir = temporaryFolder();
+    const names = name === "find" ? Array.from({ length: 200 }, (_, index) => `${index}${SHORT.repeat(30)}.md`) : [];
+    const files = Object.fromEntries(names.map((each) => [each, ""]));
+    const preset = name === "read_file" ? "operator" : "all";
+    const options = { preset, mask: { values: [SHORT] }, stateDir, outputOwner: "me" };
+    const tools = await toolsOn({ "a.txt": lines, ...files }, options);
+    const result = await tools.text(name, input);
+    expect(result.replace(/output:\/\/\w{16}/, "output://ID").match(NOTICE)).toEqual([notice]);
+    expect(Buffer.byteLength(result)).toBeLessThan(51_200 + 500);
+    expect(result).not.toContain(SHORT);
+    expect(await readdir(join(stateDir, "outputs/me")).catch(() => [])).toHaveLength(saved);
+  });
+
+  test("is continued where it was cut, by read and by jobs", async () => {
+    const tools = await toolsOn({ "a.txt": lines }, { mask: { values: [SHORT] } });
+    await tools.call("bash", { command: "cat a.txt", background: true });
+    await tools.call("jobs", { action: "wait", id: "1" });
+    for (const [name, input] of [
+      ["read", { path: "a.txt" }],
+      ["jobs", { action: "output", id: "1" }],
+    ] as const) {
+      const seen: string[] = [];
+      for (let offset: number | undefined = 1; offset !== undefined;) {
+        const part = await tools.text(name, { ...input, offset });
+        expect(part).not.toContain("[Output truncated");
+        seen.push(...(part.match(/^\d+(?= )/gm) ?? []));
+        offset = Number(/Use offset=(\d+)/.exec(part)?.[1] ?? 0) || undefined;
+      }
+      expect(seen).toEqual(Array.from({ length: 4_000 }, (_, index) => String(index + 1)));
+    }
+  });
+});
+
 describe("what a call is given and how it ends", () => {
   test("arguments, effects and refusals are masked in the record; the command itself runs as it was written", async () => {
     const asked: string[] = [];

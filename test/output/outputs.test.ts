@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { OutputLog } from "../../src/contract/backend.ts";
 import { createOutputLog } from "../../src/output/log.ts";
 import { type OutputsOptions, type OutputsStore, createOutputs } from "../../src/output/outputs.ts";
+import { usedBytes } from "../../src/output/remove-old.ts";
 import { testFolders } from "./folder.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -30,7 +31,7 @@ async function contentOf(store: OutputsStore, id: string): Promise<string> {
   }
 }
 
-const unknown = /^no saved output ".*": it was removed after 7 days or belongs to another session$/;
+const unknown = /^no saved output ".*": it was removed or belongs to another session$/;
 
 describe("saving and opening", () => {
   test("text and bytes come back as they were", async () => {
@@ -253,7 +254,11 @@ describe("clearing away", () => {
     await store.close();
     expect(await readdir(store.folder)).toEqual([second]);
     const other = newStore({ folder, maxAgeMs: 3 * 60_000 });
-    await expect(other.open(first)).rejects.toThrow("it was removed after 3 minutes or belongs");
+    await expect(other.open(first)).rejects.toMatchObject({
+      hint: expect.stringContaining(
+        "Outputs are removed after 3 minutes, or when all of them exceed 2GB, the oldest first.",
+      ),
+    });
   });
 
   test("nothing else is touched: other files, deeper folders, and whatever a link leads to", async () => {
@@ -273,6 +278,78 @@ describe("clearing away", () => {
     expect((await readdir(folder)).toSorted()).toEqual(["a-file", "link", "one", "session-1"]);
     expect((await readdir(join(folder, "one"))).toSorted()).toEqual(["deeper", "link"]);
     expect(await readdir(join(folder, "one", "deeper"))).toEqual(["file"]);
+  });
+});
+
+describe("the limit of all outputs together", () => {
+  const KB = 1_024;
+  const sizes = async (folder: string) => {
+    const files = await readdir(folder, { recursive: true, withFileTypes: true });
+    const found = files.filter((file) => file.isFile()).map((file) => stat(join(file.parentPath, file.name)));
+    return (await Promise.all(found)).reduce((sum, { size }) => sum + size, 0);
+  };
+
+  test("is kept while more is saved, by removing the oldest of all owners", async () => {
+    const folder = await newFolder();
+    let time = Date.now();
+    const options = { folder, maxBytes: 1_024 * KB, now: () => time++ };
+    const [one, two] = [newStore({ ...options, owner: "one" }), newStore({ ...options, owner: "two" })];
+    const ids: string[] = [];
+    for (let count = 0; count < 100; count++) {
+      ids.push(await one.save("1".repeat(32 * KB)), await two.save(Buffer.alloc(32 * KB)));
+      expect(await sizes(folder)).toBeLessThanOrEqual(1_024 * KB + 4 * 64 * KB); // what is saved while others are removed
+    }
+    await Promise.all([one.close(), two.close()]);
+    expect(await sizes(folder)).toBeLessThanOrEqual(1_024 * KB);
+    const later = newStore({ ...options, owner: "one" });
+    expect(await contentOf(later, ids.at(-2)!)).toHaveLength(32 * KB);
+    await expect(later.open(ids[0]!)).rejects.toMatchObject({
+      message: expect.stringMatching(unknown),
+      hint: expect.stringContaining(
+        "Outputs are removed after 7 days, or when all of them exceed 1MB, the oldest first.",
+      ),
+    });
+  });
+
+  test("never removes the newest, however large, and counts small files in the blocks that they take", async () => {
+    const folder = await newFolder();
+    let time = Date.now();
+    const store = newStore({ folder, maxBytes: 16 * KB, now: () => time++ });
+    for (let count = 0; count < 20; count++) await store.save("small");
+    await store.close();
+    expect((await readdir(store.folder)).length).toBeLessThanOrEqual(4);
+    const other = newStore({ folder, maxBytes: 16 * KB, now: () => time++ });
+    const id = await other.save("x".repeat(100 * KB));
+    await other.close();
+    expect(await readdir(other.folder)).toEqual([id]);
+  });
+
+  test("neither counts nor removes what a running process writes; what a dead one left goes like the rest", async () => {
+    const folder = await newFolder();
+    const store = newStore({ folder, maxBytes: 300 * KB });
+    const log = createOutputLog({ folder: store.folder });
+    log.write(Buffer.alloc(500 * KB, "a"));
+    const path = (await log.file()) ?? "";
+    const dead = join(store.folder, path.slice(path.lastIndexOf("/") + 1).replace(/^\d+-\d+/, "4194305-1")); // over the largest PID
+    await writeFile(dead, "left behind");
+    const long = (Date.now() - 30 * DAY) / 1_000;
+    for (const each of [path, dead]) await utimes(each, long, long);
+    const id = await store.save("new");
+    await store.close();
+    expect((await readdir(store.folder)).toSorted()).toEqual([id, path.slice(store.folder.length + 1)].toSorted());
+    expect(Buffer.from(await log.tail(3)).toString()).toBe("aaa");
+    expect(await usedBytes(folder)).toEqual({ saved: 4 * KB, live: 500 * KB });
+    const later = newStore({ folder, maxBytes: 300 * KB });
+    await log.end();
+    const adopted = await later.save(log);
+    expect(await usedBytes(folder)).toEqual({ saved: 504 * KB, live: 0 });
+    await log.dispose();
+    expect(await contentOf(later, adopted)).toHaveLength(500 * KB);
+  });
+
+  test.each([0, -1, Number.NaN])("of %d bytes is refused", async (maxBytes) => {
+    const folder = await newFolder();
+    expect(() => createOutputs({ folder, owner: "one", maxBytes })).toThrow(RangeError);
   });
 });
 

@@ -303,6 +303,25 @@ describe("for any text and any limit", () => {
     );
   });
 
+  test("with a mask, it is over none of the limits after masking, and nothing is cut that fits", () => {
+    const mask = (text: string) => text.replaceAll(/[a-m]/g, "[masked: NAME]");
+    fc.assert(
+      fc.property(wildText, wildLimit, fc.constantFrom(truncateHead, truncateTail), (text, limit, truncate) => {
+        const result = truncate(text, limit, mask);
+        expect(isWithin(mask(result.text), limit)).toBe(true);
+        expect(truncate === truncateHead ? text.startsWith(result.text) : text.endsWith(result.text)).toBe(true);
+        expect(result.truncated === false).toBe(isWithin(text, limit) && isWithin(mask(text), limit));
+        expect(result.shownBytes).toBe(Buffer.byteLength(result.text));
+      }),
+    );
+    const secrets = "a\n".repeat(1_000);
+    for (const truncate of [truncateHead, truncateTail]) {
+      const { text, ...result } = truncate(secrets, { bytes: 1_500 }, mask);
+      expect(result).toMatchObject({ truncated: "bytes", limit: { bytes: 1_500 } });
+      expect(Buffer.byteLength(mask(text))).toBeGreaterThan(1_500 * 0.98); // in whole lines of 15 bytes
+    }
+  });
+
   test("the numbers are those of the texts", () => {
     fc.assert(
       fc.property(wildText, wildLimit, fc.constantFrom(truncateHead, truncateTail), (text, limit, truncate) => {

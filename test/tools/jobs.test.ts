@@ -222,6 +222,7 @@ describe.concurrent("the jobs tool", () => {
     log.write(Buffer.from("one\n"));
     const showing = shownTail(log, DEFAULT_LIMIT, {
       outputs: { save: async () => "x", open: () => Promise.reject(new Error("no")) },
+      mask: (text) => text,
     });
     log.write(Buffer.from("two\n"));
     expect(await showing).toBe("one\n");
@@ -523,6 +524,25 @@ describe.concurrent("a detached job", () => {
     expect(await second.text("jobs", { action: "wait", id })).toMatch(/^hello\n\[Job \w+: Exit code 6 after /);
     expect(await isAlive(pid)).toBe(false);
     await stranger.toolkit.close();
+  });
+
+  test("is removed a week after its end, whoever starts the next one", async () => {
+    const [state, folder] = [temporaryFolder(), await workspace()];
+    const first = await toolkitOf(state, folder, "one");
+    const [old, young] = [
+      await start(first, "exit 2", { detached: true }),
+      await start(first, "exit 3", { detached: true }),
+    ];
+    for (const id of [old, young]) await first.text("jobs", { action: "wait", id });
+    await first.toolkit.close();
+    const end = join(state, "detached/one", old, "exit.json");
+    const told = JSON.parse(await readFile(end, "utf8")) as { atMs: number };
+    await writeFile(end, JSON.stringify({ ...told, atMs: told.atMs - 8 * 86_400_000 }));
+    const second = await toolkitOf(state, folder, "two");
+    await start(second, "exit 4", { detached: true });
+    expect(existsSync(join(state, "detached/one", old))).toBe(false);
+    expect(existsSync(join(state, "detached/one", young))).toBe(true);
+    await second.toolkit.close();
   });
 
   test("is stopped by a later toolkit of its owner", async () => {

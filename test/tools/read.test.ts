@@ -334,8 +334,9 @@ describe("a saved output", () => {
     const another = await toolkitWith({ preset: "coding" });
     for (const unknown of ["output://0123456789abcdef", "output://", "output://../../etc/passwd"]) {
       expect(await text("read", { path: unknown })).toBe(
-        `Tool error: no saved output ${JSON.stringify(unknown.slice("output://".length))}: it was removed after 7 days or belongs to another session\n` +
-          "Copy the id exactly as the notice wrote it, or call the tool again.",
+        `Tool error: no saved output ${JSON.stringify(unknown.slice("output://".length))}: it was removed or belongs to another session\n` +
+          "Copy the id exactly as the notice wrote it, or call the tool again. " +
+          "Outputs are removed after 7 days, or when all of them exceed 2GB, the oldest first.",
       );
     }
     expect(asText(await another.call({ name: "read", input: { path } }))).toMatch(/^Tool error: no saved output/);

@@ -70,6 +70,15 @@ export function detachedProcesses(folder: string, now?: () => number): DetachedP
   return detachedIn({ all, one: (id) => foundIn(folder, id) }, now);
 }
 
+/** Removes the detached processes of all owners that ended more than a week ago. `folder` holds a folder for each owner. Never rejects. */
+export async function forgetEnded(folder: string): Promise<void> {
+  for (const owner of await readdir(folder).catch(() => [])) {
+    await detachedProcesses(join(folder, owner))
+      .list() // which forgets them
+      .catch(() => []);
+  }
+}
+
 /** `undefined` for what is not one of ours, or never started. */
 async function foundIn(folder: string, id: string): Promise<FoundDetached | undefined> {
   const own = join(folder, id);

@@ -1,4 +1,4 @@
 // All that starts and stops processes on this machine, in one piece: it is loaded at the first start.
-export { detachedProcesses, spawnDetached } from "./detached.ts";
+export { detachedProcesses, forgetEnded, spawnDetached } from "./detached.ts";
 export { spawnLocal } from "./spawn.ts";
 export { spawner } from "./spawner/connection.ts";

@@ -10,6 +10,7 @@ import { placeOfWork } from "./place.ts";
 import { containers, sshClient } from "./places.ts";
 import { processes } from "./processes.ts";
 import { bash, git, ripgrep, tmux } from "./programs.ts";
+import { savedOutputs } from "./saved-outputs.ts";
 import { sandboxed } from "./sandbox.ts";
 import { stateFolderCheck } from "./state-folder.ts";
 
@@ -26,7 +27,8 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   containers,
   tmux,
   stateFolderCheck,
-  database,
+  savedOutputs(options),
+  database(options),
   configuration(options),
   pictures,
   approvals,

@@ -5,8 +5,7 @@ import { openBackend } from "../../backends/open.ts";
 import { isElsewhere } from "../../backends/place.ts";
 import { searchWay } from "../../backends/remote/helper.ts";
 import { tmux } from "../../backends/tmux/tmux.ts";
-import { loadSettings } from "../../config/load.ts";
-import { type Settings, defaultSettings } from "../../config/settings.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { createLookUps } from "../../policy/look-ups.ts";
@@ -14,6 +13,7 @@ import { pathJudge } from "../../policy/paths.ts";
 import { randomName } from "../../util/identifier.ts";
 import type { GlobalOptions } from "../options.ts";
 import type { Check, Finding } from "./check.ts";
+import { settingsOf } from "./settings.ts";
 
 /** On a slow line ripgrep, six megabytes, is on its way for so long. */
 const DEADLINE_MS = 60_000;
@@ -64,21 +64,6 @@ function isLive({ tmux: live, tmuxSession }: GlobalOptions): boolean {
 function fixOf({ ssh, container }: GlobalOptions): string {
   if (ssh !== undefined) return `ssh ${ssh} true`;
   return container === undefined ? OTHER_FOLDER : `docker inspect ${container}`;
-}
-
-/** What is wrong with files the check of the configuration says. */
-async function settingsOf(options: GlobalOptions): Promise<Settings> {
-  const { config, preset, sandbox } = options;
-  const workDir = isElsewhere(options) ? undefined : options.workDir;
-  const flags = {
-    ...(preset !== undefined && { preset }),
-    ...(workDir !== undefined && { workDir }),
-    ...(sandbox !== undefined && { sandbox }),
-  };
-  return loadSettings({ ...flags, ...(config !== undefined && { config }) }).then(
-    ({ settings }) => settings,
-    () => defaultSettings(preset),
-  );
 }
 
 /** Without the terminal. */

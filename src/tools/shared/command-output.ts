@@ -18,7 +18,7 @@ const REPORT_BYTES = 4_096;
 export async function shownTail(
   output: OutputLog,
   limit: Limit,
-  { outputs }: Pick<ToolContext, "outputs">,
+  { outputs, mask }: Pick<ToolContext, "outputs" | "mask">,
   { from = 0, to, savedAs }: { readonly from?: number; readonly to?: number; readonly savedAs?: string } = {},
 ): Promise<string> {
   // Looked at in this order, since both grow: more than is kept means that something is lost.
@@ -29,7 +29,7 @@ export async function shownTail(
   const most = (limit.bytes ?? 4 * (limit.characters ?? Infinity)) + 4;
   const start = Math.max(from, kept - most);
   const bytes = await output.read(start, kept);
-  const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit);
+  const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit, mask);
   if (cut.truncated === false && start === from && size <= all) return cut.text;
   const id = savedAs ?? (await outputs.save(output).catch(() => undefined));
   const notice = savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id);
