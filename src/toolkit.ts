@@ -17,6 +17,7 @@ import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
 import { callTool } from "./engine/call.ts";
 import { decide } from "./engine/decide.ts";
 import { parse } from "./engine/parse.ts";
+import { requireValidSchemas } from "./engine/schema-fault.ts";
 import { definitions, toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { type MaskOptions, NO_MASK, createMask } from "./output/mask.ts";
@@ -73,7 +74,8 @@ export interface ToolkitOptions extends ToolChoice, Place {
  * Puts tools, policy, backend, store and outputs together.
  *
  * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when two tools have one
- *   name, when there is no such preset or tool, and when a place is given beside a backend; RangeError for a number that is out of range.
+ *   name, when there is no such preset or tool, when a tool's input schema is not a valid JSON Schema, and when a place is given beside a
+ *   backend; RangeError for a number that is out of range.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   for (const name of PLACE_OPTIONS) {
@@ -86,6 +88,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const toolsWith = (shell?: ScriptShell) =>
     toolset(chosenTools(options, { sandboxed, terminal, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
+  // Only those that were brought: Handrail's own are checked by a test, and the command line starts sooner.
+  requireValidSchemas((options.tools ?? []).filter(({ name }) => usual.has(name)));
   const outputs = createOutputs({
     folder: outputsFolder(stateDir),
     owner: outputOwner,

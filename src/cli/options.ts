@@ -1,5 +1,6 @@
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
+import type { DefinitionFormat } from "../contract/toolkit.ts";
 import type { PresetName } from "../tools/presets/presets.ts";
 
 /** The options that every command takes. None has a default here: what is not given is left to the files. */
@@ -29,3 +30,14 @@ export const PRESET_NAMES: readonly PresetName[] = [
 ];
 export const SANDBOX_MODES: readonly SandboxMode[] = ["auto", "on", "off"];
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
+
+/** What `handrail tools --format` takes. */
+export const TOOL_FORMATS: readonly ("table" | DefinitionFormat)[] = [
+  "table",
+  "json",
+  "openai",
+  "openai-responses",
+  "anthropic",
+  "gemini",
+  "mcp",
+];

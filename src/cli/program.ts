@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 import { EXIT } from "./exit.ts";
-import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES } from "./options.ts";
+import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 when it succeeded, 1 when a call did not, 2 for wrong usage. Never
@@ -54,16 +54,10 @@ function program(): Command {
   root
     .command("tools")
     .description("list the tools and their definitions")
-    .addOption(
-      new Option("--format <format>", "for whom")
-        .choices(["table", "json", "openai", "anthropic", "mcp"])
-        .default("table"),
-    )
+    .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(
-        command.optsWithGlobals<GlobalOptions & { format: "table" | "json" | "openai" | "anthropic" | "mcp" }>(),
-      );
+      await tools(command.optsWithGlobals<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>());
     });
 
   root

@@ -4,8 +4,19 @@ import type { Static, TSchema } from "typebox";
 /** Any value that survives JSON. Tools return it, events carry it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+/** JSON that its receiver may change. */
+export type MutableJson = null | boolean | number | string | MutableJson[] | { [key: string]: MutableJson };
+
 /** A JSON Schema document: draft 2020-12 unless its `$schema` names draft-07. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** The JSON Schema of a tool's arguments as it is sent to model providers. A copy: changing it does not change the tool. */
+export interface ParametersSchema {
+  type: "object";
+  properties: { [name: string]: MutableJson };
+  required?: string[];
+  [keyword: string]: unknown;
+}
 
 /**
  * What `defineTool` takes as `input`: a TypeBox type, a plain JSON Schema object, a Standard Schema that can describe itself

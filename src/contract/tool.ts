@@ -18,7 +18,7 @@ export interface Limit {
 
 /** A function a model can call. Make one with `defineTool`. */
 export interface Tool<Input = unknown, Data extends Json = Json> {
-  /** A letter, then up to 63 letters, digits, `_` or `-`. */
+  /** A letter or `_`, then up to 63 letters, digits, `_` or `-`: what every provider accepts. */
   readonly name: string;
   /** For people: "Read file". */
   readonly title?: string;
@@ -139,7 +139,15 @@ export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
 /** What a built-in tool's factory takes, so that one implementation serves several presets under different names and limits. */
 export type ToolOptions = Partial<Pick<Tool, "name" | "title" | "description" | "aliases" | "limit">>;
 
-const TOOL_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
+/**
+ * The names that all of these accept:
+ *  - OpenAI `^[a-zA-Z0-9_-]{1,64}$`: https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools
+ *  - Anthropic `^[a-zA-Z0-9_-]{1,128}$` (once 64): the API's own error, "tools.0.custom.name: String should match pattern …"
+ *  - Gemini `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$` (127 in Vertex AI): https://ai.google.dev/api/caching#FunctionDeclaration and the API's own error,
+ *    "Invalid function name. Must start with a letter or an underscore …"
+ *  - MCP `^[a-zA-Z0-9_.-]{1,128}$`: https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names
+ */
+const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 
 /**
  * Makes a tool. The type of `input` in `effects`, `run` and `render` is read off the schema: a TypeBox type, a JSON Schema
@@ -152,7 +160,7 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
 ): Tool<InputOf<S>, Data> {
   if (!TOOL_NAME.test(definition.name)) {
     throw new TypeError(
-      `tool name ${JSON.stringify(definition.name)}: expected a letter, then up to 63 letters, digits, "_" or "-"`,
+      `tool name ${JSON.stringify(definition.name)}: expected a letter or "_", then up to 63 letters, digits, "_" or "-"`,
     );
   }
   return { ...definition, input: toSchema(definition.input) };

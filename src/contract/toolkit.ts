@@ -6,7 +6,7 @@ import type { Jobs } from "./job.ts";
 import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
-import type { Json, JsonSchema } from "./schema.ts";
+import type { ParametersSchema } from "./schema.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools by name. A value: make another to change it. */
@@ -38,8 +38,8 @@ export interface Toolkit {
   readonly backend: Backend;
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get">;
-  /** The tools as a provider wants them; `undefined` when there are none (providers reject an empty array). */
-  definitions<F extends DefinitionFormat>(format: F): readonly DefinitionOf[F][] | undefined;
+  /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */
+  definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
   /** What the policy would say of these effects. Nobody is asked and nothing is recorded. */
@@ -50,25 +50,38 @@ export interface Toolkit {
 
 export type DefinitionFormat = keyof DefinitionOf;
 
-/** How each receiver wants a tool described. */
+/**
+ * How each receiver wants a tool described. The types fit those of the official clients: an array of `openai` is `tools` of a chat completion,
+ * of `openai-responses` `tools` of a response, of `anthropic` `tools` of a message, of `gemini` `functionDeclarations` of one tool, and of `mcp`
+ * `tools` of a tools/list result. `json` is for anything else.
+ */
 export interface DefinitionOf {
   json: {
-    readonly name: string;
-    readonly title?: string;
-    readonly description: string;
-    readonly params_hint?: string;
-    readonly parameters: JsonSchema;
+    name: string;
+    title?: string;
+    description: string;
+    params_hint?: string;
+    parameters: ParametersSchema;
   };
   openai: {
-    readonly type: "function";
-    readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonSchema };
+    type: "function";
+    function: { name: string; description: string; parameters: ParametersSchema };
   };
-  anthropic: { readonly name: string; readonly description: string; readonly input_schema: JsonSchema };
+  "openai-responses": {
+    type: "function";
+    name: string;
+    description: string;
+    parameters: ParametersSchema;
+    /** The API's default is true, which takes only schemas without optional arguments. */
+    strict: false;
+  };
+  anthropic: { name: string; description: string; input_schema: ParametersSchema };
+  gemini: { name: string; description: string; parametersJsonSchema: ParametersSchema };
   mcp: {
-    readonly name: string;
-    readonly title?: string;
-    readonly description: string;
-    readonly inputSchema: JsonSchema & { readonly type: "object" };
-    readonly annotations: { readonly [hint: string]: Json };
+    name: string;
+    title?: string;
+    description: string;
+    inputSchema: ParametersSchema;
+    annotations: { readOnlyHint: boolean; destructiveHint?: boolean; openWorldHint: boolean };
   };
 }

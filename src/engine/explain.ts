@@ -2,6 +2,7 @@ import { distance } from "fastest-levenshtein";
 import type { TLocalizedValidationError } from "typebox/error";
 import type { Issue } from "../contract/result.ts";
 import type { JsonSchema } from "../contract/schema.ts";
+import { valueAt } from "../util/json-pointer.ts";
 import { clip } from "../util/text.ts";
 import { issuePath } from "./result.ts";
 
@@ -14,9 +15,10 @@ export function explainErrors(
   value: unknown,
   errors: readonly TLocalizedValidationError[],
 ): readonly Issue[] {
+  // "Schema is false" is left out where something says more: of an unknown parameter, its name; of a union, what its other branches expect.
+  const telling = errors.filter(({ keyword }) => keyword !== "boolean");
   const places = new Map<string, TLocalizedValidationError[]>();
-  for (const error of errors) {
-    if (error.keyword === "boolean") continue; // "schema is false": additionalProperties says the same, with the name
+  for (const error of telling.length > 0 ? telling : errors) {
     places.set(error.instancePath, [...(places.get(error.instancePath) ?? []), error]);
   }
   return [...places].flatMap(([pointer, found]) => explainPlace(schema, value, pointer, found));
@@ -59,6 +61,9 @@ function explainPlace(
       case "enum":
         for (const allowed of error.params.allowedValues) expected.add(JSON.stringify(allowed));
         break;
+      case "boolean":
+        issues.push({ path, message: `${at}: no value is allowed here, got ${shown(value)}` });
+        break;
       case "anyOf":
       case "oneOf":
         break; // its branches have said what they expect
@@ -90,7 +95,8 @@ function knownNames(schema: JsonSchema, schemaPath: string, name: string): strin
   return names.length === 0 ? "; it takes none" : `; known: ${names.join(", ")}`;
 }
 
-function shown(value: unknown): string {
+/** A value in a few words: `string "a"`, `an array of 3`. */
+export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
@@ -100,14 +106,4 @@ function shown(value: unknown): string {
     : value === null
       ? "null"
       : `${typeof value} ${clip(text, 60)}`;
-}
-
-function valueAt(root: unknown, pointer: string): unknown {
-  let value = root;
-  for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as { [name: string]: unknown })[key];
-  }
-  return value;
 }

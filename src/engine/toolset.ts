@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
 import type { EffectKind } from "../contract/effect.ts";
-import type { JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { DefinitionFormat, DefinitionOf, Toolset } from "../contract/toolkit.ts";
+import { shownSchema, shownSchemaForGemini } from "./shown-schema.ts";
 
 /**
  * Tools by name, in the order given.
@@ -34,40 +34,50 @@ export function closestTools(tools: Toolset, name: string): readonly string[] {
 }
 
 /** The tools as `format` wants them; `undefined` when there are none, since providers reject an empty array. */
-export function definitions<F extends DefinitionFormat>(
-  tools: Toolset,
-  format: F,
-): readonly DefinitionOf[F][] | undefined {
+export function definitions<F extends DefinitionFormat>(tools: Toolset, format: F): DefinitionOf[F][] | undefined {
   if (tools.size === 0) return undefined;
   return [...tools.values()].map((tool) => DEFINE[format](tool));
 }
 
 const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F] } = {
-  json: (tool) => ({
-    name: tool.name,
-    ...(tool.title !== undefined && { title: tool.title }),
-    description: tool.description,
-    ...(tool.paramsHint !== undefined && { params_hint: tool.paramsHint }),
-    parameters: objectSchema(tool),
+  json: ({ name, title, description, paramsHint, input }) => ({
+    name,
+    ...(title !== undefined && { title }),
+    description,
+    ...(paramsHint !== undefined && { params_hint: paramsHint }),
+    parameters: shownSchema(input.json),
   }),
-  openai: (tool) => ({
+  // https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools
+  openai: ({ name, description, input }) => ({
     type: "function",
-    function: { name: tool.name, description: tool.description, parameters: objectSchema(tool) },
+    function: { name, description, parameters: shownSchema(input.json) },
   }),
-  anthropic: (tool) => ({ name: tool.name, description: tool.description, input_schema: objectSchema(tool) }),
-  mcp: (tool) => ({
-    name: tool.name,
-    ...(tool.title !== undefined && { title: tool.title }),
-    description: tool.description,
-    inputSchema: objectSchema(tool),
-    annotations: annotations(tool.touches),
+  // https://platform.openai.com/docs/api-reference/responses/create#responses-create-tools
+  "openai-responses": ({ name, description, input }) => ({
+    type: "function",
+    name,
+    description,
+    parameters: shownSchema(input.json),
+    strict: false,
+  }),
+  // https://docs.anthropic.com/en/api/messages#body-tools
+  anthropic: ({ name, description, input }) => ({ name, description, input_schema: shownSchema(input.json) }),
+  // `parametersJsonSchema` takes JSON Schema as it is, where `parameters` takes a dialect of OpenAPI. Google's own client uses it for MCP tools.
+  // https://ai.google.dev/api/caching#FunctionDeclaration
+  gemini: ({ name, description, input }) => ({
+    name,
+    description,
+    parametersJsonSchema: shownSchemaForGemini(input.json),
+  }),
+  // https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+  mcp: ({ name, title, description, input, touches }) => ({
+    name,
+    ...(title !== undefined && { title }),
+    description,
+    inputSchema: shownSchema(input.json),
+    annotations: annotations(touches),
   }),
 };
-
-/** Providers want `type: "object"` on the outside; a schema may leave it unsaid. */
-function objectSchema(tool: Tool): JsonSchema & { readonly type: "object" } {
-  return { ...tool.input.json, type: "object" };
-}
 
 // What MCP clients are told of a tool, from what it touches: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
 function annotations(touches: readonly EffectKind[]): DefinitionOf["mcp"]["annotations"] {

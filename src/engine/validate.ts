@@ -2,7 +2,6 @@ import type { TLocalizedValidationError } from "typebox/error";
 import type { Issue } from "../contract/result.ts";
 import type { JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
-import { messageOf } from "../util/errors.ts";
 import { coerce } from "./coerce.ts";
 import { explainErrors } from "./explain.ts";
 
@@ -21,7 +20,7 @@ interface Compiled {
  * Checks a tool's raw input: as it came first; where that does not fit, with the values that do not fit coerced. The schema is
  * compiled once a tool. A Standard Schema runs after its JSON Schema, and what it returns is the input.
  *
- * @throws Error when the schema itself cannot be compiled, or a Standard Schema's validator throws: the tool's fault.
+ * @throws Error when a Standard Schema's validator throws, or the schema cannot be compiled, which `createToolkit` has checked: the tool's fault.
  */
 export async function validate(tool: Tool, raw: unknown): Promise<Validated> {
   const schema = compiled.get(tool.input.json) ?? (await compile(tool));
@@ -44,15 +43,9 @@ const compiled = new WeakMap<JsonSchema, Compiled>();
 async function compile(tool: Tool): Promise<Compiled> {
   const { Compile, Settings } = await import("./compiler.ts");
   Settings.Set({ maxErrors: MAX_ERRORS });
-  try {
-    const schema = Compile(tool.input.json) as Compiled;
-    compiled.set(tool.input.json, schema);
-    return schema;
-  } catch (error) {
-    throw new Error(`the input schema of tool "${tool.name}" is not a valid JSON Schema: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
+  const schema = Compile(tool.input.json) as Compiled;
+  compiled.set(tool.input.json, schema);
+  return schema;
 }
 
 async function validateFurther(standard: NonNullable<Tool["input"]["standard"]>, value: unknown): Promise<Validated> {

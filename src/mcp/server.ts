@@ -3,7 +3,6 @@ import {
   type ClientCapabilities,
   Server,
   type ServerContext,
-  type Tool,
 } from "@modelcontextprotocol/server";
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { Asking, Calls } from "./calls.ts";
@@ -27,8 +26,8 @@ export function createServer(toolkit: Toolkit, { version, calls, era }: ServerSe
     { name: "handrail", version },
     { capabilities: { tools: {} }, instructions: instructionsOf(toolkit) },
   );
-  const tools = (toolkit.definitions("mcp") ?? []) as readonly Tool[];
-  server.setRequestHandler("tools/list", () => ({ tools: [...tools] }));
+  const tools = toolkit.definitions("mcp") ?? [];
+  server.setRequestHandler("tools/list", () => ({ tools }));
   server.setRequestHandler("tools/call", ({ params }, context) =>
     calls.answer(params, context, askingOf(server, era, context)),
   );

@@ -15,7 +15,7 @@ describe("handrail tools", () => {
     for (const line of lines) expect(line).toMatch(/\.$/);
   });
 
-  test.for(["json", "openai", "anthropic", "mcp"] as const)(
+  test.for(["json", "openai", "openai-responses", "anthropic", "gemini", "mcp"] as const)(
     "prints the definitions for %s, and nothing else",
     async (format) => {
       for (const [sandbox, sandboxed] of [
@@ -40,7 +40,7 @@ describe("handrail tools", () => {
 
   test("has no tools of the preset none: words for people, an empty list for programs", async () => {
     expect(await run(["tools", "--preset", "none"])).toMatchObject({ code: 0, stdout: "(no tools)\n" });
-    for (const format of ["json", "openai", "anthropic", "mcp"]) {
+    for (const format of ["json", "openai", "openai-responses", "anthropic", "gemini", "mcp"]) {
       expect(await run(["tools", "--preset", "none", "--format", format])).toMatchObject({ code: 0, stdout: "[]\n" });
     }
   });
@@ -104,7 +104,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "a format that there is not",
       ["tools", "--format", "yaml"],
-      "handrail: option '--format <format>' argument 'yaml' is invalid. Allowed choices are table, json, openai, anthropic, mcp.\n",
+      "handrail: option '--format <format>' argument 'yaml' is invalid. Allowed choices are table, json, openai, openai-responses, anthropic, gemini, mcp.\n",
     ],
     [
       "an autonomy that there is not",

@@ -54,6 +54,12 @@ describe("validation errors in words", () => {
     ],
     ["another type", city, { city: ["Rome"] }, ['parameter "city": expected string, got an array of 1']],
     ["another type, an object", city, { city: { name: "Rome" } }, ['parameter "city": expected string, got an object']],
+    [
+      "what nothing fits",
+      { properties: { city: false } },
+      { city: "Rome" },
+      ['parameter "city": no value is allowed here, got string "Rome"'],
+    ],
     ["a limit", city, { city: "Rome", days: 0 }, ['parameter "days": must be >= 1, got number 0']],
     [
       "one of several words",

@@ -3,18 +3,33 @@ import { Type } from "typebox";
 import { Compile } from "typebox/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { JsonSchema } from "../../src/contract/schema.ts";
+import type { JsonSchema, ParametersSchema } from "../../src/contract/schema.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
-import type { DefinitionFormat } from "../../src/contract/toolkit.ts";
+import type { DefinitionFormat, Toolset } from "../../src/contract/toolkit.ts";
+import { requireValidSchemas } from "../../src/engine/schema-fault.ts";
 import { definitions, toolset } from "../../src/engine/toolset.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";
 import { read } from "../../src/tools/read.ts";
 
-const FORMATS: readonly DefinitionFormat[] = ["json", "openai", "anthropic", "mcp"];
+/** The schema in a definition of each format. */
+const SCHEMAS_IN: { readonly [F in DefinitionFormat]: (tools: Toolset) => ParametersSchema[] | undefined } = {
+  json: (tools) => definitions(tools, "json")?.map(({ parameters }) => parameters),
+  openai: (tools) => definitions(tools, "openai")?.map(({ function: made }) => made.parameters),
+  "openai-responses": (tools) => definitions(tools, "openai-responses")?.map(({ parameters }) => parameters),
+  anthropic: (tools) => definitions(tools, "anthropic")?.map(({ input_schema }) => input_schema),
+  gemini: (tools) => definitions(tools, "gemini")?.map(({ parametersJsonSchema }) => parametersJsonSchema),
+  mcp: (tools) => definitions(tools, "mcp")?.map(({ inputSchema }) => inputSchema),
+};
+const FORMATS = Object.keys(SCHEMAS_IN) as readonly DefinitionFormat[];
 
-/** What OpenAI and Anthropic both take: https://platform.openai.com/docs/api-reference/chat/create, https://docs.anthropic.com/en/api/messages */
-const PROVIDER_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+/** The rules of OpenAI, Anthropic, Gemini and MCP for a tool's name; see `TOOL_NAME` for where each of them is written. */
+const PROVIDER_NAMES = [
+  /^[a-zA-Z0-9_-]{1,64}$/,
+  /^[a-zA-Z0-9_-]{1,128}$/,
+  /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/,
+  /^[a-zA-Z0-9_.-]{1,128}$/,
+];
 
 const bare = { description: "For a test.", touches: [], effects: () => [], run: async () => null } as const;
 
@@ -36,26 +51,25 @@ describe("the definitions of every tool", () => {
   });
 
   test("have names that every provider takes, and a description", () => {
-    for (const { function: made, type } of definitions(everyTool, "openai") ?? []) {
-      expect(type).toBe("function");
-      expect(made.name).toMatch(PROVIDER_NAME);
-      expect(made.description).not.toBe("");
-    }
-    for (const made of definitions(everyTool, "anthropic") ?? []) {
-      expect(made.name).toMatch(PROVIDER_NAME);
-      expect(Object.keys(made)).toEqual(["name", "description", "input_schema"]);
+    for (const { name, description } of definitions(everyTool, "json") ?? []) {
+      for (const rule of PROVIDER_NAMES) expect(name).toMatch(rule);
+      expect(description).not.toBe("");
     }
   });
 
   test("have the same schema in every format: of an object, one that compiles, its required names among its properties", () => {
-    const schemas = {
-      json: definitions(everyTool, "json")?.map(({ parameters }) => parameters),
-      openai: definitions(everyTool, "openai")?.map(({ function: made }) => made.parameters),
-      anthropic: definitions(everyTool, "anthropic")?.map(({ input_schema }) => input_schema),
-      mcp: definitions(everyTool, "mcp")?.map(({ inputSchema }) => inputSchema),
-    };
-    for (const format of FORMATS) expect(schemas[format]).toEqual(schemas.json);
-    for (const schema of schemas.json ?? []) expectObjectSchema(schema);
+    const schemas = SCHEMAS_IN.json(everyTool) ?? [];
+    for (const format of FORMATS) {
+      expect(withoutEmpty(SCHEMAS_IN[format](everyTool))).toEqual(withoutEmpty(schemas));
+    }
+    for (const schema of schemas) expectObjectSchema(schema);
+    requireValidSchemas(everyTool.values()); // createToolkit checks only tools that are brought
+  });
+
+  test("have no keyword in a schema that Gemini does not know or refuses", () => {
+    const text = JSON.stringify(SCHEMAS_IN.gemini(everyTool));
+    expect(text).not.toContain('"const":');
+    expect(text).not.toMatch(/"enum":\[[^\]]*""/);
   });
 
   test("are tools to an MCP client", () => {
@@ -147,6 +161,10 @@ test("one definition in each format, in full", () => {
   expect(definitions(weather, "openai")).toEqual([
     { type: "function", function: { name, description, parameters: schema } },
   ]);
+  expect(definitions(weather, "openai-responses")).toEqual([
+    { type: "function", name, description, parameters: schema, strict: false },
+  ]);
+  expect(definitions(weather, "gemini")).toEqual([{ name, description, parametersJsonSchema: schema }]);
   expect(definitions(weather, "anthropic")).toEqual([{ name, description, input_schema: schema }]);
   expect(definitions(weather, "mcp")).toEqual([
     {
@@ -157,6 +175,80 @@ test("one definition in each format, in full", () => {
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
   ]);
+});
+
+describe("the schema in a definition", () => {
+  const choice = (values: readonly string[]) => ({ type: "string", enum: values });
+
+  test.each<[string, object, object]>([
+    ["a TypeBox union of literals", Type.Union([Type.Literal("a"), Type.Literal("b")]), choice(["a", "b"])],
+    [
+      "the same with a description",
+      Type.Union([Type.Literal("a")], { description: "One." }),
+      { description: "One.", ...choice(["a"]) },
+    ],
+    ["a TypeBox enum, which has no type", Type.Enum(["a", "b"]), choice(["a", "b"])],
+    ["a single literal", Type.Literal("a"), choice(["a"])],
+    [
+      "literals of two types",
+      Type.Union([Type.Literal("a"), Type.Literal(1), Type.Literal("b")]),
+      { anyOf: [choice(["a", "b"]), { type: "number", enum: [1] }] },
+    ],
+    [
+      "literals beside another type",
+      Type.Union([Type.Literal("a"), Type.Null(), Type.Literal("b")]),
+      { anyOf: [choice(["a", "b"]), { type: "null" }] },
+    ],
+    [
+      "literals that are described one by one",
+      Type.Union([Type.Literal("a", { title: "A" }), Type.Literal("b")]),
+      { anyOf: [{ title: "A", ...choice(["a"]) }, choice(["b"])] },
+    ],
+    [
+      "unions inside other schemas",
+      Type.Array(Type.Union([Type.Literal("a"), Type.Literal("b")])),
+      { type: "array", items: choice(["a", "b"]) },
+    ],
+    [
+      "values that only look like schemas",
+      { default: { const: 1 }, enum: [{ const: 1 }] },
+      { type: "object", default: { const: 1 }, enum: [{ const: 1 }] },
+    ],
+    [
+      "properties with the names of keywords",
+      { properties: { const: { type: "string" }, anyOf: {} } },
+      { properties: { const: { type: "string" }, anyOf: {} } },
+    ],
+    ["an array of anything", { type: "array" }, { type: "array", items: {} }],
+    ["a pattern that is a RegExp", Type.String({ pattern: /^a/ }), { type: "string", pattern: "^a" }],
+  ])("of %s", (_, argument, expected) => {
+    const [schema] = SCHEMAS_IN.json(taking({ properties: { it: argument } })) ?? [];
+    expect(schema).toEqual({ type: "object", properties: { it: expected } });
+  });
+
+  test("for Gemini has no empty string in a choice", () => {
+    const tools = taking(Type.Object({ it: Type.Enum(["a", ""]), other: Type.Literal("") }));
+    expect(SCHEMAS_IN.gemini(tools)?.[0]?.properties).toEqual({ it: choice(["a"]), other: { type: "string" } });
+    expect(SCHEMAS_IN.openai(tools)?.[0]?.properties).toEqual({ it: choice(["a", ""]), other: choice([""]) });
+  });
+
+  test("is a copy: changing it changes no tool and no other definition", () => {
+    const tools = taking(Type.Object({ it: Type.String() }));
+    for (const format of FORMATS) {
+      const [schema] = SCHEMAS_IN[format](tools) ?? [];
+      schema?.required?.push("other");
+      Object.assign(schema?.properties ?? {}, { other: { type: "string" } });
+      expect(SCHEMAS_IN[format](tools)?.[0], format).toEqual({
+        type: "object",
+        properties: { it: { type: "string" } },
+        required: ["it"],
+      });
+    }
+  });
+
+  function taking(input: object): Toolset {
+    return toolset([defineTool({ ...bare, name: "taking", input })]);
+  }
 });
 
 test("of an empty set there are none, which is not an empty list: providers refuse that", () => {
@@ -171,16 +263,31 @@ test("a tool can go by another name, description and limit", () => {
 });
 
 test("a name that a provider would refuse is refused at once", () => {
-  for (const name of ["", "1st", "_x", "has space", "dotted.name", "x".repeat(65), "näme"]) {
+  for (const name of ["", "1st", "-x", "has space", "dotted.name", "a:b", "x\n", "x".repeat(65), "näme"]) {
+    expect(PROVIDER_NAMES.every((rule) => rule.test(name))).toBe(false);
     expect(() => defineTool({ ...bare, name, input: {} })).toThrow(
-      new TypeError(`tool name ${JSON.stringify(name)}: expected a letter, then up to 63 letters, digits, "_" or "-"`),
+      new TypeError(
+        `tool name ${JSON.stringify(name)}: expected a letter or "_", then up to 63 letters, digits, "_" or "-"`,
+      ),
     );
+  }
+  for (const name of ["_x", "_", "a-B_9", "x".repeat(64)]) {
+    expect(PROVIDER_NAMES.every((rule) => rule.test(name))).toBe(true);
+    expect(defineTool({ ...bare, name, input: {} }).name).toBe(name);
   }
 });
 
 test("two tools of one name are refused", () => {
   expect(() => toolset([read(), read()])).toThrow(new TypeError('two tools are named "read"; give one another name'));
 });
+
+/** Gemini's schemas have no empty strings among the choices. */
+function withoutEmpty(schemas: readonly ParametersSchema[] | undefined): unknown {
+  const text = JSON.stringify(schemas);
+  return JSON.parse(text, (key, value: unknown) =>
+    key === "enum" && Array.isArray(value) ? value.filter(Boolean) : value,
+  );
+}
 
 function expectObjectSchema(schema: JsonSchema): void {
   expect(schema["type"]).toBe("object");

@@ -165,12 +165,10 @@ test("a result says by its status what it holds", () => {
 
 test("definitions have the type of their format", () => {
   const typesOf = (toolkit: Toolkit) => {
-    expectTypeOf(toolkit.definitions("anthropic")?.[0]?.input_schema).toEqualTypeOf<
-      { readonly [keyword: string]: unknown } | undefined
-    >();
+    expectTypeOf(toolkit.definitions("anthropic")?.[0]?.input_schema.required).toEqualTypeOf<string[] | undefined>();
     expectTypeOf(toolkit.definitions("openai")?.[0]?.function.name).toEqualTypeOf<string | undefined>();
     // @ts-expect-error there is no such format
-    toolkit.definitions("gemini");
+    toolkit.definitions("yaml");
   };
   expectTypeOf(typesOf).toBeFunction();
   expectTypeOf<CheckedCall>().not.toHaveProperty("decision");
