@@ -98,7 +98,10 @@ describe("the answer", () => {
       expect(approvalOf({ action: "accept", content })).toEqual({ answer: "refuse", reason });
     }
     expect(approvalOf({ action: "accept" })).toEqual({ answer: "refuse", reason });
-    expect(approvalOf({ action: "accept", content: { reason: "later" } })).toEqual({ answer: "refuse", reason: "later" });
+    expect(approvalOf({ action: "accept", content: { reason: "later" } })).toEqual({
+      answer: "refuse",
+      reason: "later",
+    });
     expect(approvalOf({ action: "decline" })).toEqual({ answer: "refuse" });
   });
 
