@@ -1,5 +1,7 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { type Place, isElsewhere } from "../backends/place.ts";
-import { loadSettings } from "../config/load.ts";
+import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
@@ -14,37 +16,66 @@ import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
 const OUTPUT_OWNER = "command-line";
 
 /**
- * What files and options say. Of what in a project's file has no effect a notice goes to stderr.
+ * What files and options say, and what a person should know of it.
  *
  * @throws ConfigError when a file is not valid; Error when there is no such preset.
  */
-export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
+export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
   const { config, preset, autonomy, sandbox } = options;
   const workDir = isElsewhere(options) ? undefined : options.workDir; // a path of another system says nothing of files here
-  const { settings, notices } = await loadSettings({
+  const loaded = await loadSettings({
     ...(config !== undefined && { config }),
     ...(preset !== undefined && { preset }),
     ...(workDir !== undefined && { workDir }),
     ...(autonomy !== undefined && { autonomy }),
     ...(sandbox !== undefined && { sandbox }),
   });
-  for (const notice of notices) process.stderr.write(`handrail: ${oneLine(notice, 1_000)}\n`);
-  const names = [...PRESET_NAMES, ...Object.keys(settings.toolsets)];
+  const names = [...PRESET_NAMES, ...Object.keys(loaded.settings.toolsets)];
   if (preset !== undefined && !names.includes(preset)) {
     throw new Error(
       `option '--preset <name>' argument '${preset}' is invalid. Allowed choices are ${names.join(", ")}.`,
     );
   }
+  return loaded;
+}
+
+/**
+ * What files and options say. Of what in a project's file has no effect a notice goes to stderr.
+ *
+ * @throws Like `loadedSettings`; Error when `--work-dir` is not a folder of this machine, where work happens here.
+ */
+export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
+  const { settings, notices } = await loadedSettings(options);
+  warn(notices);
+  const { workDir } = options;
+  if (workDir !== undefined && !isElsewhere(options)) await requireFolder(workDir);
   return settings;
+}
+
+async function requireFolder(workDir: string): Promise<void> {
+  const info = await stat(workDir).catch(() => undefined);
+  if (info?.isDirectory() === true) return;
+  const problem = info === undefined ? "does not exist" : "is not a folder";
+  throw new Error(`option '--work-dir <folder>' argument '${workDir}' is invalid: ${resolve(workDir)} ${problem}.`);
+}
+
+/** Sentences for people, on stderr. */
+function warn(sentences: readonly string[]): void {
+  for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
 }
 
 /** What files and options say of a toolkit. Fails like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
   const settings = await settingsFrom(options);
+  warn(ruleWarnings(settings.policy.commands));
+  return { ...toolkitOptionsOf(settings, options), store: await storeOf(settings) };
+}
+
+/** The settings as a toolkit takes them, without the store. */
+export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Omit<ToolkitOptions, "store"> {
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
   const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir; // the folders of files are not meant there
-  for (const warning of ruleWarnings(policy.commands)) process.stderr.write(`handrail: ${oneLine(warning, 1_000)}\n`);
   return {
     ...toolChoice(settings),
     policy: { ...policy, ...(maxActionsPerHour !== null && { maxActionsPerHour }) },
@@ -56,7 +87,6 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
       ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
     },
     outputOwner: OUTPUT_OWNER,
-    store: await storeOf(settings),
     ...(workDir !== undefined && { workDir }),
     ...placeOf(options),
   };
