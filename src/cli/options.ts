@@ -1,5 +1,6 @@
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
+import type { DebugLog } from "./log.ts";
 import type { PresetName } from "../tools/presets/presets.ts";
 
 /** The options that every command takes. None has a default here: what is not given is left to the files. */
@@ -14,6 +15,9 @@ export interface GlobalOptions {
   readonly autonomy?: Autonomy;
   readonly sandbox?: SandboxMode;
   readonly yes?: true;
+  readonly logFile?: string;
+  /** What `logFile`, or the configuration, asks for. */
+  readonly log?: DebugLog;
 }
 
 // Said here again so that printing the help loads no tool; the types hold the lists together.

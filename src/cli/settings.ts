@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Place, isElsewhere } from "../backends/place.ts";
+import { findConfig } from "../config/find.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
@@ -10,6 +11,7 @@ import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
 import type { ToolkitOptions } from "../toolkit.ts";
+import { type DebugLog, loggedStore, openLog } from "./log.ts";
 import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
 
 /** Outputs that one `handrail call` saved can be read by the next. */
@@ -59,6 +61,30 @@ async function requireFolder(workDir: string): Promise<void> {
   throw new Error(`option '--work-dir <folder>' argument '${workDir}' is invalid: ${resolve(workDir)} ${problem}.`);
 }
 
+/**
+ * Opens the log that the options or the user's files ask for, and writes what starts: `command`, versions, files of the configuration, and the
+ * settings where they are valid; where they are not, the command itself reports that. `undefined` when no log is asked for.
+ *
+ * @throws Error that names the file when it cannot be written.
+ */
+export async function startLog(command: string, options: GlobalOptions): Promise<DebugLog | undefined> {
+  const settings = await loadedSettings(options).then(
+    (loaded) => loaded.settings,
+    () => undefined,
+  );
+  const file = options.logFile ?? settings?.logFile;
+  if (file === undefined) return undefined;
+  const log = openLog(file);
+  const { config, workDir } = options;
+  const files = findConfig({
+    ...(config !== undefined && { named: config }),
+    ...(workDir !== undefined && !isElsewhere(options) && { from: workDir }),
+  });
+  const { version: node, platform } = process;
+  log.write("info", "program.started", { command, version: __VERSION__, node, platform, files, options, settings });
+  return log;
+}
+
 /** Sentences for people, on stderr. */
 function warn(sentences: readonly string[]): void {
   for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
@@ -68,7 +94,13 @@ function warn(sentences: readonly string[]): void {
 export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
   const settings = await settingsFrom(options);
   warn(ruleWarnings(settings.policy.commands));
-  return { ...toolkitOptionsOf(settings, options), store: await storeOf(settings) };
+  const store = await storeOf(settings);
+  const { log } = options;
+  return {
+    ...toolkitOptionsOf(settings, options),
+    store: log === undefined ? store : loggedStore(store, log),
+    ...(log !== undefined && { onNotice: (text: string) => log.write("warn", "backend.noticed", { text }) }),
+  };
 }
 
 /** The settings as a toolkit takes them, without the store. */
@@ -76,9 +108,15 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
   const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir; // the folders of files are not meant there
+  const { log } = options;
   return {
     ...toolChoice(settings),
-    policy: { ...policy, ...(maxActionsPerHour !== null && { maxActionsPerHour }) },
+    policy: {
+      ...policy,
+      ...(maxActionsPerHour !== null && { maxActionsPerHour }),
+      // No tool reads or changes the log.
+      ...(log !== undefined && !isElsewhere(options) && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
+    },
     passEnv: env.pass,
     sandbox,
     sandboxLimits,

@@ -131,6 +131,7 @@ export const KEYS = {
   "policy.network.allow_private": located(list(host)),
   "policy.env.pass": located(list(variableName)),
   store: located(choice(STORE_KINDS)),
+  log_file: located(path),
 } satisfies { readonly [key: string]: Shape<unknown> };
 
 export type Key = keyof typeof KEYS;
@@ -182,6 +183,7 @@ export const PROJECT_RULES = {
   "policy.network.allow_private": "never", // what is inside is the user's
   "policy.env.pass": "when trusted", // adds
   store: "never", // the record of what was done is the user's
+  log_file: "never", // it would write to any file of the user's
 } as const satisfies { readonly [K in Key]: ProjectRule };
 
 /** The keys with this rule. */

@@ -4,6 +4,7 @@ import { type Settings, type ToolSettings, frozen } from "./settings.ts";
 
 /** Settings with what a file of the user's says over them: what it names is replaced, lists too. */
 export function withOwn(base: Settings, given: Given): Settings {
+  const logFile = given.log_file?.value ?? base.logFile;
   return frozen({
     ...common(base, given),
     policy: {
@@ -25,6 +26,7 @@ export function withOwn(base: Settings, given: Given): Settings {
       env: { pass: given["policy.env.pass"]?.value ?? base.policy.env.pass },
     },
     store: given.store?.value ?? base.store,
+    ...(logFile !== undefined && { logFile }),
   });
 }
 
@@ -32,6 +34,7 @@ export function withOwn(base: Settings, given: Given): Settings {
 export function withProject(base: Settings, given: Given): Settings {
   const { tools, toolsets } = common(base, given);
   return frozen({
+    ...base,
     tools: { ...tools, disable: union(base.tools.disable, given["tools.disable"]?.value) },
     toolsets,
     policy: {
@@ -54,7 +57,6 @@ export function withProject(base: Settings, given: Given): Settings {
       },
       env: { pass: union(base.policy.env.pass, given["policy.env.pass"]?.value) },
     },
-    store: base.store,
   });
 }
 

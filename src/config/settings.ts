@@ -47,6 +47,8 @@ export interface Settings {
   };
   /** Where calls are recorded: in a file of the state folder, or only as long as the program runs. */
   readonly store: StoreKind;
+  /** Where the command line logs what it does. Left out: nowhere. */
+  readonly logFile?: string;
 }
 
 export const STORE_KINDS = ["sqlite", "memory"] as const;

@@ -98,6 +98,22 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(look.stdout).toContain("exit 5\n42\n");
   });
 
+  test("what happened to the terminal is told to whoever wants to know, and to the model", async () => {
+    const notices: string[] = [];
+    const toolkit = await toolkitWith({
+      tmux: "noticed",
+      policy: { autonomy: "full" },
+      onNotice: (text) => notices.push(text),
+    });
+    const echo = () => toolkit.call({ name: "bash", input: { command: "echo hi" } });
+    expect(asText(await echo())).toBe("hi\n");
+    expect(notices).toEqual([]);
+    tmux("kill-session", "-t", "=noticed");
+    const text = asText(await echo());
+    expect(notices).toEqual([expect.stringMatching(/^The tmux session had ended and was made again/)]);
+    expect(text).toContain(notices[0]);
+  });
+
   test("nothing keeps the program waiting when its one call is done", async () => {
     const script = `
       const { createToolkit } = await import(${JSON.stringify(pathToFileURL(join(projectRoot, "dist", "index.js")).href)});
