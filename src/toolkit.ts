@@ -66,6 +66,11 @@ export interface ToolkitOptions extends ToolChoice, Place {
    * commands or not, and keys of known formats. More of them, or false to mask nothing. Files keep their bytes.
    */
   readonly mask?: MaskOptions | false;
+  /**
+   * Gets what happened to the backend, such as a lost connection that was opened again: a sentence each, when a result tells the model. Must not
+   * throw.
+   */
+  readonly onNotice?: (text: string) => void;
   /** False: this toolkit is for one call, so it starts no jobs that would end with it. Default true. */
   readonly keepJobs?: boolean;
 }
@@ -144,9 +149,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const notices: Notices = {
     take(thread) {
       const news = backend.notices?.();
-      return news === undefined || news.length === 0
-        ? jobs.notices.take(thread)
-        : [...news, ...jobs.notices.take(thread)];
+      if (news === undefined || news.length === 0) return jobs.notices.take(thread);
+      for (const text of news) options.onNotice?.(text);
+      return [...news, ...jobs.notices.take(thread)];
     },
   };
 

@@ -1,10 +1,9 @@
-import { ToolFailure } from "../contract/failure.ts";
 import type { Backend } from "../contract/backend.ts";
 import { sandboxModeOn } from "../contract/containment.ts";
 import { local } from "./local/backend.ts";
 import type { SandboxOptions } from "./sandbox/options.ts";
 import { sandbox } from "./sandbox/sandbox.ts";
-import { type Place, isElsewhere, uncontained } from "./place.ts";
+import { type Place, isElsewhere, requireContainment } from "./place.ts";
 
 /** What a backend needs of this machine. */
 export interface Surroundings {
@@ -26,12 +25,7 @@ export async function openBackend(place: Place, surroundings: Surroundings): Pro
   if (ssh !== undefined && container !== undefined) {
     throw new TypeError(`work can happen in one place: got ssh ${ssh} and container ${container}`);
   }
-  const why = uncontained(place);
-  if (place.sandbox === "on" && why !== undefined) {
-    throw new ToolFailure(`the sandbox is required, and ${why}`, {
-      hint: "Leave it to what is there (sandbox: auto); commands of medium risk are then asked about.",
-    });
-  }
+  requireContainment(place);
   if (tmux === undefined || tmux === false) {
     const backend = isElsewhere(place) ? await openElsewhere(place, surroundings) : await openHere(place, surroundings);
     if (place.pane === undefined || isElsewhere(place)) return backend;

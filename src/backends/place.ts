@@ -1,4 +1,5 @@
 import { type SandboxMode, sandboxModeOn } from "../contract/containment.ts";
+import { ToolFailure } from "../contract/failure.ts";
 import type { Pane } from "./tmux/beside-pane.ts";
 
 /** Where work is to happen. At most one of `ssh` and `container`; none: this machine. */
@@ -33,12 +34,21 @@ export function hasTerminal(place: Place): boolean {
 }
 
 /** Why no command at the place can be contained; `undefined`: it can, if this machine can. */
-export function uncontained({ ssh, container, tmux }: Place): string | undefined {
+function uncontained({ ssh, container, tmux }: Place): string | undefined {
   if (ssh !== undefined) return `it contains commands of this machine only, not those on ${ssh}`;
   if (container !== undefined) return `it contains commands of this machine only, not those in container ${container}`;
   return tmux === undefined || tmux === false
     ? undefined
     : "commands in a terminal that people share are not contained";
+}
+
+/** @throws ToolFailure when a sandbox is required and no command at the place can be contained. */
+export function requireContainment(place: Place): void {
+  const why = uncontained(place);
+  if (place.sandbox !== "on" || why === undefined) return;
+  throw new ToolFailure(`the sandbox is required, and ${why}`, {
+    hint: "Leave it to what is there (sandbox: auto); commands of medium risk are then asked about.",
+  });
 }
 
 /** True when it is another system than this machine. */

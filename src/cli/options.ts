@@ -1,6 +1,7 @@
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { DefinitionFormat } from "../contract/toolkit.ts";
+import type { DebugLog } from "./log.ts";
 import type { PresetName } from "../tools/presets/presets.ts";
 
 /** The options that every command takes. None has a default here: what is not given is left to the files. */
@@ -15,6 +16,9 @@ export interface GlobalOptions {
   readonly autonomy?: Autonomy;
   readonly sandbox?: SandboxMode;
   readonly yes?: true;
+  readonly logFile?: string;
+  /** What `logFile`, or the configuration, asks for. */
+  readonly log?: DebugLog;
 }
 
 // Said here again so that printing the help loads no tool; the types hold the lists together.

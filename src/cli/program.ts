@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 import { EXIT } from "./exit.ts";
+import type { DebugLog } from "./log.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
 
 /**
@@ -9,16 +10,28 @@ import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMA
  * rejects; people are shown a sentence, never a stack.
  */
 export async function main(argv: readonly string[]): Promise<void> {
+  const run: Run = { log: undefined };
   try {
-    await program().parseAsync(argv, { from: "user" });
+    await program(run).parseAsync(argv, { from: "user" });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
+    run.log?.write("error", "program.failed", { message: sentenceOf(error) });
     // Commander has printed its own.
     if (!(error instanceof CommanderError)) process.stderr.write(`handrail: ${sentenceOf(error)}\n`);
   }
+  run.log?.write("info", "program.ended", { code: process.exitCode ?? EXIT.ok });
 }
 
-function program(): Command {
+/** One run of the program. */
+interface Run {
+  log: DebugLog | undefined;
+}
+
+function program(run: Run): Command {
+  const optionsOf = <Options extends GlobalOptions>(command: Command): Options => ({
+    ...command.optsWithGlobals<Options>(),
+    ...(run.log !== undefined && { log: run.log }),
+  });
   const root = new Command("handrail")
     .description("Tools for language models: checked, policed and recorded, on this machine's real files.")
     .version(__VERSION__, "-V, --version", "print the version")
@@ -49,7 +62,12 @@ function program(): Command {
       ),
     )
     .option("--yes", "approve what would be asked; never what is denied")
-    .addHelpText("after", EXAMPLES);
+    .option("--log-file <file>", "append what happens to a file, as JSON lines, for finding faults")
+    .addHelpText("after", EXAMPLES)
+    .hook("preAction", async (_, command) => {
+      const { startLog } = await import("./settings.ts");
+      run.log = await startLog(command.name(), command.optsWithGlobals<GlobalOptions>());
+    });
 
   root
     .command("tools")
@@ -57,7 +75,7 @@ function program(): Command {
     .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(command.optsWithGlobals<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>());
+      await tools(optionsOf<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>(command));
     });
 
   root
@@ -68,7 +86,7 @@ function program(): Command {
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, input: string | undefined, _, command: Command) => {
       const { call } = await import("./commands/call.ts");
-      await call(name, input, command.optsWithGlobals<GlobalOptions & { json?: true }>());
+      await call(name, input, optionsOf<GlobalOptions & { json?: true }>(command));
     });
 
   root
@@ -76,7 +94,7 @@ function program(): Command {
     .description("serve the tools over MCP on stdin and stdout")
     .action(async (_, command: Command) => {
       const { mcp } = await import("./commands/mcp.ts");
-      await mcp(command.optsWithGlobals<GlobalOptions>());
+      await mcp(optionsOf<GlobalOptions>(command));
     });
 
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
@@ -94,7 +112,7 @@ function program(): Command {
     .option("--json", "as JSON, on a terminal too")
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
-      await policyCheck(command.optsWithGlobals());
+      await policyCheck(optionsOf(command));
     });
 
   const grants = policy
@@ -124,7 +142,7 @@ function program(): Command {
       const [unknown] = command.args;
       if (unknown !== undefined)
         throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
-      await (await import("./commands/jobs.ts")).jobs("list", undefined, command.optsWithGlobals<GlobalOptions>());
+      await (await import("./commands/jobs.ts")).jobs("list", undefined, optionsOf<GlobalOptions>(command));
     });
   jobs
     .command("output")
@@ -132,25 +150,21 @@ function program(): Command {
     .argument("<id>")
     .option("--follow", "and what it writes from now on, until it ends")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs(
-        "output",
-        id,
-        command.optsWithGlobals<GlobalOptions & { follow?: true }>(),
-      ),
+      (await import("./commands/jobs.ts")).jobs("output", id, optionsOf<GlobalOptions & { follow?: true }>(command)),
     );
   jobs
     .command("kill")
     .description("stop a job and all it started")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("kill", id, command.optsWithGlobals<GlobalOptions>()),
+      (await import("./commands/jobs.ts")).jobs("kill", id, optionsOf<GlobalOptions>(command)),
     );
   jobs
     .command("remove")
     .description("forget a job that has ended, with its output")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("remove", id, command.optsWithGlobals<GlobalOptions>()),
+      (await import("./commands/jobs.ts")).jobs("remove", id, optionsOf<GlobalOptions>(command)),
     );
 
   root
@@ -161,7 +175,7 @@ function program(): Command {
     .option("--revoke", "trust it no longer")
     .action(async (file: string | undefined, _, command: Command) => {
       const { trust } = await import("./commands/trust.ts");
-      await trust(file, command.optsWithGlobals<GlobalOptions & { list?: true; revoke?: true }>());
+      await trust(file, optionsOf<GlobalOptions & { list?: true; revoke?: true }>(command));
     });
 
   root
@@ -170,7 +184,7 @@ function program(): Command {
     .option("--json", "print the findings as JSON")
     .action(async (_, command: Command) => {
       const { doctor } = await import("./commands/doctor.ts");
-      await doctor(command.optsWithGlobals<GlobalOptions & { json?: true }>());
+      await doctor(optionsOf<GlobalOptions & { json?: true }>(command));
     });
 
   return root;

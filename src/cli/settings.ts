@@ -1,5 +1,8 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { type Place, isElsewhere } from "../backends/place.ts";
-import { loadSettings } from "../config/load.ts";
+import { findConfig } from "../config/find.ts";
+import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
@@ -8,46 +11,112 @@ import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
 import type { ToolkitOptions } from "../toolkit.ts";
+import { type DebugLog, loggedStore, openLog } from "./log.ts";
 import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
 
 /** Outputs that one `handrail call` saved can be read by the next. */
 const OUTPUT_OWNER = "command-line";
 
 /**
- * What files and options say. Of what in a project's file has no effect a notice goes to stderr.
+ * What files and options say, and what a person should know of it.
  *
  * @throws ConfigError when a file is not valid; Error when there is no such preset.
  */
-export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
+export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
   const { config, preset, autonomy, sandbox } = options;
   const workDir = isElsewhere(options) ? undefined : options.workDir; // a path of another system says nothing of files here
-  const { settings, notices } = await loadSettings({
+  const loaded = await loadSettings({
     ...(config !== undefined && { config }),
     ...(preset !== undefined && { preset }),
     ...(workDir !== undefined && { workDir }),
     ...(autonomy !== undefined && { autonomy }),
     ...(sandbox !== undefined && { sandbox }),
   });
-  for (const notice of notices) process.stderr.write(`handrail: ${oneLine(notice, 1_000)}\n`);
-  const names = [...PRESET_NAMES, ...Object.keys(settings.toolsets)];
+  const names = [...PRESET_NAMES, ...Object.keys(loaded.settings.toolsets)];
   if (preset !== undefined && !names.includes(preset)) {
     throw new Error(
       `option '--preset <name>' argument '${preset}' is invalid. Allowed choices are ${names.join(", ")}.`,
     );
   }
+  return loaded;
+}
+
+/**
+ * What files and options say. Of what in a project's file has no effect a notice goes to stderr.
+ *
+ * @throws Like `loadedSettings`; Error when `--work-dir` is not a folder of this machine, where work happens here.
+ */
+export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
+  const { settings, notices } = await loadedSettings(options);
+  warn(notices);
+  const { workDir } = options;
+  if (workDir !== undefined && !isElsewhere(options)) await requireFolder(workDir);
   return settings;
+}
+
+async function requireFolder(workDir: string): Promise<void> {
+  const info = await stat(workDir).catch(() => undefined);
+  if (info?.isDirectory() === true) return;
+  const problem = info === undefined ? "does not exist" : "is not a folder";
+  throw new Error(`option '--work-dir <folder>' argument '${workDir}' is invalid: ${resolve(workDir)} ${problem}.`);
+}
+
+/**
+ * Opens the log that the options or the user's files ask for, and writes what starts: `command`, versions, files of the configuration, and the
+ * settings where they are valid; where they are not, the command itself reports that. `undefined` when no log is asked for.
+ *
+ * @throws Error that names the file when it cannot be written.
+ */
+export async function startLog(command: string, options: GlobalOptions): Promise<DebugLog | undefined> {
+  const settings = await loadedSettings(options).then(
+    (loaded) => loaded.settings,
+    () => undefined,
+  );
+  const file = options.logFile ?? settings?.logFile;
+  if (file === undefined) return undefined;
+  const log = openLog(file);
+  const { config, workDir } = options;
+  const files = findConfig({
+    ...(config !== undefined && { named: config }),
+    ...(workDir !== undefined && !isElsewhere(options) && { from: workDir }),
+  });
+  const { version: node, platform } = process;
+  log.write("info", "program.started", { command, version: __VERSION__, node, platform, files, options, settings });
+  return log;
+}
+
+/** Sentences for people, on stderr. */
+function warn(sentences: readonly string[]): void {
+  for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
 }
 
 /** What files and options say of a toolkit. Fails like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
   const settings = await settingsFrom(options);
+  warn(ruleWarnings(settings.policy.commands));
+  const store = await storeOf(settings);
+  const { log } = options;
+  return {
+    ...toolkitOptionsOf(settings, options),
+    store: log === undefined ? store : loggedStore(store, log),
+    ...(log !== undefined && { onNotice: (text: string) => log.write("warn", "backend.noticed", { text }) }),
+  };
+}
+
+/** The settings as a toolkit takes them, without the store. */
+export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Omit<ToolkitOptions, "store"> {
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
   const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir; // the folders of files are not meant there
-  for (const warning of ruleWarnings(policy.commands)) process.stderr.write(`handrail: ${oneLine(warning, 1_000)}\n`);
+  const { log } = options;
   return {
     ...toolChoice(settings),
-    policy: { ...policy, ...(maxActionsPerHour !== null && { maxActionsPerHour }) },
+    policy: {
+      ...policy,
+      ...(maxActionsPerHour !== null && { maxActionsPerHour }),
+      // No tool reads or changes the log.
+      ...(log !== undefined && !isElsewhere(options) && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
+    },
     passEnv: env.pass,
     sandbox,
     sandboxLimits,
@@ -56,7 +125,6 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
       ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
     },
     outputOwner: OUTPUT_OWNER,
-    store: await storeOf(settings),
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     ...(workDir !== undefined && { workDir }),
     ...placeOf(options),

@@ -1,6 +1,8 @@
 import { SANDBOX_MODES } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
+import type { Verdict } from "../contract/decision.ts";
 import { hostRule } from "../network/hosts.ts";
+import { checkExamples } from "../policy/rules/examples.ts";
 import { parseRule } from "../policy/rules/rule.ts";
 import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
@@ -48,20 +50,33 @@ const ruleText = text("a rule", (written) => {
 });
 const ruleFields = fields({ rule: ruleText, match: list(text("an example")), not_match: list(text("an example")) });
 
-const rule: Shape<string | CommandRule> = shape(
-  "a rule, or a map of rule, match, not_match",
-  (node, { key, reading, wrong }) => {
-    if (node.kind === "text") return ruleText.read(node, key, reading);
-    if (node.kind !== "map") return wrong();
-    const read = ruleFields.read(node, key, reading);
-    if (read === undefined) return undefined;
-    const { rule: written, match, not_match } = read;
-    if (written !== undefined)
-      return { rule: written, ...(match !== undefined && { match }), ...(not_match !== undefined && { not_match }) };
-    const isGiven = node.entries.some((entry) => entry.key === "rule"); // and then its fault is reported already
-    return isGiven ? undefined : wrong("The rule itself is missing.");
-  },
-);
+/** Rules of one list, which decides what they match. Those that fail their own examples are wrong. */
+function rules(verdict: Verdict): Shape<readonly (string | CommandRule)[]> {
+  const rule = shape<string | CommandRule>(
+    "a rule, or a map of rule, match, not_match",
+    (node, { key, reading, wrong }) => {
+      if (node.kind === "text") return ruleText.read(node, key, reading);
+      if (node.kind !== "map") return wrong();
+      const read = ruleFields.read(node, key, reading);
+      if (read === undefined) return undefined;
+      const { rule: written, match, not_match } = read;
+      if (written === undefined) {
+        const isGiven = node.entries.some((entry) => entry.key === "rule"); // and then its fault is reported already
+        return isGiven ? undefined : wrong("The rule itself is missing.");
+      }
+      const given = {
+        rule: written,
+        ...(match !== undefined && { match }),
+        ...(not_match !== undefined && { not_match }),
+      };
+      const parsed = parseRule(written, ANY_BASE);
+      const problems = parsed.ok ? checkExamples(parsed.rule, given, verdict, ANY_BASE) : [];
+      for (const problem of problems) reading.report(node.place, key, `${JSON.stringify(written)}: ${problem}`);
+      return given;
+    },
+  );
+  return list(rule);
+}
 
 const limit = fields({ lines: integer(1, 1_000_000), bytes: integer(1, 10_485_760) });
 const maxResults = integer(1, 10_000);
@@ -97,9 +112,9 @@ export const KEYS = {
   "policy.workspace_only": located(yesOrNo),
   "policy.allowed_roots": located(list(located(policyPath))),
   "policy.forbidden_paths": located(list(policyPath)),
-  "policy.commands.allow": located(list(rule)),
-  "policy.commands.ask": located(list(rule)),
-  "policy.commands.deny": located(list(rule)),
+  "policy.commands.allow": located(rules("allow")),
+  "policy.commands.ask": located(rules("ask")),
+  "policy.commands.deny": located(rules("deny")),
   "policy.block_high_risk_commands": located(yesOrNo),
   "policy.require_approval_for_medium_risk": located(yesOrNo),
   "policy.max_actions_per_hour": located(limitOrNone(1_000_000)),
@@ -118,6 +133,7 @@ export const KEYS = {
   store: located(choice(STORE_KINDS)),
   "state.outputs_mb": located(integer(1, 16_777_216)),
   "state.database_mb": located(integer(1, 16_777_216)),
+  log_file: located(path),
 } satisfies { readonly [key: string]: Shape<unknown> };
 
 export type Key = keyof typeof KEYS;
@@ -171,6 +187,7 @@ export const PROJECT_RULES = {
   store: "never", // the record of what was done is the user's
   "state.outputs_mb": "never", // they are those of all projects
   "state.database_mb": "never",
+  log_file: "never", // it would write to any file of the user's
 } as const satisfies { readonly [K in Key]: ProjectRule };
 
 /** The keys with this rule. */

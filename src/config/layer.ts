@@ -6,6 +6,7 @@ import { type Settings, type ToolSettings, frozen } from "./settings.ts";
 export function withOwn(base: Settings, given: Given): Settings {
   const outputs = given["state.outputs_mb"]?.value;
   const database = given["state.database_mb"]?.value;
+  const logFile = given.log_file?.value ?? base.logFile;
   return frozen({
     ...common(base, given),
     policy: {
@@ -32,6 +33,7 @@ export function withOwn(base: Settings, given: Given): Settings {
       ...(outputs !== undefined && { outputs: outputs * MEBIBYTE }),
       ...(database !== undefined && { database: database * MEBIBYTE }),
     },
+    ...(logFile !== undefined && { logFile }),
   });
 }
 
@@ -39,6 +41,7 @@ export function withOwn(base: Settings, given: Given): Settings {
 export function withProject(base: Settings, given: Given): Settings {
   const { tools, toolsets } = common(base, given);
   return frozen({
+    ...base,
     tools: { ...tools, disable: union(base.tools.disable, given["tools.disable"]?.value) },
     toolsets,
     policy: {
@@ -61,8 +64,6 @@ export function withProject(base: Settings, given: Given): Settings {
       },
       env: { pass: union(base.policy.env.pass, given["policy.env.pass"]?.value) },
     },
-    store: base.store,
-    state: base.state,
   });
 }
 

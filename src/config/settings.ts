@@ -49,6 +49,8 @@ export interface Settings {
   readonly store: StoreKind;
   /** Bytes that saved outputs and the database may take in the state folder. Left out: the defaults of `createOutputs` and `sqliteStore`. */
   readonly state: { readonly outputs?: number; readonly database?: number };
+  /** Where the command line logs what it does. Left out: nowhere. */
+  readonly logFile?: string;
 }
 
 export const STORE_KINDS = ["sqlite", "memory"] as const;

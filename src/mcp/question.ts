@@ -99,16 +99,17 @@ function description(whole: string): string {
 }
 
 /**
- * What a client's answer to the form comes to. One that knows only accept and decline sends no answer with its accept: that is once.
- * Whatever is not clearly an approval is a refusal. Never throws.
+ * What a client's answer to the form comes to. Whatever is not clearly an approval is a refusal, an accept without an answer too.
+ * Never throws.
  */
 export function approvalOf(response: unknown): Approval {
   const { action, content } = fieldsOf(response);
   const { answer, reason } = fieldsOf(content);
   if (action === "accept" && (answer === "once" || answer === "session" || answer === "always")) return { answer };
-  if (action === "accept" && isEmpty(content)) return { answer: "once" };
-  if (typeof reason !== "string" || reason.trim() === "") return { answer: "refuse" };
-  return { answer: "refuse", reason: clip(reason.trim(), MAX_ANSWER_REASON) };
+  if (typeof reason === "string" && reason.trim() !== "") {
+    return { answer: "refuse", reason: clip(reason.trim(), MAX_ANSWER_REASON) };
+  }
+  return action === "accept" && answer === undefined ? { answer: "refuse", reason: NO_ANSWER } : { answer: "refuse" };
 }
 
 /** The answer, if the form offered it; a client may send what it was not asked. */
@@ -119,10 +120,7 @@ export function offeredBy({ requestedSchema }: ApprovalForm, approval: Approval)
   return { answer: "refuse", reason: `The client answered "${approval.answer}", which it was not offered.` };
 }
 
-function isEmpty(content: unknown): boolean {
-  if (content === undefined || content === null) return true;
-  return typeof content === "object" && !Array.isArray(content) && Object.keys(content).length === 0;
-}
+const NO_ANSWER = 'The client accepted the question, but sent no "answer" with it.';
 
 function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
   return typeof value === "object" && value !== null ? { ...value } : {};

@@ -1,14 +1,24 @@
 import type { Readable, Writable } from "node:stream";
-import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { StdioServerTransport, serveStdio as serveOver } from "@modelcontextprotocol/server/stdio";
+import {
+  type JSONRPCMessage,
+  PROTOCOL_VERSION_META_KEY,
+  type RequestId,
+  type Transport,
+  UnsupportedProtocolVersionError,
+} from "@modelcontextprotocol/server";
+import { serveStdio as serveOver } from "@modelcontextprotocol/server/stdio";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { createCalls } from "./calls.ts";
 import { createServer } from "./server.ts";
 import { reserveStdout } from "./stdout.ts";
+import { lineTransport } from "./transport.ts";
 
 /** A message of a client that is longer than this many bytes ends the connection: it is held in memory whole. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/** The revisions that are served without a handshake, as the SDK has them. */
+const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
 /** The longest that a timer of Node can be set to. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -53,20 +63,29 @@ export interface StdioService {
  * Serves the tools of a toolkit to one MCP client, in JSON lines on stdin and stdout: protocol revisions 2024-10-07 to
  * 2025-11-25 (opened with `initialize`) and 2026-07-28 (every request says who it is from). The client's first message decides.
  *
+ * A line that is no message is answered with a JSON-RPC error; so is a batch, whatever the revision: every message has a line of its own.
+ *
  * The toolkit stays open when the connection ends, unless `closeToolkit` says otherwise.
  */
 export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): StdioService {
   const { version = __VERSION__, closeToolkit = false, onError, stdin = process.stdin } = options;
   const reserved = options.stdout === undefined ? reserveStdout() : undefined;
-  const transport = new StdioServerTransport(stdin, options.stdout ?? reserved?.stream, {
-    maxBufferSize: MAX_MESSAGE_BYTES,
+  const transport = lineTransport({
+    stdin,
+    stdout: options.stdout ?? reserved?.stream ?? process.stdout,
+    maxLineBytes: MAX_MESSAGE_BYTES,
   });
   const calls = createCalls(toolkit, options);
-  const connection = serveOver(({ era }) => createServer(toolkit, { version, calls, era }), {
-    transport,
-    ...(onError !== undefined && { onerror: onError }),
-  });
+  let hasHandshake = false;
+  const connection = serveOver(
+    ({ era }) => {
+      hasHandshake = era === "legacy";
+      return createServer(toolkit, { version, calls, era });
+    },
+    { transport, ...(onError !== undefined && { onerror: onError }) },
+  );
   watchCancellations(transport, calls.cancel);
+  refuseUnknownRevisions(transport, () => hasHandshake);
   const end = async () => {
     await calls.close();
     reserved?.release();
@@ -86,29 +105,50 @@ export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): S
  * Calls `cancel` with the id of every request that the client cancels. The SDK itself looks for it among the requests that it has
  * not answered; a call that waits for an approval has been answered.
  */
-function watchCancellations(transport: StdioServerTransport, cancel: (request: string | number) => void): void {
+function watchCancellations(transport: Transport, cancel: (request: RequestId) => void): void {
   const deliver = transport.onmessage;
-  Object.assign(transport, {
-    onmessage(message: JSONRPCMessage) {
-      if ("method" in message && message.method === "notifications/cancelled") {
-        const request = message.params?.["requestId"];
-        if (typeof request === "string" || typeof request === "number") cancel(request);
-      }
-      deliver?.(message);
-    },
-  });
+  transport.onmessage = (message: JSONRPCMessage) => {
+    if ("method" in message && message.method === "notifications/cancelled") {
+      const request = message.params?.["requestId"];
+      if (typeof request === "string" || typeof request === "number") cancel(request);
+    }
+    deliver?.(message);
+  };
+}
+
+/**
+ * Answers requests that name a revision (as they do from 2026-07-28 on) which is not served with error -32022. The SDK itself looks at the
+ * first request of a connection only.
+ */
+function refuseUnknownRevisions(transport: Transport, hasHandshake: () => boolean): void {
+  const deliver = transport.onmessage;
+  transport.onmessage = (message: JSONRPCMessage) => {
+    const requested = hasHandshake() ? undefined : revisionOf(message);
+    if (requested === undefined || !("id" in message) || MODERN_REVISIONS.includes(requested)) {
+      return deliver?.(message);
+    }
+    const supported = [...MODERN_REVISIONS];
+    const { code, message: text, data } = new UnsupportedProtocolVersionError({ supported, requested });
+    const answer = { jsonrpc: "2.0" as const, id: message.id, error: { code, message: text, data } };
+    transport.send(answer).catch(() => undefined); // a client that is gone needs no answer
+  };
+}
+
+/** The revision that a message names. The handshake of older revisions negotiates one instead. */
+function revisionOf(message: JSONRPCMessage): string | undefined {
+  if (!("method" in message) || message.method === "initialize") return undefined;
+  const revision = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
+  return typeof revision === "string" ? revision : undefined;
 }
 
 /** Resolves when the transport has closed, for whatever reason. */
-function ended(transport: StdioServerTransport): Promise<void> {
+function ended(transport: Transport): Promise<void> {
   const tell = transport.onclose;
   return new Promise((resolve) => {
-    Object.assign(transport, {
-      onclose() {
-        tell?.();
-        resolve();
-      },
-    });
+    transport.onclose = () => {
+      tell?.();
+      resolve();
+    };
   });
 }
 

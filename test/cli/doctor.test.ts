@@ -117,6 +117,61 @@ describe("handrail doctor", () => {
       /^ok +configuration .*handrail\.yaml; not all of it has effect \(see: handrail trust\)$/m,
     );
   });
+
+  test("shows warnings about rules", async () => {
+    const line = await commandLine({ "handrail.yaml": 'policy: { commands: { deny: ["a && b"] } }\n' });
+    const { code, stdout } = await line.run(["doctor"]);
+    expect(stdout).toMatch(
+      /^ok {7}configuration {2}\/.*\/handrail\.yaml\n +policy\.commands\.deny "a && b" can never match/m,
+    );
+    expect(code).toBe(0);
+  });
+
+  // Each keeps `handrail call` from starting: exit code 2.
+  test.each<[string, { readonly [path: string]: string }, readonly string[], RegExp]>([
+    [
+      "rules that fail their own examples",
+      { "handrail.yaml": "policy:\n  commands:\n    deny:\n      - { rule: npm run *, match: [npm install] }\n" },
+      [],
+      /^broken {3}configuration {2}1 problem\n +handrail\.yaml:4:9: policy\.commands\.deny\[0\]: "npm run \*": it does not match its own example "npm install"\n +fix: \$\{EDITOR:-vi\} \+4 handrail\.yaml$/m,
+    ],
+    [
+      "rules that cannot be read",
+      { "handrail.yaml": 'policy: { commands: { deny: ["Glob(*)"] } }\n' },
+      [],
+      /^broken {3}configuration {2}1 problem\n +handrail\.yaml:1:\d+: policy\.commands\.deny\[0\]: expected a rule, got "Glob\(\*\)"/m,
+    ],
+    [
+      "hosts that are none",
+      { "handrail.yaml": 'policy: { network: { deny_hosts: ["https://a.example/"] } }\n' },
+      [],
+      /^broken {3}configuration {2}1 problem\n +handrail\.yaml:1:\d+: policy\.network\.deny_hosts\[0\]: expected a host/m,
+    ],
+    [
+      "a preset that is not there",
+      {},
+      ["--preset", "nope"],
+      /^broken {3}configuration {2}option '--preset <name>' argument 'nope' is invalid\. Allowed choices are coding, /m,
+    ],
+    [
+      "a sandbox that is required where there is none",
+      {},
+      ["--tmux", "--sandbox", "on"],
+      /^broken {3}place of work {2}the sandbox is required, and commands in a terminal .*\n +fix: Leave it to what is there/m,
+    ],
+    [
+      "a tmux session whose name is none",
+      {},
+      ["--tmux-session", "a:b"],
+      /^broken {3}place of work {2}a tmux session is named with letters/m,
+    ],
+  ])("finds what keeps every other command from starting: %s", async (_, files, options, found) => {
+    const line = await commandLine(files);
+    expect(await line.run(["call", "read", '{"path":"README.md"}', ...options])).toMatchObject({ code: 2, stdout: "" });
+    const { code, stdout } = await line.run(["doctor", ...options]);
+    expect(stdout).toMatch(found);
+    expect(code).toBe(1);
+  });
 });
 
 describe("a check", () => {

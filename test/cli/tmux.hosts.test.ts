@@ -2,9 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
 import { asText } from "../../src/engine/result.ts";
 import { quoteWord, quoteWords } from "../../src/util/shell.ts";
 import { tmuxProblem } from "../backends/tmux-server.ts";
@@ -94,6 +96,33 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(tmux("capture-pane", "-p", "-t", "=called:")).toMatch(/[#$%>] echo \$\(\(6 \* 7\)\); exit 5\n42$/m);
     const look = await line.run(["call", "capture-pane", "{}", "--tmux-session", "called", "--preset", "operator"]);
     expect(look.stdout).toContain("exit 5\n42\n");
+  });
+
+  test("what happened to the terminal is told to whoever wants to know, and to the model", async () => {
+    const notices: string[] = [];
+    const toolkit = await toolkitWith({
+      tmux: "noticed",
+      policy: { autonomy: "full" },
+      onNotice: (text) => notices.push(text),
+    });
+    const echo = () => toolkit.call({ name: "bash", input: { command: "echo hi" } });
+    expect(asText(await echo())).toBe("hi\n");
+    expect(notices).toEqual([]);
+    tmux("kill-session", "-t", "=noticed");
+    const text = asText(await echo());
+    expect(notices).toEqual([expect.stringMatching(/^The tmux session had ended and was made again/)]);
+    expect(text).toContain(notices[0]);
+  });
+
+  test("nothing keeps the program waiting when its one call is done", async () => {
+    const script = `
+      const { createToolkit } = await import(${JSON.stringify(pathToFileURL(join(projectRoot, "dist", "index.js")).href)});
+      const toolkit = await createToolkit({ tmux: "brief", policy: { autonomy: "full" }, keepJobs: false });
+      const { status } = await toolkit.call({ name: "bash", input: { command: "echo done" } });
+      await toolkit.close();
+      console.log(status, process.getActiveResourcesInfo().filter((name) => name === "Timeout"));`;
+    const { code, stdout } = await line.shell(quoteWords([process.execPath, "--input-type=module", "-e", script]));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "ok []\n" });
   });
 
   test("inside a pane its tools are offered, and work in that very pane; outside they are not", async () => {

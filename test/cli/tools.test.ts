@@ -136,12 +136,17 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "a work directory that is not there",
       ["call", "read", "{}", "--work-dir", "/no/such/folder"],
-      "handrail: The working directory does not exist: /no/such/folder\n",
+      "handrail: option '--work-dir <folder>' argument '/no/such/folder' is invalid: /no/such/folder does not exist.\n",
+    ],
+    [
+      "a work directory that is not there, where nothing works in it",
+      ["tools", "--work-dir", "nope"],
+      /^handrail: option '--work-dir <folder>' argument 'nope' is invalid: \/.*\/nope does not exist\.\n$/,
     ],
     [
       "a work directory that is a file",
       ["call", "read", "{}", "--work-dir", "README.md"],
-      /^handrail: The working directory is not a folder: \/.*\/README\.md\n$/,
+      /^handrail: option '--work-dir <folder>' argument 'README\.md' is invalid: \/.*\/README\.md is not a folder\.\n$/,
     ],
     [
       "a question to the policy without a subject",

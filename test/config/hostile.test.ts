@@ -41,6 +41,7 @@ const PIECES = [
     "pass",
     "toolsets",
     "store",
+    "log_file",
     "limit",
   ],
   ...["__proto__", "constructor", "prototype", "toString", "polluted"],

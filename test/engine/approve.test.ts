@@ -498,3 +498,63 @@ test("many calls side by side leave no warning about listeners behind", async ()
     process.off("warning", listen);
   }
 });
+
+describe("a call that is not judged or answered yet", () => {
+  test("keeps no other waiting", async () => {
+    let decideSlow: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => (decideSlow = resolve));
+    const judged: string[] = [];
+    const slowPolicy: Policy = async ({ effects }) => {
+      const isSlow = effects.some((effect) => effect.kind === "exec" && effect.command.includes("slow"));
+      if (isSlow) {
+        judged.push("slow");
+        await slow;
+      }
+      return undefined;
+    };
+    const asked: string[] = [];
+    const silent: Approver = ({ request }) => {
+      asked.push(request.id);
+      return new Promise(() => undefined);
+    };
+    const nested = defineTool({
+      name: "nested",
+      description: "Calls bash.",
+      touches: [],
+      effects: () => [],
+      input: Type.Object({ command: Type.String() }),
+      run: async ({ command }, context) => (await context.call("bash", { command })).status,
+    });
+    const toolkit = await toolkitWith({
+      preset: "all",
+      tools: [nested],
+      workDir: await workspace({ "a.txt": "alpha\n" }),
+      policy: { maxActionsPerHour: 100 },
+      policies: [slowPolicy],
+      approver: silent,
+    });
+    const call = (name: string, input: object, id = name) => toolkit.call({ id, name, input });
+    const waiting = [
+      call("bash", { command: "echo slow" }, "slow"),
+      call("nested", { command: "echo slow" }, "slow inside"),
+      call("bash", { command: "touch asked" }, "asked"),
+      call("nested", { command: "touch asked" }, "asked inside"),
+      call("write", { path: "../outside", content: "x" }, "denied"),
+    ];
+    await expect.poll(() => [judged.length, asked.length]).toEqual([2, 2]);
+    const others = await Promise.all([
+      call("bash", { command: "echo quick" }),
+      call("nested", { command: "echo quick" }),
+      call("read", { path: "a.txt" }),
+      call("write", { path: "b.txt", content: "beta\n" }),
+      call("edit", { path: "a.txt", old_text: "alpha", new_text: "gamma" }),
+      call("grep", { pattern: "alpha|gamma" }),
+      call("time", {}),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual(others.map(() => "ok"));
+    decideSlow();
+    expect((await Promise.all(waiting.slice(0, 2))).map(({ status }) => status)).toEqual(["ok", "ok"]);
+    await toolkit.close();
+    expect((await Promise.all(waiting.slice(2))).map(({ status }) => status)).toEqual(["aborted", "ok", "denied"]);
+  });
+});

@@ -74,7 +74,7 @@ export interface RawConnection {
 }
 
 export interface Message {
-  readonly id?: number;
+  readonly id?: number | null;
   readonly method?: string;
   readonly params?: { readonly [name: string]: unknown };
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of any form

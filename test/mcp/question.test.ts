@@ -87,17 +87,22 @@ describe("the answer", () => {
         if (approval.answer === "refuse") return;
         const { action: said, content } = value as { action: unknown; content?: { answer?: unknown } };
         expect(said).toBe("accept");
-        if (Object.keys(content ?? {}).length === 0) expect(approval.answer).toBe("once");
-        else expect(content?.answer).toBe(approval.answer);
+        expect(content?.answer).toBe(approval.answer);
       }),
     );
   });
 
-  test("of a client that knows only accept and decline is once, or a refusal", () => {
-    expect(approvalOf({ action: "accept" })).toEqual({ answer: "once" });
-    expect(approvalOf({ action: "accept", content: {} })).toEqual({ answer: "once" });
+  test("that accepts without saying what is a refusal, which says so", () => {
+    const reason = 'The client accepted the question, but sent no "answer" with it.';
+    for (const content of [undefined, null, {}, { approved: true }, "once", ["once"]]) {
+      expect(approvalOf({ action: "accept", content })).toEqual({ answer: "refuse", reason });
+    }
+    expect(approvalOf({ action: "accept" })).toEqual({ answer: "refuse", reason });
+    expect(approvalOf({ action: "accept", content: { reason: "later" } })).toEqual({
+      answer: "refuse",
+      reason: "later",
+    });
     expect(approvalOf({ action: "decline" })).toEqual({ answer: "refuse" });
-    expect(approvalOf({ action: "accept", content: { approved: true } })).toEqual({ answer: "refuse" });
   });
 
   test("for longer than was offered is a refusal", () => {

@@ -105,29 +105,80 @@ describe("without any SDK", () => {
     });
   });
 
-  test("lines that are no messages do no harm", async () => {
+  test("a line that is no message is answered with the protocol's error, and does no harm", async () => {
     const server = speak({ toolkit: { workDir: await workspace() } });
+    const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     const garbage = [
+      ["garbage", -32_700],
+      ["{", -32_700],
+      ["\u0000\ufffd", -32_700],
+      ["[]", -32_600],
+      [`[${ping},${ping}]`, -32_600],
+      ["null", -32_600],
+      ['"text"', -32_600],
+      ["{}", -32_600],
+      ['{"jsonrpc":"1.0","id":1}', -32_600],
+    ] as const;
+    const expectAnswers = async () => {
+      for (const [line, code] of garbage) {
+        server.send(`${line}\n`);
+        const answer = await server.take(`the answer to ${line}`, ({ id }) => id === null);
+        expect(answer, line).toEqual({ jsonrpc: "2.0", id: null, error: { code, message: answer.error?.message } });
+      }
+    };
+    await expectAnswers();
+    await initialize(server, "2025-03-26");
+    await expectAnswers();
+    // Nothing is said to blank lines and to what looks like an answer, or it might be answered in turn.
+    for (const line of [
       "",
-      "garbage",
-      "{",
-      "[]",
-      "null",
-      '"text"',
-      "{}",
-      '{"jsonrpc":"1.0","id":1}',
-      "\u0000\ufffd",
       "\r",
-    ];
-    for (const line of garbage) server.send(`${line}\n`);
-    await initialize(server, "2025-11-25");
-    for (const line of garbage) server.send(`${line}\n`);
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}',
+      '{"result":1}',
+    ]) {
+      server.send(`${line}\n`);
+    }
     server.send({ id: 7, result: { answer: "to nothing" } });
     server.send({ id: 8, method: "no/such/method" });
     server.send({ method: "notifications/cancelled", params: { requestId: { of: "no kind" } } });
     expect((await server.take("an error", ({ id }) => id === 8)).error).toMatchObject({ code: -32_601 });
     expect((await server.request("tools/call", { name: 3 })).error).toMatchObject({ code: -32_602 });
     expect((await server.request("tools/list")).result.tools).not.toEqual([]);
+    expect(server.lines.filter((line) => line.includes('"id":null'))).toHaveLength(2 * garbage.length);
+  });
+
+  test("a request that names an unknown revision gets an error that lists those that are served", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    const unknown = { ...envelope(), "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
+    const expectRefused = async () => {
+      for (const method of ["tools/list", "tools/call", "server/discover"]) {
+        expect((await server.request(method, { name: "ls", arguments: {}, _meta: unknown })).error).toEqual({
+          code: -32_022,
+          message: "Unsupported protocol version: 2099-01-01",
+          data: { supported: ["2026-07-28"], requested: "2099-01-01" },
+        });
+      }
+    };
+    await expectRefused();
+    const { result } = await server.request("server/discover", { _meta: envelope() });
+    expect(result).toMatchObject({ supportedVersions: ["2026-07-28"] }); // the same list
+    expect((await server.request("tools/list", { _meta: envelope() })).result.tools).not.toEqual([]);
+    await expectRefused();
+  });
+
+  test("a handshake with an unknown revision is answered with the newest that has one", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    const params = { protocolVersion: "2099-01-01", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+    expect((await server.request("initialize", params)).result).toMatchObject({ protocolVersion: "2025-11-25" });
+  });
+
+  test("a line that never ends is not kept: the connection is closed", async () => {
+    const server = speak({ toolkit: { workDir: await workspace() } });
+    server.child.stdin.on("error", () => undefined); // it may close before it has read all
+    const piece = "x".repeat(1024 * 1024);
+    for (let count = 0; count <= 64; count += 1) server.send(piece);
+    expect(await server.ended).toBe(0);
+    expect(server.lines).toEqual([]);
   });
 
   test("a message of many megabytes arrives whole", async () => {
@@ -267,13 +318,16 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     ["an unknown action", { action: "approve", content: { answer: "once" } }],
     ["a text as content", { action: "accept", content: "once" }],
     ["a list as content", { action: "accept", content: ["once"] }],
+    ["empty content", { action: "accept", content: {} }],
+    ["no content", { action: "accept" }],
   ])("with an answer of %s leads to a refusal", async (_, response) => {
     const { server, state, ran } = await waiting();
     const { result } = await server.request("tools/call", {
       ...answered(state),
       inputResponses: { approval: response },
     });
-    expect(result).toMatchObject({ isError: true, content: [{ text: "Command execution denied by user." }] });
+    const text = expect.stringMatching(/^Command execution denied by user\./) as string;
+    expect(result).toMatchObject({ isError: true, content: [{ text }] });
     expect(ran()).toBe("");
   });
 

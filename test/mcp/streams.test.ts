@@ -1,11 +1,12 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { StoredEvent } from "../../src/contract/activity.ts";
+import type { Policy } from "../../src/contract/policy.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { type ServeStdioOptions, serveStdio } from "../../src/mcp/serve.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
-import { type Message, converse, envelope } from "./connection.ts";
+import { ERAS, type Message, converse, envelope } from "./connection.ts";
 
 const call = { name: "bash", arguments: { command: "touch mark; echo run" }, _meta: envelope({ elicitation: {} }) };
 const answered = (requestState: string) => ({
@@ -115,6 +116,44 @@ test("a client that reads late gets the newest progress, then the result, and no
     undefined,
     undefined,
   ]);
+  await service.close();
+});
+
+test.each(ERAS)("a call that is not judged or answered yet keeps no other waiting (%s)", async (era) => {
+  let decideSlow: () => void = () => undefined;
+  const slow = new Promise<void>((resolve) => (decideSlow = resolve));
+  const slowPolicy: Policy = async ({ effects }) => {
+    const isSlow = effects.some((effect) => effect.kind === "exec" && effect.command.includes("slow"));
+    if (isSlow) await slow;
+    return undefined;
+  };
+  const toolkit = await toolkitWith({ workDir: await workspace({ "a.txt": "alpha\n" }), policies: [slowPolicy] });
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const service = serveStdio(toolkit, { stdin, stdout });
+  const client = converse(stdin, stdout);
+  const forms = { elicitation: { form: {} } };
+  const isModern = era === "2026-07-28";
+  if (!isModern) {
+    const params = { protocolVersion: era, capabilities: forms, clientInfo: { name: "raw", version: "1" } };
+    await client.request("initialize", params);
+  }
+  const request = (name: string, args: object) =>
+    client.request("tools/call", { name, arguments: args, ...(isModern && { _meta: envelope(forms) }) });
+  const judged = request("bash", { command: "echo slow" });
+  const asked = request("bash", { command: "touch asked" });
+  // The person never answers: by a request of the server, or as the answer that asks.
+  if (isModern) expect((await asked).result).toMatchObject({ resultType: "input_required" });
+  else await client.take("the question", ({ method }) => method === "elicitation/create");
+  for (const [name, args] of [
+    ["bash", { command: "echo quick" }],
+    ["read", { path: "a.txt" }],
+    ["write", { path: "b.txt", content: "beta\n" }],
+  ] as const) {
+    expect((await request(name, args)).result).toMatchObject({ isError: false });
+  }
+  decideSlow();
+  expect((await judged).result).toMatchObject({ isError: false, content: [{ text: "slow\n" }] });
   await service.close();
 });
 

@@ -211,6 +211,20 @@ describe("a long output", () => {
   });
 });
 
+test("people who watch a flood are told how much of it was skipped", async () => {
+  const inner = await local({ workDir: await workspace(), outputFolder: temporaryFolder() });
+  const seen = async (cap: number) => {
+    const { toolkit } = await toolsOn({}, { tools: [bash()], backend: keepingAtMost(inner, cap) });
+    const events: ActivityEvent[] = [];
+    await toolkit.call({ name: "bash", input: { command: "x" } }, { onEvent: (event) => events.push(event) });
+    return shownTo(events);
+  };
+  const newest = `${"x".repeat(99)}\n`.repeat(40); // whole lines of the newest 4 KB
+  expect(await seen(1_000_000)).toBe(`\n[… 496.1KB of output skipped …]\n${newest}`);
+  const dropped = "\n[… 402.3KB of output skipped …]\n"; // beyond what is kept
+  expect(await seen(100_000)).toBe(`\n[… 93.8KB of output skipped …]\n${newest}${dropped}`);
+});
+
 describe("a command that does not end", () => {
   test("is stopped after its timeout, with all it started, and what it wrote is kept", async () => {
     const { folder, text } = await toolsOn();

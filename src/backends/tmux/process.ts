@@ -108,7 +108,10 @@ export async function runningProcess({
     const readerEnded = async (exit: Exit): Promise<number | undefined | Exit> => {
       if (exit.how === "exited" && exit.code === 0) {
         for (;;) {
-          const told = await Promise.race([story.exited, pause(TOLD_MS).then(() => "late" as const)]);
+          const enough = new AbortController(); // or the timer would keep our process alive
+          const late = pause(TOLD_MS, enough.signal).then(() => "late" as const);
+          const told = await Promise.race([story.exited, late]);
+          enough.abort();
           if (told !== "late") return told;
           // A command may close its streams and go on; a runner may be killed.
           const { out } = await keeper

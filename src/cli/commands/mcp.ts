@@ -10,7 +10,11 @@ export async function mcp(options: GlobalOptions): Promise<void> {
   const { outputOwner: _, ...own } = await toolkitOptions(options); // outputs of one session are not another's
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
   const stopped = untilStopped();
-  const server = serveStdio(toolkit, { closeToolkit: true, askClient: !options.yes });
+  const server = serveStdio(toolkit, {
+    closeToolkit: true,
+    askClient: !options.yes,
+    onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),
+  });
   stopped.signal.addEventListener("abort", () => void server.close(), { once: true });
   await server.closed;
   stopped.release();

@@ -1,15 +1,20 @@
+import { isElsewhere } from "../../backends/place.ts";
 import { findConfig } from "../../config/find.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
 import { stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
+import { ruleWarnings } from "../../policy/rules/rules.ts";
 import { quoteWord } from "../../util/shell.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
+import { loadedSettings } from "../settings.ts";
 import type { Check } from "./check.ts";
 
-/** Which files configure this, and whether they are valid. */
-export function configuration({ config, workDir }: GlobalOptions): Check {
+/** Which files configure this, and whether they and the options are valid. */
+export function configuration(options: GlobalOptions): Check {
+  const { config } = options;
+  const workDir = isElsewhere(options) ? undefined : options.workDir;
   return {
     name: "configuration",
     required: true,
@@ -22,10 +27,12 @@ export function configuration({ config, workDir }: GlobalOptions): Check {
       const names = Object.values(files);
       try {
         const { project } = await readSettings(files, { trust: createTrust(stateFolder()) });
+        const { settings } = await loadedSettings(options);
         if (names.length === 0) return { status: "ok", detail: "no file, defaults hold" };
         const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";
         const untrusted = waits ? `; not all of it has effect (see: handrail trust)` : "";
-        return { status: "ok", detail: `${names.join(", ")}${untrusted}` };
+        const warnings = ruleWarnings(settings.policy.commands);
+        return { status: "ok", detail: [`${names.join(", ")}${untrusted}`, ...warnings].join("\n") };
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
         const [first] = error.problems;

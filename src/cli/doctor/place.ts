@@ -1,17 +1,19 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openBackend } from "../../backends/open.ts";
-import { isElsewhere } from "../../backends/place.ts";
+import { requireContainment } from "../../backends/place.ts";
 import { searchWay } from "../../backends/remote/helper.ts";
 import { tmux } from "../../backends/tmux/tmux.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
 import { createLookUps } from "../../policy/look-ups.ts";
 import { pathJudge } from "../../policy/paths.ts";
+import { createToolkit } from "../../toolkit.ts";
 import { randomName } from "../../util/identifier.ts";
 import type { GlobalOptions } from "../options.ts";
+import { placeOf, toolkitOptionsOf } from "../settings.ts";
 import type { Check, Finding } from "./check.ts";
 import { settingsOf } from "./settings.ts";
 
@@ -31,15 +33,11 @@ export const placeOfWork = (options: GlobalOptions): Check => ({
     const folder = await mkdtemp(join(tmpdir(), "handrail-doctor-"));
     try {
       const settings = await settingsOf(options);
-      const inner = await openInner(options, settings, folder);
-      // A server of its own: the session in which people may be working is left alone.
-      const socket = `handrail-doctor-${randomName(8)}`;
-      const backend = isLive(options) ? await tmux(inner, { socket }).catch(closing(inner)) : inner;
+      const toolkit = await openToolkit(options, settings, folder);
       try {
-        return (await refused(inner, settings)) ?? { status: "ok", detail: await tried(inner, backend, signal) };
+        return (await refused(toolkit.backend, settings)) ?? (await tried(toolkit.backend, options, signal));
       } finally {
-        if (isLive(options)) await runs(inner, ["sh", "-c", END_SERVER, socket], signal).catch(() => undefined);
-        await backend.close();
+        await toolkit.close();
       }
     } catch (error) {
       if (!(error instanceof ToolFailure)) throw error;
@@ -66,18 +64,17 @@ function fixOf({ ssh, container }: GlobalOptions): string {
   return container === undefined ? OTHER_FOLDER : `docker inspect ${container}`;
 }
 
-/** Without the terminal. */
-async function openInner(options: GlobalOptions, { tools, policy }: Settings, folder: string): Promise<Backend> {
-  const { ssh, container } = options;
-  const workDir = isElsewhere(options) ? options.workDir : (options.workDir ?? tools.workDir);
-  const place = {
-    ...(ssh !== undefined && { ssh }),
-    ...(container !== undefined && { container }),
-    ...(workDir !== undefined && { workDir }),
-    passEnv: ["TMUX_TMPDIR"], // where a server of tmux may have its socket
-    sandbox: isElsewhere(options) || isLive(options) ? ("off" as const) : policy.sandbox,
-  };
-  return openBackend(place, { outputFolder: folder, detached: { owner: "doctor", folder }, sandbox: { folder } });
+/** A toolkit as other commands make it, without its terminal and with a state of its own: what keeps them from starting is thrown here too. */
+async function openToolkit(options: GlobalOptions, settings: Settings, stateDir: string): Promise<Toolkit> {
+  const { tmux: _, sandbox, passEnv = [], ...rest } = toolkitOptionsOf(settings, options);
+  requireContainment({ ...placeOf(options), ...(sandbox !== undefined && { sandbox }) });
+  return createToolkit({
+    ...rest,
+    stateDir,
+    outputOwner: "doctor",
+    passEnv: [...passEnv, "TMUX_TMPDIR"], // where a server of tmux may have its socket
+    ...(isLive(options) ? { sandbox: "off" } : sandbox !== undefined && { sandbox }),
+  });
 }
 
 /** Where the policy closes the folder itself, no call succeeds. */
@@ -91,7 +88,21 @@ async function refused(
   return { status: "broken", detail: `work would begin in ${backend.workDir}. ${reason}`, fix: OTHER_FOLDER };
 }
 
-async function tried(inner: Backend, backend: Backend, signal: AbortSignal): Promise<string> {
+async function tried(inner: Backend, options: GlobalOptions, signal: AbortSignal): Promise<Finding> {
+  if (!isLive(options)) return { status: "ok", detail: await found(inner, inner, signal) };
+  // A server of its own: the session in which people may be working is left alone.
+  const socket = `handrail-doctor-${randomName(8)}`;
+  const { tmuxSession: session } = options;
+  const live = await tmux(inner, { socket, ...(session !== undefined && { session }) });
+  try {
+    return { status: "ok", detail: await found(inner, live, signal) };
+  } finally {
+    await runs(inner, ["sh", "-c", END_SERVER, socket], signal).catch(() => undefined);
+    await live.close();
+  }
+}
+
+async function found(inner: Backend, backend: Backend, signal: AbortSignal): Promise<string> {
   const { name, workDir, shell = "bash" } = backend;
   if (backend === inner && inner.sandbox !== undefined) {
     // That commands run here another check has tried; that the sandbox can be there is a matter of the folder too.
@@ -111,12 +122,4 @@ async function runs(backend: Backend, argv: readonly [string, ...string[]], sign
   const child = await backend.spawn({ argv, signal });
   await child.exit;
   return Buffer.from(await child.output.tail(100)).toString();
-}
-
-/** It is not left open by what could not be put around it. */
-function closing(inner: Backend): (error: unknown) => Promise<never> {
-  return async (error) => {
-    await inner.close();
-    throw error;
-  };
 }

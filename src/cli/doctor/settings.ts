@@ -1,19 +1,11 @@
-import { isElsewhere } from "../../backends/place.ts";
-import { loadSettings } from "../../config/load.ts";
 import { type Settings, defaultSettings } from "../../config/settings.ts";
 import type { GlobalOptions } from "../options.ts";
+import { loadedSettings } from "../settings.ts";
 
-/** The settings; the defaults where a file is not valid, which the check of the configuration reports. */
+/** The settings. What is wrong with files and options the check of the configuration reports: then they are the defaults. */
 export async function settingsOf(options: GlobalOptions): Promise<Settings> {
-  const { config, preset, sandbox } = options;
-  const workDir = isElsewhere(options) ? undefined : options.workDir;
-  const flags = {
-    ...(preset !== undefined && { preset }),
-    ...(workDir !== undefined && { workDir }),
-    ...(sandbox !== undefined && { sandbox }),
-  };
-  return loadSettings({ ...flags, ...(config !== undefined && { config }) }).then(
+  return loadedSettings(options).then(
     ({ settings }) => settings,
-    () => defaultSettings(preset),
+    () => defaultSettings(options.preset),
   );
 }

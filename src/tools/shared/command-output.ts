@@ -55,7 +55,10 @@ export async function wholeCharacters(output: OutputLog): Promise<number> {
   return kept;
 }
 
-/** Shows people the output while it comes, a few times a second at most, until the signal fires. */
+/**
+ * Shows people the output while it comes, a few times a second at most, until the signal fires. Where more is written between two updates
+ * than is shown, a line in its place says how much was skipped.
+ */
 export async function reportOutput(
   output: OutputLog,
   { report }: Pick<ToolContext, "report">,
@@ -68,11 +71,33 @@ export async function reportOutput(
     const { kept } = output;
     if (kept > shown) {
       const from = Math.max(shown, kept - REPORT_BYTES);
-      if (from > shown) decoder = new TextDecoder(); // what is left out may have cut a character
-      report({ output: decoder.decode(await output.read(from, kept), { stream: true }) });
+      const bytes = await output.read(from, kept);
+      if (from === shown) {
+        report({ output: decoder.decode(bytes, { stream: true }) });
+      } else {
+        const skipped = partOfLine(bytes);
+        decoder = new TextDecoder();
+        const rest = decoder.decode(bytes.subarray(skipped), { stream: true });
+        report({ output: `\n${skippedNotice(from - shown + skipped)}\n${rest}` });
+      }
       shown = kept;
     }
-    if (until.aborted) return;
+    if (until.aborted) break;
     await pause(REPORT_EVERY_MS, until);
   }
+  const { size } = output;
+  const { kept } = output; // in this order, since both grow
+  if (size > kept) report({ output: `\n${skippedNotice(size - kept)}\n` });
+}
+
+function skippedNotice(bytes: number): string {
+  return `[… ${formatSize(bytes)} of output skipped …]`;
+}
+
+/** How many bytes at the beginning are the rest of a line; of a line that goes on to the end, the rest of a UTF-8 character. */
+function partOfLine(bytes: Uint8Array): number {
+  const next = bytes.indexOf(10) + 1;
+  if (next > 0 && next < bytes.length) return next;
+  const character = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return Math.min(Math.max(character, 0), 3);
 }

@@ -1,0 +1,112 @@
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ActivityEvent, ActivityEventType, Store } from "../contract/activity.ts";
+import type { CallId } from "../contract/identity.ts";
+import { asJson, boundJson } from "../engine/bound-json.ts";
+import { createMask } from "../output/mask.ts";
+import { messageOf } from "../util/errors.ts";
+
+/**
+ * The debug log of one run of the program: JSON objects, one per line, appended to a file. Each has `time` (ISO 8601), `level`, `pid` and `what`.
+ * Secrets are masked; of a longer line about 50 KB are kept.
+ */
+export interface DebugLog {
+  /** Absolute. */
+  readonly path: string;
+  /** Appends a line. Never throws: a line that cannot be written is lost. */
+  write(level: LogLevel, what: string, details?: object): void;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/**
+ * Opens the file, and makes it for this user alone (0600) when it does not exist.
+ *
+ * @throws Error that names the file when it cannot be written or is not a regular file.
+ */
+export function openLog(file: string): DebugLog {
+  const path = resolve(file);
+  const descriptor = opened(path);
+  const mask = createMask(process.env);
+  return {
+    path,
+    write(level, what, details = {}) {
+      try {
+        const { at = Date.now(), ...rest } = details as { readonly at?: number };
+        const bounded = boundJson(asJson(mask.json(rest)) ?? null, "head") as object;
+        const line = { time: new Date(at).toISOString(), level, pid: process.pid, what, ...bounded };
+        writeSync(descriptor, `${JSON.stringify(line)}\n`);
+      } catch {
+        // a full disk must not disturb what is logged
+      }
+    },
+  };
+}
+
+function opened(path: string): number {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, HOW, 0o600);
+    if (fstatSync(descriptor).isFile()) return descriptor;
+    throw new Error("it is not a regular file");
+  } catch (error) {
+    if (descriptor !== undefined) closeSync(descriptor);
+    throw new Error(
+      `the log file ${path} cannot be written: ${messageOf(error)}. Name another with --log-file, or log_file in the configuration`,
+    );
+  }
+}
+
+/** Without O_NONBLOCK a FIFO would be waited for. */
+const HOW = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+/** A store that logs the events it is given, and its failures. Live output and the data of results are left out: the store has them. */
+export function loggedStore(store: Store, log: DebugLog): Store {
+  const startedMs = new Map<CallId, number>();
+
+  const logEvent = (event: ActivityEvent) => {
+    if (event.type === "call.updated") return;
+    if (event.type === "call.finished") {
+      const { type, data: _, ...rest } = event;
+      const ms = event.at - (startedMs.get(event.call) ?? event.at);
+      startedMs.delete(event.call);
+      return log.write(event.status === "ok" ? "info" : "warn", type, { ...rest, ms });
+    }
+    const { type, ...rest } = event;
+    if (type === "call.started") startedMs.set(event.call, event.at);
+    log.write(LEVELS[type], type, rest);
+  };
+
+  const fail = (error: unknown): never => {
+    log.write("error", "store.failed", { message: messageOf(error) });
+    throw error;
+  };
+
+  return {
+    append(event) {
+      logEvent(event);
+      try {
+        store.append(event);
+      } catch (error) {
+        fail(error);
+      }
+    },
+    async commit(event) {
+      logEvent(event);
+      await store.commit(event).catch(fail);
+    },
+    events: (options) => store.events(options),
+    close: () => store.close().catch(fail),
+  };
+}
+
+const LEVELS: { readonly [type in Exclude<ActivityEventType, "call.updated" | "call.finished">]: LogLevel } = {
+  "call.started": "debug",
+  "call.approved": "debug",
+  "approval.requested": "info",
+  "approval.decided": "info",
+  "job.started": "info",
+  "job.ended": "info",
+  "sandbox.refused": "warn",
+  "sandbox.alarmed": "warn",
+};
