@@ -53,6 +53,7 @@ function opened(path: string): number {
     if (descriptor !== undefined) closeSync(descriptor);
     throw new Error(
       `the log file ${path} cannot be written: ${messageOf(error)}. Name another with --log-file, or log_file in the configuration`,
+      { cause: error },
     );
   }
 }

@@ -28,10 +28,8 @@ interface Run {
 }
 
 function program(run: Run): Command {
-  const optionsOf = <Options extends GlobalOptions>(command: Command): Options => ({
-    ...command.optsWithGlobals<Options>(),
-    ...(run.log !== undefined && { log: run.log }),
-  });
+  const logged = <Options extends GlobalOptions>(options: Options): Options =>
+    run.log === undefined ? options : { ...options, log: run.log };
   const root = new Command("handrail")
     .description("Tools for language models: checked, policed and recorded, on this machine's real files.")
     .version(__VERSION__, "-V, --version", "print the version")
@@ -75,7 +73,7 @@ function program(run: Run): Command {
     .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(optionsOf<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>(command));
+      await tools(logged(command.optsWithGlobals<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>()));
     });
 
   root
@@ -86,7 +84,7 @@ function program(run: Run): Command {
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, input: string | undefined, _, command: Command) => {
       const { call } = await import("./commands/call.ts");
-      await call(name, input, optionsOf<GlobalOptions & { json?: true }>(command));
+      await call(name, input, logged(command.optsWithGlobals<GlobalOptions & { json?: true }>()));
     });
 
   root
@@ -94,7 +92,7 @@ function program(run: Run): Command {
     .description("serve the tools over MCP on stdin and stdout")
     .action(async (_, command: Command) => {
       const { mcp } = await import("./commands/mcp.ts");
-      await mcp(optionsOf<GlobalOptions>(command));
+      await mcp(logged(command.optsWithGlobals<GlobalOptions>()));
     });
 
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
@@ -112,7 +110,7 @@ function program(run: Run): Command {
     .option("--json", "as JSON, on a terminal too")
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
-      await policyCheck(optionsOf(command));
+      await policyCheck(logged(command.optsWithGlobals()));
     });
 
   const grants = policy
@@ -142,7 +140,8 @@ function program(run: Run): Command {
       const [unknown] = command.args;
       if (unknown !== undefined)
         throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
-      await (await import("./commands/jobs.ts")).jobs("list", undefined, optionsOf<GlobalOptions>(command));
+      const commands = await import("./commands/jobs.ts");
+      await commands.jobs("list", undefined, logged(command.optsWithGlobals<GlobalOptions>()));
     });
   jobs
     .command("output")
@@ -150,21 +149,25 @@ function program(run: Run): Command {
     .argument("<id>")
     .option("--follow", "and what it writes from now on, until it ends")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("output", id, optionsOf<GlobalOptions & { follow?: true }>(command)),
+      (await import("./commands/jobs.ts")).jobs(
+        "output",
+        id,
+        logged(command.optsWithGlobals<GlobalOptions & { follow?: true }>()),
+      ),
     );
   jobs
     .command("kill")
     .description("stop a job and all it started")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("kill", id, optionsOf<GlobalOptions>(command)),
+      (await import("./commands/jobs.ts")).jobs("kill", id, logged(command.optsWithGlobals<GlobalOptions>())),
     );
   jobs
     .command("remove")
     .description("forget a job that has ended, with its output")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("remove", id, optionsOf<GlobalOptions>(command)),
+      (await import("./commands/jobs.ts")).jobs("remove", id, logged(command.optsWithGlobals<GlobalOptions>())),
     );
 
   root
@@ -175,7 +178,7 @@ function program(run: Run): Command {
     .option("--revoke", "trust it no longer")
     .action(async (file: string | undefined, _, command: Command) => {
       const { trust } = await import("./commands/trust.ts");
-      await trust(file, optionsOf<GlobalOptions & { list?: true; revoke?: true }>(command));
+      await trust(file, logged(command.optsWithGlobals<GlobalOptions & { list?: true; revoke?: true }>()));
     });
 
   root
@@ -184,7 +187,7 @@ function program(run: Run): Command {
     .option("--json", "print the findings as JSON")
     .action(async (_, command: Command) => {
       const { doctor } = await import("./commands/doctor.ts");
-      await doctor(optionsOf<GlobalOptions & { json?: true }>(command));
+      await doctor(logged(command.optsWithGlobals<GlobalOptions & { json?: true }>()));
     });
 
   return root;

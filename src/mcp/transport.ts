@@ -107,11 +107,11 @@ function parse(line: string): { readonly message: JSONRPCMessage } | NotMessage 
     const message = Array.isArray(value)
       ? "Invalid Request: batches are not supported; send each message on a line of its own"
       : "Invalid Request: the line is not a JSON-RPC 2.0 request, notification or response";
-    return { error: { code: INVALID_REQUEST, message }, isResponse: isResponse(value) };
+    return { error: { code: INVALID_REQUEST, message }, isResponse: looksLikeResponse(value) };
   }
 }
 
-function isResponse(value: unknown): boolean {
+function looksLikeResponse(value: unknown): boolean {
   if (typeof value !== "object" || value === null || "method" in value) return false;
   return "result" in value || "error" in value;
 }
