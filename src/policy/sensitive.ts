@@ -24,6 +24,22 @@ const SENSITIVE: readonly Kind[] = [
   { pattern: /(^|\/)\.(ssh|gnupg|aws|azure|gcloud)(\/|$)/i, what: "a key folder" },
 ];
 
+/**
+ * Names of the files that `sensitive` knows, as globs without regard to case, for programs that look at whole folders. They keep out a little
+ * more: templates (`.env.example`) and public keys too.
+ */
+export const SENSITIVE_FILES: readonly string[] = [
+  ...[".env", ".envrc", ".env.*", ".env_*", ".env-*"],
+  ...[".npmrc", ".pypirc", ".netrc", "_netrc", ".git-credentials", ".pgpass", ".my.cnf"],
+  ...["credentials", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.toml", "credentials.csv"],
+  ...["secrets.json", "secrets.yml", "secrets.yaml", "secrets.toml"],
+  ...["rsa", "dsa", "ecdsa", "ed25519", "ecdsa_sk", "ed25519_sk"].flatMap((kind) => [`id_${kind}`, `id_${kind}.*`]),
+  ...["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "kubeconfig"],
+];
+
+/** Names of the folders in which `sensitive` knows files. */
+export const SENSITIVE_FOLDERS = [".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker"] as const;
+
 // Written, these make some program run something later, or change what this policy says.
 const PROTECTED: readonly Kind[] = [
   // All of it: beside config and hooks, commondir, worktrees and modules lead git to configurations, which run programs.

@@ -1,0 +1,53 @@
+import { posix } from "node:path";
+import type { Backend, FileInfo } from "../../contract/backend.ts";
+import { isInside } from "../../util/paths.ts";
+import type { LookUps } from "../look-ups.ts";
+
+/** A program as PATH finds it. `real` is where its path leads. */
+export interface FoundProgram {
+  readonly path: string;
+  readonly real: string;
+}
+
+/** Finds the program of a name. A string says why there is none that may run unasked. */
+export type ProgramFinder = (name: string, look: LookUps) => Promise<FoundProgram | string>;
+
+/** On this machine our own PATH; elsewhere the folders that every system has. Absolute ones only. */
+export function pathFolders({ access }: Pick<Backend, "access">): readonly string[] {
+  if (access !== undefined) return ELSEWHERE;
+  return (process.env["PATH"] ?? "").split(":").filter((folder) => folder.startsWith("/"));
+}
+
+const ELSEWHERE = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"] as const;
+
+/** Version managers run what files of the project name (`.tool-versions`, `.python-version`). */
+const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
+
+/**
+ * Finds programs in the folders of a PATH, in their order. What is found outside of the workspace is remembered: that does not change while an
+ * agent works.
+ */
+export function createProgramFinder({ workDir }: Pick<Backend, "workDir">, folders: readonly string[]): ProgramFinder {
+  const found = new Map<string, FoundProgram>();
+
+  return async (name, look) => {
+    const known = found.get(name);
+    if (known !== undefined) return known;
+    const infos = await Promise.all(
+      folders.map((folder) => look.info(posix.join(folder, name)).catch(() => undefined)),
+    );
+    const first = infos.findIndex(isProgram);
+    const real = infos[first]?.path;
+    if (real === undefined) return `${name} is not in PATH`;
+    const program = { path: posix.join(folders[first] ?? "/", name), real };
+    if (isInside(real, workDir) || isInside(program.path, workDir))
+      return `${name} is a program of the workspace (${real})`;
+    if (SHIM.test(real) || SHIM.test(program.path)) return `${program.path} lets files of the project choose what runs`;
+    found.set(name, program);
+    return program;
+  };
+}
+
+function isProgram(info: FileInfo | undefined): boolean {
+  return info?.kind === "file" && (info.mode & 0o111) !== 0;
+}

@@ -1,0 +1,125 @@
+import { sensitive } from "../sensitive.ts";
+import { type OptionTable, optionTable, readOptions } from "./options.ts";
+import type { Reading } from "./reading.ts";
+import type { PlainWord } from "./script.ts";
+
+/** A subcommand of git that only looks. */
+interface Subcommand {
+  /** See `OptionTable`. */
+  readonly options: string;
+  /** Options that we add. Default: none. */
+  readonly added?: readonly string[];
+  /** Operands are accepted only with one of these options: without, it makes something. */
+  readonly listsWith?: readonly string[];
+  readonly most?: number;
+}
+
+const NO_SUBMODULES = "--ignore-submodules=all";
+/** Drivers of the configuration would be run, and repositories inside would be looked at. */
+const LOOKS_INSIDE = ["--no-ext-diff", "--no-textconv", NO_SUBMODULES] as const;
+
+const SHOWS =
+  "-p -u -s -w -b -a -z -M -R -W -U# -S: -G: --patch --no-patch --stat --stat= --shortstat --numstat --dirstat --summary --name-only " +
+  "--name-status --raw --compact-summary --word-diff --word-diff= --unified=# --minimal --patience --histogram --diff-algorithm= " +
+  "--ignore-all-space --ignore-space-change --ignore-space-at-eol --ignore-blank-lines --diff-filter= --text --full-index " +
+  "--binary --abbrev --abbrev=# --check --exit-code --quiet --color --color= --no-color --find-renames --no-renames " +
+  "--relative --pickaxe-regex --function-context --inter-hunk-context=# --no-prefix ";
+const CHOOSES =
+  "-n# -# -i -E -F -g -m --max-count=# --skip=# --all --branches --tags --remotes --author= --committer= --grep= --all-match " +
+  "--invert-grep --since= --after= --until= --before= --merges --no-merges --first-parent --reverse --topo-order --date-order " +
+  "--left-right --cherry-pick --cherry-mark --cherry --boundary --simplify-by-decoration --full-history --ancestry-path " +
+  "--walk-reflogs --no-walk --not --cc --follow ";
+const WRITES_OUT =
+  "--oneline --graph --decorate --decorate= --no-decorate --pretty --pretty= --format= --abbrev-commit --no-abbrev-commit --date= " +
+  "--relative-date --parents --children ";
+const LISTS = "--contains --contains= --no-contains --merged --merged= --no-merged --points-at= --sort= --format= ";
+const COLUMNS = "--color --color= --no-color --column --no-column -i --ignore-case ";
+const LISTING = ["--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at="] as const;
+
+const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
+  status: {
+    options:
+      "-s -b -u -z --short --branch --porcelain --porcelain= --long -uno -unormal -uall --untracked-files --untracked-files= --ignored " +
+      "--show-stash --ahead-behind --no-ahead-behind --no-renames",
+    added: [NO_SUBMODULES],
+  },
+  log: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE },
+  show: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE },
+  diff: { options: `${SHOWS} --cached --staged --merge-base`, added: LOOKS_INSIDE },
+  branch: {
+    options: `${LISTS} ${COLUMNS} -a -r -v -vv --all --remotes --verbose --list --show-current --abbrev=#`,
+    listsWith: LISTING,
+  },
+  tag: { options: `${LISTS} ${COLUMNS} -l -n --list`, listsWith: [...LISTING, "-l"] },
+  "rev-parse": {
+    options:
+      "-q --quiet --verify --short --short=# --abbrev-ref --abbrev-ref= --symbolic-full-name --show-toplevel --show-prefix --show-cdup " +
+      "--is-inside-work-tree --is-bare-repository --all --branches --tags --remotes",
+  },
+  "ls-files": {
+    options:
+      "-c -d -m -o -s -u -t -v -k -z --cached --deleted --modified --others --stage --unmerged --killed --exclude-standard --directory " +
+      "--no-empty-directory --error-unmatch --full-name --eol --abbrev --abbrev=#",
+  },
+  "ls-tree": {
+    options: "-r -t -d -l -z --long --name-only --name-status --full-name --full-tree --abbrev --abbrev=#",
+  },
+  blame: {
+    options:
+      "-w -M -s -e -l -f -n -t -p --porcelain --line-porcelain --show-email --show-name --show-number --root --since= --date= " +
+      "--abbrev=# --first-parent",
+    added: ["--no-textconv"],
+  },
+  describe: {
+    options: "--tags --all --always --long --exact-match --abbrev=# --match= --exclude= --candidates=# --first-parent",
+  },
+  "merge-base": { options: "-a --all --is-ancestor --octopus --independent --fork-point" },
+  shortlog: {
+    options:
+      "-s -n -e --summary --numbered --email --all --merges --no-merges --since= --after= --until= --before= --author= --group=",
+  },
+  "cat-file": { options: "-p -t -s -e", most: 2 },
+};
+
+const TABLES: ReadonlyMap<string, OptionTable> = new Map(
+  Object.entries(SUBCOMMANDS).map(([name, { options }]) => [name, optionTable(options)]),
+);
+
+/** Placeholders that have gpg check a signature: `%GG`, `%+G?`, `%(signature)`. */
+const SIGNATURE = /%[-+ ]?G|signature/i;
+
+/** Reads a git command. A string says why it is not on the list. */
+export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
+  const at = words[1]?.value === "--no-pager" ? 2 : 1;
+  const name = words[at]?.value ?? "";
+  const rest = words.slice(at + 1);
+  if (words.some(({ wildcards }) => wildcards !== undefined)) return 'git takes no bare "*" or "?": quote it';
+  if (rest.some(({ value }) => SIGNATURE.test(value))) return "git would start gpg, to check signatures";
+  const alone = rest.length === 1 ? `${name} ${rest[0]?.value ?? ""}` : "";
+  if (alone === "stash list" || alone === "remote -v") return reading(at, [], []);
+  const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  const table = TABLES.get(name);
+  if (subcommand === undefined || table === undefined)
+    return `git ${name} is not on the list of commands that only look`;
+  const read = readOptions(words, at + 1, table);
+  if (typeof read === "string") return read;
+  const { options, operands, late } = read;
+  const { added = [], listsWith, most = Infinity } = subcommand;
+  if (operands.length > most) return `git ${name} has too many operands`;
+  if (operands.length > 0 && listsWith !== undefined && !listsWith.some((option) => options.has(option)))
+    return `git ${name} may make a ${name}: use --list`;
+  const secret = operands.map((index) => words[index]?.value ?? "").find(isUnclear);
+  if (secret !== undefined) return `${JSON.stringify(secret)} may be a file that holds secrets, or more than one`;
+  return reading(at, [...operands, ...late], added);
+}
+
+function reading(subcommand: number, paths: Reading["paths"], added: readonly string[]): Reading {
+  return { paths, end: 0, git: { subcommand, added } };
+}
+
+/** `:(magic)`, `:/text`, and `REVISION:path` of a sensitive file. */
+function isUnclear(operand: string): boolean {
+  if (operand.startsWith(":")) return true;
+  const parts = operand.split(":");
+  return parts.some((_, index) => index > 0 && sensitive(parts.slice(index).join(":")) !== undefined);
+}

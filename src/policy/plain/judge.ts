@@ -1,0 +1,275 @@
+import { posix } from "node:path";
+import type { Backend, FileEntry } from "../../contract/backend.ts";
+import type { Decision } from "../../contract/decision.ts";
+import { displayPath, isInside } from "../../util/paths.ts";
+import { type LookUps, once } from "../look-ups.ts";
+import type { PathJudge } from "../paths.ts";
+import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../sensitive.ts";
+import { type FoundProgram, createProgramFinder, pathFolders } from "./finder.ts";
+import { type GitRepository, gitRepository } from "./git-repository.ts";
+import { matching, newBudget, readPattern } from "./patterns.ts";
+import { readByList } from "./programs.ts";
+import type { Reading } from "./reading.ts";
+import type { PlainCommand, PlainScript, PlainWord } from "./script.ts";
+import { type WrittenCommand, writeScript } from "./write.ts";
+
+/** What is run in place of the script, as `Command` has it. */
+export interface PlainRun {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+}
+
+export type PlainVerdict =
+  /** `looks`: every command is one of the list; none is there because `allows` says so. */
+  | { readonly plain: true; readonly run: PlainRun; readonly looks: boolean }
+  /** What is against each command of the script, in order; `undefined`: nothing is. */
+  | { readonly plain: false; readonly problems: readonly (Problem | undefined)[] };
+
+/** `why`, for people. `decision`: what the path rules say, where that is the reason. */
+export interface Problem {
+  readonly why: string;
+  readonly decision?: Decision;
+}
+
+interface PlainJudgeOptions {
+  readonly backend: Backend;
+  /** Where programs are found, in this order. Default: on this machine our own PATH, elsewhere the folders that every system has. */
+  readonly programFolders?: readonly string[];
+}
+
+interface PlainGiven {
+  /** Real. */
+  readonly cwd: string;
+  readonly judgePath: PathJudge;
+  readonly look: LookUps;
+  /**
+   * Whether a person's rule allows a command of these words: then its program and options need not be on the list. Whoever asks judges the paths
+   * in it. Default: none is.
+   */
+  readonly allows?: (words: readonly string[]) => boolean;
+}
+
+/** Tells whether a script that `readPlainScript` read may run without a sandbox, unasked, and what runs then. */
+export type PlainJudge = (script: PlainScript, given: PlainGiven) => Promise<PlainVerdict>;
+
+/** Linux starts no program with a longer word: MAX_ARG_STRLEN (128 KiB), execve(2). */
+const MOST_BYTES = 131_071;
+
+/**
+ * Judges plain scripts: every command has to be on the list of programs that only look, be found outside of the workspace, and name only
+ * paths that may be read. All look-ups are one round trip, unless the folder of `cd` or what a pattern matches is a link. Verdicts do not
+ * outlive their look-ups.
+ */
+export function createPlainJudge({ backend, programFolders }: PlainJudgeOptions): PlainJudge {
+  const folders = (programFolders ?? pathFolders(backend)).filter((folder) => folder.startsWith("/"));
+  const findProgram = createProgramFinder(backend, folders);
+  const repository = gitRepository(backend, folders);
+
+  return async (script, { cwd, judgePath, look, allows = () => false }) => {
+    const found = once((name) => findProgram(name, look));
+    const context = (folder: string): Context => ({ backend, folder, judgePath, look, allows, found, repository });
+    if (script.cd === undefined) return judgeIn(script, context(cwd));
+    const written = pathOf(script.cd, cwd);
+    if (written === undefined) return forAll(script, behindName(script.cd));
+    // Mostly no link is on the way, and then all is looked up already when that is known.
+    const ahead = judgeIn(script, context(written));
+    ahead.catch(() => undefined);
+    const info = await look.info(written).catch(() => undefined);
+    if (info?.kind !== "folder") return forAll(script, no(`${script.cd} is not a folder`));
+    return info.path === written ? ahead : judgeIn(script, context(info.path));
+  };
+}
+
+interface Context {
+  readonly backend: Backend;
+  /** Where the commands run. */
+  readonly folder: string;
+  readonly judgePath: PathJudge;
+  readonly look: LookUps;
+  readonly allows: (words: readonly string[]) => boolean;
+  readonly found: (name: string) => Promise<FoundProgram | string>;
+  readonly repository: GitRepository;
+}
+
+function forAll({ commands }: PlainScript, problem: Problem): PlainVerdict {
+  return { plain: false, problems: commands.map(() => problem) };
+}
+
+async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerdict> {
+  const { commands, separators } = script;
+  const { backend, folder, allows, found } = context;
+  const isAllowed = commands.map(({ words }) => allows(words.map(({ value }) => value)));
+  const readings = commands.map(({ words }) => readByList(words));
+  const judgeOperand = operandJudge(context);
+  const judgedHere = context.judgePath("read", shown(folder, backend), folder);
+  const shellName = backend.shell ?? "bash";
+  const [shell, here, judged] = await Promise.all([
+    found(shellName),
+    judgedHere,
+    Promise.all(
+      commands.map(async (command, index) => {
+        const reading = readings[index] ?? "";
+        const listed =
+          typeof reading === "string"
+            ? no(reading)
+            : await judgeListed(command, reading, context, { judgeOperand, judgedHere });
+        if ("words" in listed || isAllowed[index] !== true) return { result: listed, looks: true };
+        return { result: await takeAllowed(command, context), looks: false };
+      }),
+    ),
+  ]);
+  if (typeof shell === "string") return forAll(script, no(shell));
+  if (here.verdict !== "allow") return forAll(script, against(here));
+  const written = judged.flatMap(({ result }) => ("words" in result ? [result] : []));
+  if (written.length < judged.length) {
+    return { plain: false, problems: judged.map(({ result }) => ("words" in result ? undefined : result)) };
+  }
+  const text = writeScript(written, separators);
+  if (Buffer.byteLength(text) > MOST_BYTES) {
+    return forAll(script, no("with what its patterns match it is too long for a shell"));
+  }
+  const options = shellName === "bash" ? ["--noprofile", "--norc", "-p"] : [];
+  return {
+    plain: true,
+    run: { argv: [shell.path, ...options, "-c", text], cwd: folder },
+    looks: judged.every(({ looks }) => looks),
+  };
+}
+
+/** A command of the list: its program, each of its paths, and for git the repository. */
+async function judgeListed(
+  { words, redirections }: PlainCommand,
+  reading: Reading,
+  { folder, look, found, repository }: Context,
+  { judgeOperand, judgedHere }: { readonly judgeOperand: OperandJudge; readonly judgedHere: Promise<Decision> },
+): Promise<WrittenCommand | Problem> {
+  const [name, ...others] = words;
+  const { git, keepsOut, end } = reading;
+  const paths = new Set(reading.paths);
+  const [program, objection, here, ...operands] = await Promise.all([
+    found(name.value),
+    git && repository.objection(folder, look),
+    judgedHere,
+    ...others.map((word, index) => (paths.has(index + 1) ? judgeOperand(word, reading) : [word.value])),
+  ]);
+  if (typeof program === "string") return no(program);
+  if (objection !== undefined) return no(objection);
+  if (reading.looksBelow === true && here.except !== undefined) return isClosedBelow(folder);
+  if (keepsOut === "grep" && posix.basename(program.real) === "busybox")
+    return no("grep of busybox leaves out no files");
+  const out = [program.path, ...(git === undefined ? [] : repository.surroundings.options)];
+  const kept = keepsOut === undefined ? [] : KEEPS_OUT[keepsOut];
+  for (const [index, operand] of operands.entries()) {
+    if (!isWords(operand)) return operand;
+    if (index + 1 === end) out.push(...kept);
+    out.push(...operand);
+    if (index + 1 === git?.subcommand) out.push(...git.added);
+  }
+  if (end === words.length) out.push(...kept);
+  return { words: out, redirections, ...(git !== undefined && { env: repository.surroundings.env }) };
+}
+
+/** A command that a person's rule allows, with its words as they are. */
+async function takeAllowed(
+  { words, redirections }: PlainCommand,
+  { found }: Context,
+): Promise<WrittenCommand | Problem> {
+  const [name, ...others] = words;
+  const pattern = others.find(({ wildcards }) => wildcards !== undefined);
+  if (pattern !== undefined)
+    return no(`${JSON.stringify(pattern.value)} is a pattern, and ${name.value} is not on the list`);
+  const program = name.value.includes("/") ? { path: name.value } : await found(name.value);
+  if (typeof program === "string") return no(program);
+  return { words: [program.path, ...others.map(({ value }) => value)], redirections };
+}
+
+/** Judges an operand that is a path; resolves to the words that take its place. */
+type OperandJudge = (word: PlainWord, reading: Reading) => Promise<readonly string[] | Problem>;
+
+function operandJudge({ backend, folder, judgePath, look }: Context): OperandJudge {
+  const budget = newBudget();
+
+  /** `real` undefined: that is looked up. */
+  const judge = async (
+    path: string,
+    real: string | undefined,
+    { isRecursive, onlyFiles, git }: Reading,
+  ): Promise<Problem | undefined> => {
+    const [decision, info, target] = await Promise.all([
+      judgePath("read", shown(path, backend), real),
+      onlyFiles === true ? look.info(path).catch(() => "unknown" as const) : undefined,
+      git === undefined ? undefined : look.realPath(path),
+    ]);
+    if (decision.verdict !== "allow") return against(decision);
+    if (isRecursive === true && decision.except !== undefined) return isClosedBelow(path);
+    if (info === "unknown" || (info !== undefined && info.kind !== "file")) return no(`${path} is not a file`);
+    const isWithin = target === undefined || (typeof target === "string" && isInside(target, backend.workDir));
+    return isWithin ? undefined : no(`${path} is outside of the workspace, where git looks at no repository`);
+  };
+
+  return async (word, reading) => {
+    const pattern = word.wildcards && readPattern(word);
+    if (typeof pattern === "string") return no(pattern);
+    const path = pathOf(word.value, folder);
+    if (path === undefined) return behindName(word.value);
+    if (pattern === undefined) return (await judge(path, undefined, reading)) ?? [word.value];
+    const inside = posix.resolve(folder, pattern.folder);
+    const [entries, real] = await Promise.all([look.list(inside), look.realPath(inside)]);
+    const found = matching(pattern, entries, budget);
+    if (typeof found === "string") return no(found);
+    if (found.length === 0) return (await judge(path, undefined, reading)) ?? [word.value];
+    const realOf = ({ kind, name }: FileEntry) =>
+      kind === "link" || typeof real !== "string" ? undefined : posix.join(real, name);
+    const judged = await Promise.all(
+      found.map((entry) => judge(posix.join(inside, entry.name), realOf(entry), reading)),
+    );
+    return judged.find((each) => each !== undefined) ?? found.map(({ name }) => `${pattern.folder}${name}`);
+  };
+}
+
+function isWords(operand: readonly string[] | Problem): operand is readonly string[] {
+  return Array.isArray(operand);
+}
+
+/** Options that keep out files with sensitive names. Behind all others they decide (grep(1), rg(1)). */
+const KEEPS_OUT: { readonly [way in "grep" | "rg"]: readonly string[] } = {
+  grep: [
+    ...SENSITIVE_FILES.map((glob) => `--exclude=${anyCase(glob)}`),
+    ...SENSITIVE_FOLDERS.map((glob) => `--exclude-dir=${anyCase(glob)}`),
+  ],
+  rg: ["--no-config", ...[...SENSITIVE_FILES, ...SENSITIVE_FOLDERS].map((glob) => `--iglob=!${glob}`)],
+};
+
+function anyCase(glob: string): string {
+  return glob.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
+
+/** Where an operand leads from a real folder, before links are followed; `undefined` where a name is left again by "..". */
+function pathOf(operand: string, folder: string): string | undefined {
+  const names = operand.split("/").filter((name) => name !== "" && name !== ".");
+  const first = names.findIndex((name) => name !== "..");
+  if (first !== -1 && names.includes("..", first)) return undefined;
+  return posix.resolve(folder, operand);
+}
+
+/** A path as the path rules take it: a file named "~" is not the home. */
+function shown(path: string, backend: Backend): string {
+  const display = displayPath(path, backend);
+  return display.startsWith("~") ? `./${display}` : display;
+}
+
+function no(why: string): Problem {
+  return { why };
+}
+
+function against(decision: Decision): Problem {
+  return { why: decision.reason ?? "the path rules are against it", decision };
+}
+
+function behindName(path: string): Problem {
+  return no(`where ".." in ${JSON.stringify(path)} leads depends on links`);
+}
+
+function isClosedBelow(path: string): Problem {
+  return no(`something below ${path} may not be read`);
+}

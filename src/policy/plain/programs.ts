@@ -1,0 +1,181 @@
+import type { PlainWord } from "./script.ts";
+import { type OptionTable, optionTable, readOptions } from "./options.ts";
+import { readFind } from "./find.ts";
+import { readGit } from "./git.ts";
+import type { Reading } from "./reading.ts";
+
+/** A program that only looks, with all that is accepted of it. */
+interface Program {
+  /** See `OptionTable`. Default: none. "any": no word is an option, and no word is a path. */
+  readonly options?: string;
+  /** Default "paths". */
+  readonly operands?: "paths" | RegExp;
+  /** The first operand is no path, and has to be like this. */
+  readonly first?: RegExp;
+  /** With one of these options it is a path too. */
+  readonly noFirstWith?: readonly string[];
+  readonly least?: number;
+  /** So many operands at most, late options among them: in some programs the second one is written to. */
+  readonly most?: number;
+  /** Whether `*` and `?` are accepted in paths. */
+  readonly patterns?: true;
+  /** It looks at everything under its paths: always, or with this option. */
+  readonly recursive?: true | string;
+  readonly onlyFiles?: true;
+  readonly keepsOut?: "grep" | "rg";
+  readonly needs?: string;
+  /** The value of an option is always the next word. */
+  readonly isNotGlued?: true;
+  /** It does not end its options at `--`. */
+  readonly hasNoEnd?: true;
+}
+
+const ANY = /^/;
+const LINES: Program = { options: "-n# -c# -# -q -v", patterns: true };
+const SUMS: Program = { patterns: true };
+const TWO_FILES = { onlyFiles: true, least: 2, most: 2 } as const;
+const GREP = "-F -P -i -v -w -x -n -c -l -o -q -s -H -A# -B# -C# -m# -e:";
+
+/** The list: docs/policy.md has it for people. Sources: codex's known-safe list, GTFOBins, the programs' manuals. */
+const PROGRAMS: { readonly [name: string]: Program } = {
+  cat: { options: "-A -b -n -s -v", patterns: true },
+  tac: { patterns: true },
+  nl: { options: "-b: -n: -s: -v#", patterns: true },
+  rev: { patterns: true },
+  head: LINES,
+  tail: LINES,
+  wc: { options: "-l -w -c -m -L", patterns: true },
+  ls: { options: "-1 -a -A -d -F -h -i -l -n -p -r -R -s -S -t", patterns: true, recursive: "-R" },
+  // Its -o writes, and a letter behind -I or -L in one word is another option.
+  tree: { options: "-a -d -L# -f -I: --dirsfirst", recursive: true, isNotGlued: true, hasNoEnd: true },
+  du: { options: "-a -c -h -k -m -s -d#", patterns: true, recursive: true },
+  df: { options: "-h -T -i" },
+  free: { options: "-h -m", most: 0 },
+  uptime: { most: 0 },
+  nproc: { most: 0 },
+  whoami: { most: 0 },
+  id: { options: "-u -g -n", most: 0 },
+  uname: { options: "-a -s -r -m", most: 0 },
+  pwd: { options: "-P", most: 0 },
+  basename: { operands: ANY },
+  dirname: { operands: ANY },
+  realpath: { options: "-e -m", patterns: true },
+  readlink: { options: "-f -e -m", patterns: true },
+  stat: { options: "-c:", patterns: true },
+  file: { options: "-b -i -L", patterns: true },
+  which: { options: "-a", operands: /^[\w.+-]+$/ },
+  echo: { options: "any" },
+  // GNU printf ends at %n, others write through it.
+  printf: { options: "any", first: /^(?!-)(?!.*%[-+ #0-9.*'$]*[hlLqjzt]*n)/s, least: 1 },
+  seq: { options: "any" },
+  true: { options: "any" },
+  false: { options: "any" },
+  sleep: { operands: /^([12]?\d|30)(\.0{1,3})?$|^[12]?\d\.\d{1,3}$/, least: 1, most: 1 },
+  date: { options: "-u -I -R", operands: /^\+/, most: 1 },
+  test: { options: "-e -f -d -s -r -w -x -L -h -n -z -eq -ne -gt -ge -lt -le -nt -ot" },
+  grep: {
+    options: `${GREP} -E -L -h -r --include= --exclude= --exclude-dir=`,
+    ...{ first: ANY, noFirstWith: ["-e"], patterns: true, recursive: "-r", keepsOut: "grep" },
+  },
+  // Its -E, -L, -h and -r are not grep's.
+  rg: {
+    options: `${GREP} -g: -t: -T: -S -U --files --hidden`,
+    ...{ first: ANY, noFirstWith: ["-e", "--files"], patterns: true, recursive: true, keepsOut: "rg" },
+  },
+  sort: { options: "-b -d -f -h -k: -n -r -s -t: -u -V", patterns: true },
+  uniq: { options: "-c -d -i -u", most: 1 },
+  cut: { options: "-b: -c: -d: -f: -s", patterns: true },
+  tr: { options: "-d -s -c", operands: ANY, most: 2 },
+  paste: { options: "-d: -s", patterns: true },
+  fold: { options: "-w#" },
+  column: { options: "-t -s:" },
+  comm: { options: "-1 -2 -3", ...TWO_FILES },
+  cmp: { options: "-s", ...TWO_FILES },
+  diff: { options: "-u -q -w -b", ...TWO_FILES },
+  od: { options: "-A: -t: -c -x -N# -j#", patterns: true },
+  hexdump: { options: "-C -n#", patterns: true },
+  strings: { options: "-n# -t:", patterns: true },
+  sha256sum: SUMS,
+  md5sum: SUMS,
+  cksum: SUMS,
+  base64: { options: "-d -w#", most: 1 },
+  sed: { options: "-n", needs: "-n", first: /^\d{1,9}(,\d{1,9})?p$/, least: 1, most: 2 },
+  jq: {
+    options: "-r -c -e -S -s",
+    ...{ first: /^\.[\w.[\]]*(\s*\|\s*(keys|length|type))?$/, least: 1, hasNoEnd: true },
+  },
+};
+
+/** Of these the version is accepted as well. Others ask files of the project which program to run. */
+const VERSIONS: ReadonlySet<string> = new Set(
+  "git node python3 bash make gcc clang cmake tar curl jq rg tmux".split(" "),
+);
+
+const TABLES: ReadonlyMap<string, OptionTable> = new Map(
+  Object.entries(PROGRAMS).map(([name, { options = "" }]) => [name, optionTable(options)]),
+);
+
+/** True for the name of a program that only looks, whatever its options. */
+export function isListed(name: string): boolean {
+  return Object.hasOwn(PROGRAMS, name) || name === "find";
+}
+
+/** Reads a command by the list. A string says why it is not on it. */
+export function readByList(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
+  const [{ value: name }, second] = words;
+  if (words.length === 2 && second?.value === "--version" && VERSIONS.has(name)) return { paths: [], end: 2 };
+  if (name === "find") return readFind(words);
+  if (name === "git") return readGit(words);
+  const program = Object.hasOwn(PROGRAMS, name) ? PROGRAMS[name] : undefined;
+  const table = TABLES.get(name);
+  if (program === undefined || table === undefined) return `${name} is not on the list of programs that only look`;
+  return program.options === "any" ? readAny(words, program) : readProgram(words, program, table);
+}
+
+function readAny(words: readonly [PlainWord, ...PlainWord[]], { first, least = 0 }: Program): Reading | string {
+  const name = words[0].value;
+  if (words.some(({ wildcards }) => wildcards !== undefined)) return `${name} takes no bare "*" or "?"`;
+  if (words.length - 1 < least) return `${name} has too few operands`;
+  if (words[1] !== undefined && first?.test(words[1].value) === false) return wrong(name, words[1]);
+  return { paths: [], end: words.length };
+}
+
+function readProgram(
+  words: readonly [PlainWord, ...PlainWord[]],
+  program: Program,
+  table: OptionTable,
+): Reading | string {
+  const name = words[0].value;
+  const read = readOptions(words, 1, table, program.isNotGlued !== true);
+  if (typeof read === "string") return read;
+  const { options, operands, late, end } = read;
+  const { operands: kind = "paths", first, noFirstWith = [], least = 0, most = Infinity } = program;
+  if (program.hasNoEnd === true && end < words.length) return `${name} does not end its options at "--"`;
+  if (program.needs !== undefined && !options.has(program.needs)) return `${name} is read only with ${program.needs}`;
+  if (operands.length < least) return `${name} has too few operands`;
+  if (operands.length + late.length > most) return `${name} has too many operands`;
+  const firstIsText = first !== undefined && !noFirstWith.some((option) => options.has(option));
+  const texts = kind === "paths" ? operands.slice(0, firstIsText ? 1 : 0) : operands;
+  for (const index of texts) {
+    const word = words[index] as PlainWord;
+    const pattern = kind === "paths" ? first : kind;
+    if (word.wildcards !== undefined || pattern?.test(word.value) === false) return wrong(name, word);
+  }
+  const paths = kind === "paths" ? [...operands.slice(texts.length), ...late] : [];
+  const wild = program.patterns ? undefined : paths.find((index) => words[index]?.wildcards !== undefined);
+  if (wild !== undefined) return wrong(name, words[wild] as PlainWord);
+  const isRecursive =
+    typeof program.recursive === "string" ? options.has(program.recursive) : program.recursive === true;
+  return {
+    paths,
+    end,
+    isRecursive,
+    looksBelow: isRecursive && operands.length === texts.length,
+    onlyFiles: program.onlyFiles === true,
+    ...(isRecursive && program.keepsOut !== undefined && { keepsOut: program.keepsOut }),
+  };
+}
+
+function wrong(name: string, { value }: PlainWord): string {
+  return `${JSON.stringify(value)} is not one of the operands of ${name} that only look`;
+}

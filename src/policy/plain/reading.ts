@@ -1,0 +1,17 @@
+/** How a command of a program on the list is judged and run. Indexes are those of its words. */
+export interface Reading {
+  /** Words that are judged as paths. */
+  readonly paths: readonly number[];
+  /** It looks at everything under its paths. */
+  readonly isRecursive?: boolean;
+  /** It names no path, and looks at everything under the working folder. */
+  readonly looksBelow?: boolean;
+  /** Its paths have to be files. */
+  readonly onlyFiles?: boolean;
+  /** It keeps out files with sensitive names, in this program's way. */
+  readonly keepsOut?: "grep" | "rg";
+  /** Where words that we add belong. */
+  readonly end: number;
+  /** It reads the workspace's own repository. */
+  readonly git?: { readonly subcommand: number; readonly added: readonly string[] };
+}

@@ -1,0 +1,26 @@
+import type { Env } from "../../contract/effect.ts";
+import type { Separator } from "./script.ts";
+
+/** What of a command is run: literal words, and what the shell does for it. */
+export interface WrittenCommand {
+  /** The program by its path, and its arguments. */
+  readonly words: readonly string[];
+  readonly env?: Env;
+  readonly redirections: readonly string[];
+}
+
+/** Writes a script anew: every word in single quotes, so that a shell has nothing to expand or look up in it. */
+export function writeScript(commands: readonly WrittenCommand[], separators: readonly Separator[]): string {
+  return commands
+    .flatMap((command, index) => (index === 0 ? [line(command)] : [separators[index - 1] ?? ";", line(command)]))
+    .join(" ");
+}
+
+function line({ words, env = {}, redirections }: WrittenCommand): string {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
+  return [...variables, ...words.map(quoted), ...redirections].join(" ");
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
