@@ -1,0 +1,108 @@
+import type { Assignment, Word as ParsedWord, WordPart } from "./grammar.ts";
+
+/** A word of a command, quotes removed. */
+export interface FoundWord {
+  /** As it is written. */
+  readonly text: string;
+  /** What it is when it runs; `undefined` when that is not known before (expansions, patterns). */
+  readonly value: string | undefined;
+  /** What it begins with in any case: all of it when it is known. */
+  readonly prefix: string;
+}
+
+/** A word with this value. */
+export function knownWord(value: string): FoundWord {
+  return { text: value, value, prefix: value };
+}
+
+/** The words that a shell makes of one: several of a brace list, otherwise one. `home` is what `~` and `$HOME` stand for. */
+export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] {
+  const { text, parts } = word;
+  if (parts === undefined) return [withTilde({ text, value: word.value, prefix: word.value }, home)];
+  if (!parts.some(({ type }) => type === "BraceExpansion")) return [withTilde(readParts(text, parts, home), home)];
+  const expanded = /[\\'"`$*?[]/.test(text) ? undefined : expandBraces(text);
+  if (expanded === undefined) return [{ text, value: undefined, prefix: text.slice(0, text.indexOf("{")) }];
+  return expanded.filter((each) => each !== "").map((each) => withTilde(knownWord(each), home));
+}
+
+/** An assignment that is an argument: `dd of=x`, `export A=b`. */
+export function assignmentWord({ text, name, value, index }: Assignment, home: string): FoundWord {
+  const prefix = `${name}=`;
+  if (value.type !== "Word" || index !== undefined) return { text, value: undefined, prefix: name };
+  const [only] = value.text === "" ? [knownWord("")] : wordsOf(value, home);
+  if (only === undefined) return { text, value: undefined, prefix };
+  return { text, value: only.value === undefined ? undefined : prefix + only.value, prefix: prefix + only.prefix };
+}
+
+/** The text that a word becomes, expansions as they are written: `rm $x` of `"rm $x"`. For words that are read as scripts. */
+export function scriptIn({ value, text }: FoundWord): string {
+  return value ?? text.replace(/^"(.*)"$/s, "$1");
+}
+
+function readParts(text: string, parts: readonly WordPart[], home: string): FoundWord {
+  let prefix = "";
+  let known = true;
+  const add = (part: WordPart): void => {
+    if (!known) return;
+    const literal = literalOf(part, home);
+    if (literal !== undefined) prefix += literal;
+    else if (part.type === "DoubleQuoted" || part.type === "LocaleString") part.parts.forEach(add);
+    else known = false;
+  };
+  parts.forEach(add);
+  return { text, value: known ? prefix : undefined, prefix };
+}
+
+function literalOf(part: WordPart, home: string): string | undefined {
+  switch (part.type) {
+    case "Literal":
+    case "SingleQuoted":
+    case "AnsiCQuoted":
+      return part.value;
+    case "SimpleExpansion":
+    case "ParameterExpansion":
+      // The walk of the script knows in which folder that is.
+      if (part.text === "$PWD" || part.text === "${PWD}") return ".";
+      return part.text === "$HOME" || part.text === "${HOME}" ? home : undefined;
+    case "ProcessSubstitution":
+      return "/dev/fd/63";
+    default:
+      return undefined;
+  }
+}
+
+/** `~`, `~/x` and `~root/x`, also behind the `=` of `of=~/x`; of other users the home by custom. */
+function withTilde(word: FoundWord, home: string): FoundWord {
+  const match = /^([A-Za-z_]\w*=)?~([A-Za-z_][\w.-]*)?(?=\/|$)/.exec(word.text);
+  if (match === null || !word.prefix.startsWith(match[0])) return word;
+  const [all, start = "", user] = match;
+  const folder = user === undefined ? home : user === "root" ? "/root" : `/home/${user}`;
+  const replaced = (from: string) => start + folder + from.slice(all.length);
+  return {
+    ...word,
+    prefix: replaced(word.prefix),
+    value: word.value === undefined ? undefined : replaced(word.value),
+  };
+}
+
+/** More words than this from one are not worked out. */
+const MOST_WORDS = 64;
+
+/** What the lists in a word without quotes expand to: `a{b,c}` is `ab` and `ac`. `undefined`: too many, or a range. */
+function expandBraces(word: string): readonly string[] | undefined {
+  const open = [word];
+  const done = new Set<string>();
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    const list = /\{([^{}]*,[^{}]*)\}/.exec(each);
+    if (list === null) {
+      if (/\{[^{},]*\.\.[^{},]*\}/.test(each)) return undefined;
+      done.add(each);
+    } else {
+      const [before, after] = [each.slice(0, list.index), each.slice(list.index + list[0].length)];
+      const items = (list[1] ?? "").split(",");
+      open.push(...items.map((item) => before + item + after).toReversed());
+    }
+    if (open.length + done.size > MOST_WORDS) return undefined;
+  }
+  return [...done];
+}

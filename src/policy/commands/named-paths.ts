@@ -1,0 +1,155 @@
+import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
+import type { FoundWord } from "./found-words.ts";
+import { SHELLS, subcommandOf } from "./wrapped.ts";
+
+/** A word that may name a file. */
+export interface NamedPath {
+  /** As the command gets it; of a word that is not known as a whole, what it begins with. */
+  readonly path: string;
+  /** True when `path` is only the beginning of a name: `.en` of `.en*`. */
+  readonly begins: boolean;
+  readonly use: "read" | "write";
+  readonly text: string;
+  /** The folder that it is relative to, as `FoundCommand.folder`. */
+  readonly folder: string | undefined;
+  readonly command: FoundCommand | undefined;
+}
+
+/**
+ * Every word of a script that may name a file, leniently: operands, values behind `=`, `@file`, targets of redirections. Not among them:
+ * text of programs (`sed`, `awk`, `jq`), words that are only printed, URLs, and words with letters that paths do not have in practice.
+ */
+export function namedPaths({ commands, redirections }: FoundScript): readonly NamedPath[] {
+  const targets = redirections.flatMap(({ target, use, text, folder }) => {
+    return pathsIn(target, use, true).map((path) => ({ ...path, text, folder, command: undefined }));
+  });
+  const named = commands.flatMap((command) => {
+    return pathsOf(command).map((path) => ({ ...path, folder: command.folder, command }));
+  });
+  const unique = new Map<string, NamedPath>();
+  for (const each of [...targets, ...named]) {
+    const key = JSON.stringify([each.path, each.use, each.begins, each.folder]);
+    if (!unique.has(key)) unique.set(key, each);
+  }
+  return [...unique.values()];
+}
+
+type Path = Pick<NamedPath, "path" | "begins" | "use" | "text">;
+
+/** Programs whose operands are no files, or files of another machine. */
+const NO_FILES = new Set(
+  (
+    "eval watch parallel tmux echo printf seq expr true false : date sleep kill pkill basename dirname tr export declare typeset local readonly unset " +
+    "read trap alias type which docker podman nerdctl kubectl oc ssh npx env cross-env set shopt let"
+  ).split(" "),
+);
+
+/** Programs whose first operand is a program or a pattern, unless an option brings it. */
+const TEXT_FIRST = new Set("grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk jq gojq yq perl".split(" "));
+
+const HAS_SUBCOMMANDS = /^(git|npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|gh)$/;
+
+/** Programs that write all their operands, … */
+const WRITERS = new Set(
+  "rm rmdir unlink rimraf shred mv touch mkdir mkfifo tee truncate chmod chown chgrp ln patch".split(" "),
+);
+/** … and those that write the last. */
+const LAST_WRITERS = new Set("cp install rsync scp".split(" "));
+
+function pathsOf(command: FoundCommand): readonly Path[] {
+  const { words, own } = command;
+  const [first] = words;
+  if (first === undefined) return [];
+  const name = nameOf(command);
+  const program = first.prefix.includes("/") && !/^(\/usr(\/local)?)?\/s?bin\/[^/]*$/.test(first.prefix);
+  const paths = program ? [...pathsIn(first, "read")] : [];
+  if (SHELLS.has(name) && words.some(({ prefix }) => /^-[a-zA-Z]*c/.test(prefix))) return paths;
+  const isText = textWords(name, words);
+  const subcommand = HAS_SUBCOMMANDS.test(name) ? subcommandOf(words) : undefined;
+  const operands = words.slice(1, own).filter((word) => !word.prefix.startsWith("-") && !isText(word));
+  for (const [at, word] of words.slice(1, own).entries()) {
+    const before = words[at]?.prefix ?? "";
+    if (word === subcommand) continue;
+    if (isText(word)) paths.push(...(name === "sed" || name === "gsed" ? filesOfSed(word) : []));
+    else if (NO_FILES.has(name)) paths.push(...mountedBy(name, before, word));
+    else {
+      const writes = WRITERS.has(name) || (LAST_WRITERS.has(name) && word === operands.at(-1));
+      const isOutput = /^(-o|-O|-out|--output\w*|--out)$/.test(before) || /^(--out\w*|of)=/.test(word.prefix);
+      paths.push(...partsOf(word, before).flatMap((part) => pathsIn(part, writes || isOutput ? "write" : "read")));
+    }
+  }
+  return paths;
+}
+
+/** Which words are text of a program: the first operand, or the value of `-e`. */
+function textWords(name: string, words: readonly FoundWord[]): (word: FoundWord) => boolean {
+  const texts = new Set<FoundWord>();
+  const isText =
+    name === "git"
+      ? /^(-m|--message|--author|--format|--grep)$/
+      : /^(-e|-E|-p|-c|--expression|--regexp|--eval|--print)$/;
+  const takesText =
+    name === "git" || TEXT_FIRST.has(name) || /^(node|nodejs|python[\d.]*|ruby|php|lua|deno|bun|tsx)$/.test(name);
+  for (const [at, word] of words.entries()) {
+    if (takesText && isText.test(words[at - 1]?.value ?? "")) texts.add(word);
+  }
+  const brings = words.some(({ prefix }) => /^(-\w*[ef]|--(expression|regexp|file|from-file|files))(=|$)/.test(prefix));
+  const first =
+    TEXT_FIRST.has(name) && !brings ? words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-")) : undefined;
+  if (first !== undefined) texts.add(first);
+  return (word) => texts.has(word);
+}
+
+/** `w FILE`, `r FILE` in a sed program. */
+function filesOfSed({ prefix, text }: FoundWord): readonly Path[] {
+  return Array.from(prefix.matchAll(/[wWrR][ \t]+([^\s;}]+)/g), ([, path = ""]): Path => {
+    return { path, begins: false, use: "write", text };
+  });
+}
+
+/** What a container gets of this machine: `-v SOURCE:TARGET`. */
+function mountedBy(name: string, before: string, word: FoundWord): readonly Path[] {
+  if (!/^(docker|podman|nerdctl)$/.test(name)) return [];
+  const mounted = /^(-v|--volume)$/.test(before) ? word.prefix : /^(?:-v|--volume=)(.+)$/.exec(word.prefix)?.[1];
+  const source = mounted?.split(":")[0] ?? /(?:source|src)=([^,]*)/.exec(word.prefix)?.[1];
+  return source !== undefined && /^[/.~]/.test(source)
+    ? [{ path: source, begins: false, use: "write", text: word.text }]
+    : [];
+}
+
+/** A word, and what is behind its `=`, its `@`, the `:` of a revision of git, or its option letter. */
+function partsOf(word: FoundWord, before: string): readonly FoundWord[] {
+  const { prefix, text } = word;
+  const cut = (from: number): FoundWord => ({ text, value: word.value?.slice(from), prefix: prefix.slice(from) });
+  // A separator: `cut -d /`.
+  if (prefix === "/" && /^-[dFtsS]$/.test(before)) return [];
+  const named = /^(-{1,2}[\w-]+|[a-z]+)=@?/.exec(prefix);
+  if (named !== null) return [cut(named[0].length)];
+  if (/^[A-Z_]+=/.test(prefix)) return [];
+  if (prefix.startsWith("@")) return [cut(1)];
+  const glued = /^-[A-Za-z](?=[~/]|\.\.?\/)/.exec(prefix);
+  if (glued !== null) return /^-[DILlWdFts]/.test(prefix) ? [] : [cut(2)];
+  const revision = /^[\w@{}^~./-]+:(?=[^:/])/.exec(prefix);
+  if (revision !== null && !/^\w+:\d/.test(prefix)) return [word, cut(revision[0].length)];
+  return prefix.startsWith("-") && prefix !== "-" ? [] : [word];
+}
+
+/** A letter that no path has in practice, a URL, or an address of another machine. */
+const NO_PATH = /[\n;|&<>`"'\\*?{}()$]|^\d+[a-z]?$|^\]?$|^[a-z][a-z\d+.-]*:\/\/(?!$)|^[\w.-]+@[\w.-]+:|^-?$/i;
+
+/** The word as a path; of one that is known in part the folder, and the beginning of the name in it. */
+function pathsIn({ value, prefix, text }: FoundWord, use: Path["use"], isPath = false): readonly Path[] {
+  if (prefix.startsWith("file://")) return pathsIn({ value: value?.slice(7), prefix: prefix.slice(7), text }, use);
+  if ((!isPath && NO_PATH.test(prefix)) || prefix === "" || isNothing(prefix)) return [];
+  if (value !== undefined) return [{ path: value, begins: false, use, text }];
+  const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
+  return [
+    ...(folder === "" ? [] : [{ path: folder, begins: false, use, text }]),
+    ...(folder === prefix ? [] : [{ path: prefix, begins: true, use, text }]),
+  ];
+}
+
+/** Files that are none: the way to nowhere, and what the shell has open already. */
+function isNothing(path: string): boolean {
+  return /^\/dev\/(null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/.test(path);
+}

@@ -1,0 +1,385 @@
+import { type FoundWord, knownWord, scriptIn } from "./found-words.ts";
+
+/** What a command runs in its turn. */
+export type Wrapped =
+  /** Another command, name first. */
+  | { readonly kind: "command"; readonly words: readonly FoundWord[] }
+  /** Text of a shell. `hidden`: an option or a setting of a program that is no shell names it. */
+  | { readonly kind: "script"; readonly text: string; readonly hidden?: true }
+  /** Text in which a builtin expands substitutions: `test -v 'a[$(id)]'`. */
+  | { readonly kind: "expanded"; readonly text: string }
+  /** Something that nobody knows before it runs. */
+  | { readonly kind: "unknown"; readonly why: string };
+
+/** How a wrapper writes the command behind it. Options that are not listed take no value. */
+interface Wrapper {
+  /** Options that take the next word as their value. */
+  readonly values?: string;
+  /** Operands before the command. Default 0. */
+  readonly operands?: number;
+  /** `NAME=value` may stand before the command. Default false. */
+  readonly assigns?: true;
+  /** The command gets more words when it runs. Default false. */
+  readonly adds?: true;
+  /** All words from here on are joined to a script. Default false. */
+  readonly joins?: true;
+  /** Options whose value is a script. */
+  readonly scripts?: string;
+}
+
+const TRACER: Wrapper = { values: "-e -o -s -P -p -E -u -a -S -O -I -b -X" };
+const RUNNER: Wrapper = {
+  values: "-p --package --python --with --env --group --extra --cwd --prefix -w --workspace -C --dir -n --name",
+  scripts: "-c --call",
+};
+const USER: Wrapper = { values: "-u -g -h -p -C -D -R -T -U -r -t --user --group --chdir", assigns: true };
+const AS_USER: Wrapper = { values: "-s -g -G -w -u --shell --group", operands: 1, scripts: "-c --command" };
+
+/** Commands that run the command behind them, by name or by name and subcommand. */
+const WRAPPERS: { readonly [names: string]: Wrapper } = {
+  env: { values: "-u --unset -C --chdir -a --argv0", assigns: true },
+  "cross-env": { assigns: true },
+  "command builtin nohup setsid busybox toybox caffeinate winpty unbuffer": {},
+  exec: { values: "-a" },
+  nice: { values: "-n --adjustment" },
+  ionice: { values: "-c --class -n --classdata" },
+  timeout: { values: "-k --kill-after -s --signal", operands: 1 },
+  time: { values: "-f --format -o --output" },
+  stdbuf: { values: "-i --input -o --output -e --error" },
+  "chrt taskset chroot": { operands: 1 },
+  "strace ltrace valgrind perf gdb lldb": TRACER,
+  xargs: {
+    values: "-n --max-args -P --max-procs -L --max-lines -s --max-chars -d --delimiter -I -a --arg-file -E -J -R -S",
+    adds: true,
+  },
+  parallel: { values: "-j --jobs -a --arg-file -I --delay --timeout -N -n", adds: true, joins: true },
+  watch: { values: "-n --interval", joins: true },
+  ssh: { values: "-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", operands: 1, joins: true },
+  flock: { values: "-w --timeout -E --conflict-exit-code", operands: 1, scripts: "-c --command" },
+  script: { values: "-t -O -I -B -T -m -E", operands: 99, scripts: "-c --command" },
+  "sudo doas pkexec unshare nsenter setpriv capsh systemd-run machinectl proot fakeroot bwrap": USER,
+  "su runuser sg": AS_USER,
+  "npx bunx pnpx uvx": RUNNER,
+  ...Object.fromEntries(
+    [
+      ...["npm exec", "npm x", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "bun x", "uv run", "poetry run"],
+      ...["pipenv run", "pdm run", "hatch run", "rye run", "bundle exec", "conda run", "pipx run", "mise exec"],
+    ].map((name) => [`${name}:`, { ...RUNNER, operands: 1 }]),
+  ),
+};
+
+/** Options of programs that are no wrappers, and whose value is run all the same. */
+const HIDING: { readonly [names: string]: string } = {
+  "tar gtar bsdtar": "-I --use-compress-program --to-command --checkpoint-action --rsh-command -F --info-script",
+  zip: "-TT --unzip-command",
+  man: "-P --pager -H --html -B",
+  "bat batcat": "--pager",
+  sort: "--compress-program",
+  split: "--filter",
+  rg: "--pre --hostname-bin",
+  rsync: "-e --rsh --rsync-path",
+  "scp sftp": "-S",
+  "go test:": "-exec -toolexec -vettool",
+  "go build: go run: go vet:": "-exec -toolexec",
+  "git rebase: git difftool:": "-x --exec --extcmd",
+  "git push: git fetch: git pull: git clone: git ls-remote:": "--upload-pack --receive-pack --exec",
+  "git grep:": "-O --open-files-in-pager",
+  "git filter-branch:":
+    "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter",
+};
+
+/** Settings of git whose value is a program, or leads to one (git-config(1)). */
+export const GIT_PROGRAM_SETTING =
+  /^(alias\.|pager\.|filter\.|credential\.|(diff|merge)tool\.|include(if)?\.|uploadpack\.|protocol\.ext|diff\.external|(diff|merge)\..*\.(command|textconv|driver)|core\.(editor|pager|fsmonitor|hookspath|sshcommand|gitproxy|askpass|alternaterefscommand|attributesfile)|sequence\.editor|gpg\..*program|remote\..*\.(uploadpack|receivepack|vcs))/i;
+
+/** Builtins that evaluate words which look like data: subscripts, names of variables, arrays. */
+const EVALUATING = new Set(
+  "test [ read unset let declare typeset local export readonly wait mapfile readarray getopts printf".split(" "),
+);
+
+/** Shells, which take a script behind `-c`, in a file or from what they read. */
+export const SHELLS: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
+
+const byName = new Map(expandNames(WRAPPERS));
+const hidingByName = new Map(expandNames(HIDING));
+
+/** True for programs that run another, and so are known. */
+export function isWrapper(name: string): boolean {
+  return (
+    byName.has(name) ||
+    SHELLS.has(name) ||
+    EVALUATING.has(name) ||
+    hidingByName.has(name) ||
+    Object.hasOwn(SPECIAL, name)
+  );
+}
+
+/**
+ * What a command runs in its turn, as far as its words say. `name` is its name without folders, `here` the text that it reads from a
+ * here-document or a here-string.
+ */
+export function wrappedIn(name: string, words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
+  const split = name === "env" ? splitText(words) : [];
+  if (split.length > 0) return split;
+  const subcommand = `${name} ${subcommandOf(words)?.value ?? ""}:`;
+  const wrapper = byName.get(subcommand) ?? byName.get(name);
+  const hiding = hidingByName.get(subcommand) ?? hidingByName.get(name);
+  return [
+    ...(wrapper === undefined ? [] : behind(words, wrapper)),
+    ...(hiding === undefined ? [] : optionValues(words, hiding).flatMap(hidden)),
+    ...(SHELLS.has(name) ? shell(words, here) : []),
+    ...(EVALUATING.has(name) ? words.slice(1).flatMap(({ value }) => expandedIn(value)) : []),
+    ...(Object.hasOwn(SPECIAL, name) ? (SPECIAL[name]?.(words, here) ?? []) : []),
+  ];
+}
+
+/** A word in which substitutions are expanded later. */
+export function expandedIn(value: string | undefined): readonly Wrapped[] {
+  if (value === undefined || !/\$[({[]|`|[<>]\(/.test(value)) return [];
+  const array = /=\(.*\)$/s.test(value) ? [{ kind: "script", text: value } as const] : [];
+  return [{ kind: "expanded", text: value }, ...array];
+}
+
+/** The first word that is no option, nor the value of one of git's own. */
+export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {
+  const isGit = /(^|\/)git$/.test(words[0]?.value ?? "");
+  const isValue = (at: number) =>
+    isGit && /^(-[Cc]|--git-dir|--work-tree|--namespace)$/.test(words[at - 1]?.value ?? "");
+  return words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-") && !isValue(at));
+}
+
+/** Values of these options: `-o VALUE`, `-oVALUE`, `--option=VALUE`, `--option VALUE`; abbreviated too. */
+export function optionValues(words: readonly FoundWord[], names: string): readonly FoundWord[] {
+  const listed = names.split(" ");
+  return words.flatMap((word, at): readonly FoundWord[] => {
+    const [option = "", ...rest] = word.prefix.split("=");
+    if (at === 0 || !option.startsWith("-") || option === "-" || option === "--") return [];
+    const isLong = option.startsWith("--");
+    if (listed.some((name) => name === word.value || (isLong && option.length > 3 && name.startsWith(option)))) {
+      if (rest.length > 0) return [behindPrefix(word, option.length + 1)];
+      return words.slice(at + 1, at + 2);
+    }
+    const glued = listed.find((name) => name.length === 2 && !isLong && word.prefix.startsWith(name));
+    return glued === undefined ? [] : [behindPrefix(word, 2)];
+  });
+}
+
+/** Editors and pagers, which run commands of their own that can start programs. */
+export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most".split(" ");
+
+/** Builtins and programs that run something in a way of their own. */
+const SPECIAL: {
+  readonly [name: string]: (words: readonly FoundWord[], here: readonly FoundWord[]) => readonly Wrapped[];
+} = {
+  eval: (words) => joined(words.slice(words[1]?.value === "--" ? 2 : 1)),
+  trap: (words) => words.slice(1, -1).filter(isNoOption).slice(0, 1).flatMap(script),
+  source: sourced,
+  ".": sourced,
+  find: actionsOfFind,
+  fd: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
+  fdfind: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
+  jobs: (words) => afterOption(words, /^-[a-z]*x$/, ""),
+  mapfile: (words) => optionValues(words, "-C").flatMap(script),
+  readarray: (words) => optionValues(words, "-C").flatMap(script),
+  complete: (words) => optionValues(words, "-C -F").flatMap(script),
+  compgen: (words) => optionValues(words, "-C -F").flatMap(script),
+  bind: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf(":") + 1))),
+  alias: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf("=") + 1))),
+  git: (words) => [...gitSettings(words), ...gitCommands(words)],
+  ...Object.fromEntries(EDITORS.map((name) => [name, editor])),
+  python: python,
+  python3: python,
+  "nix-shell": (words) => optionValues(words, "--run --command").flatMap(script),
+  tmux: typed,
+  screen: typed,
+  printf: (words) => (/%[-\d.*]*n/.test(words[1]?.value ?? "") ? [{ kind: "unknown", why: "%n sets a variable" }] : []),
+};
+
+/** `env -S TEXT WORD…` is `env` with the words of the text before the others. */
+function splitText(words: readonly FoundWord[]): readonly Wrapped[] {
+  const at = words.findIndex(({ prefix }, index) => index > 0 && /^(-[iv0]*S|--s)/.test(prefix));
+  const [option, next] = words.slice(at, at + 2);
+  if (at === -1 || option === undefined) return [];
+  const glued = option.prefix.replace(/^(-[iv0]*S|--s[^=]*=?)/, "");
+  const text = glued === "" ? (next?.prefix ?? "") : glued;
+  const rest = words.slice(glued === "" ? at + 2 : at + 1);
+  const split = text.split(/\s+/).filter((each) => each !== "");
+  const command = { kind: "command", words: ["env", ...split].map(knownWord).concat(rest) } as const;
+  if (!/["'\\$]/.test(text)) return [command];
+  // Its quotes and variables are those of env itself.
+  return [command, ...textScript(text), { kind: "unknown", why: "env -S reads quotes in a way of its own" }];
+}
+
+function behind(words: readonly FoundWord[], wrapper: Wrapper): readonly Wrapped[] {
+  const { values = "", operands = 0, assigns, adds, joins, scripts = "" } = wrapper;
+  const given = optionValues(words, scripts).flatMap(script);
+  if (words.some(({ value }) => value === "-v" || value === "-V") && words[0]?.value === "command") return given;
+  let at = 1;
+  let left = operands;
+  for (let isOver = false; at < words.length; at++) {
+    const { prefix = "" } = words[at] ?? {};
+    if (assigns && (prefix.includes("=") || prefix === "-") && (isOver || !/^-./.test(prefix))) continue;
+    if ((isOver || !prefix.startsWith("-")) && --left < 0) break;
+    if (!prefix.startsWith("-")) continue;
+    isOver ||= prefix === "--";
+    if (takesNext(prefix, values) || takesNext(prefix, scripts)) at++;
+  }
+  const rest = words.slice(at);
+  if (rest.length === 0) return given;
+  const filled = adds === true ? withAdded(rest) : rest;
+  return [...given, ...(joins === true ? joined(filled) : [{ kind: "command", words: filled } as const])];
+}
+
+function takesNext(option: string, values: string): boolean {
+  const listed = values.split(" ").filter((each) => each !== "");
+  if (option.startsWith("--")) {
+    return !option.includes("=") && option !== "--" && listed.some((name) => name.startsWith(option));
+  }
+  const first = Array.from(option).findIndex((letter, at) => at > 0 && listed.includes(`-${letter}`));
+  return first === option.length - 1;
+}
+
+/** What xargs and find put in is not known: wherever a word has `{}` in it, or at the end. */
+function withAdded(words: readonly FoundWord[]): readonly FoundWord[] {
+  const places = words.some(({ value }) => value?.includes("{}"));
+  const filled = words.map((word): FoundWord => {
+    const at = word.value?.indexOf("{}") ?? -1;
+    return at === -1 ? word : { text: word.text, value: undefined, prefix: word.prefix.slice(0, at) };
+  });
+  return places ? filled : [...filled, { text: "{}", value: undefined, prefix: "" }];
+}
+
+function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
+  let at = 1;
+  let takesScript = false;
+  for (; at < words.length; at++) {
+    const { prefix = "" } = words[at] ?? {};
+    if (!/^[-+]./.test(prefix)) break;
+    if (/^-[a-zA-Z]*c/.test(prefix)) takesScript = true;
+    if (/^([-+][a-zA-Z]*[oO]|--rcfile|--init-file)$/.test(prefix)) at++;
+  }
+  if (words[at]?.value === "-") at++;
+  const first = words[at];
+  if (takesScript) return first === undefined ? [] : script(first);
+  const read = here.flatMap(script);
+  if (first !== undefined && !READS_INPUT.test(first.value ?? "")) {
+    return [...read, { kind: "unknown", why: `what the script ${first.text} does is not looked at` }];
+  }
+  if (words.some(({ value }) => value === "--version" || value === "--help")) return [];
+  return here.length > 0 ? read : [{ kind: "unknown", why: "it runs whatever it reads" }];
+}
+
+const READS_INPUT = /^(-|\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
+
+function sourced(words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
+  const file = words[1]?.text ?? "";
+  return [...here.flatMap(script), { kind: "unknown", why: `what is in the file ${file} is not looked at` }];
+}
+
+function actionsOfFind(words: readonly FoundWord[]): readonly Wrapped[] {
+  return words.flatMap(({ value }, at): readonly Wrapped[] => {
+    if (!/^-(exec|execdir|ok|okdir)$/.test(value ?? "")) return [];
+    const rest = words.slice(at + 1);
+    const end = rest.findIndex(({ value: each }, index) => {
+      return each === ";" || (each === "+" && rest[index - 1]?.value === "{}");
+    });
+    return [{ kind: "command", words: withAdded(rest.slice(0, end === -1 ? rest.length : end)) }];
+  });
+}
+
+function afterOption(words: readonly FoundWord[], option: RegExp, add = "{}"): readonly Wrapped[] {
+  const at = words.findIndex(({ value }) => option.test(value ?? ""));
+  const rest = words.slice(at + 1);
+  if (at === -1 || rest.length === 0) return [];
+  return [{ kind: "command", words: add === "" ? rest : withAdded(rest) }];
+}
+
+/** `git submodule foreach COMMAND`, `git bisect run COMMAND`. */
+function gitCommands(words: readonly FoundWord[]): readonly Wrapped[] {
+  const subcommand = subcommandOf(words);
+  const rest = words.slice(words.findIndex((word) => word === subcommand) + 1);
+  const [action] = rest.filter(isNoOption);
+  const more = rest.slice(rest.findIndex((word) => word === action) + 1);
+  const command = more.slice(Math.max(more.findIndex(isNoOption), 0));
+  if (command.length === 0) return [];
+  if (subcommand?.value === "submodule" && action?.value === "foreach") return joined(command);
+  return subcommand?.value === "bisect" && action?.value === "run" ? [{ kind: "command", words: command }] : [];
+}
+
+/** `git -c alias.x='!command'`, `git config alias.x '!command'`. */
+function gitSettings(words: readonly FoundWord[]): readonly Wrapped[] {
+  const given = optionValues(words, "-c").map(({ value = "" }) => value.split(/=(.*)/s));
+  const at = words.findIndex(({ value }) => GIT_PROGRAM_SETTING.test(value ?? ""));
+  const kept = at > 1 && subcommandOf(words)?.value === "config" ? [[words[at]?.value, words[at + 1]?.value]] : [];
+  return [...given, ...kept].flatMap(([key = "", value = ""]): readonly Wrapped[] => {
+    if (!GIT_PROGRAM_SETTING.test(key) || /^(true|false|\d*)$/i.test(value)) return [];
+    if (/^alias\./i.test(key) && !value.startsWith("!"))
+      return [{ kind: "script", text: `git ${value}`, hidden: true }];
+    return [{ kind: "script", text: value.replace(/^!/, ""), hidden: true }];
+  });
+}
+
+function python(words: readonly FoundWord[]): readonly Wrapped[] {
+  const at = words.findIndex(
+    ({ prefix }, index) => index > 0 && (!prefix.startsWith("-") || /^-[A-Za-z]*m/.test(prefix)),
+  );
+  const module = /^-[A-Za-z]*m(.*)$/.exec(words[at]?.value ?? "")?.[1];
+  if (module === undefined) return [];
+  const command = [...(module === "" ? [] : [knownWord(module)]), ...words.slice(at + 1)];
+  return /^(pip|pytest|tox|nox|mypy|ruff|black|isort|flake8|pylint|uv|poetry)$/.test(command[0]?.value ?? "")
+    ? [{ kind: "command", words: command }]
+    : [];
+}
+
+/** What is typed into another terminal, or started there. */
+function typed(words: readonly FoundWord[]): readonly Wrapped[] {
+  return words.slice(1).flatMap((word) => (/\s/.test(word.prefix) ? script(word) : []));
+}
+
+function hidden(word: FoundWord): readonly Wrapped[] {
+  const text = scriptIn(word).replace(/^exec=/, "");
+  return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true }];
+}
+
+/** Commands of an editor or a pager that run a program: `-c ':!id'`, `+!id`. */
+export function editor(words: readonly FoundWord[]): readonly Wrapped[] {
+  const given = words.filter(({ prefix }) => prefix.startsWith("+"));
+  return [...given, ...optionValues(words, "-c --cmd")].flatMap((word) => {
+    const text = /!(.*)$/s.exec(scriptIn(word))?.[1] ?? (/system\s*\(/.exec(scriptIn(word)) === null ? "" : "sh");
+    return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true } as const];
+  });
+}
+
+function script(word: FoundWord): readonly Wrapped[] {
+  const found = textScript(scriptIn(word));
+  return word.value === undefined
+    ? [...found, { kind: "unknown", why: `the script ${word.text} is not known` }]
+    : found;
+}
+
+function textScript(text: string): readonly Wrapped[] {
+  return text.trim() === "" || text === "-" ? [] : [{ kind: "script", text }];
+}
+
+function joined(words: readonly FoundWord[]): readonly Wrapped[] {
+  const unknown = words.find(({ value }) => value === undefined);
+  const why = `the script ${unknown?.text ?? ""} is not known`;
+  const text = words.map(scriptIn).join(" ");
+  return [...textScript(text), ...(unknown === undefined ? [] : [{ kind: "unknown", why } as const])];
+}
+
+function isNoOption({ prefix }: FoundWord): boolean {
+  return !prefix.startsWith("-") || prefix === "-";
+}
+
+function behindPrefix(word: FoundWord, length: number): FoundWord {
+  const value = word.value?.slice(length);
+  return { text: word.text, value, prefix: word.prefix.slice(length) };
+}
+
+function expandNames<T>(table: { readonly [names: string]: T }): readonly (readonly [string, T])[] {
+  return Object.entries(table).flatMap(([names, entry]) => {
+    const listed = names.includes(":") ? names.split(": ").map((name) => name.replace(/:?$/, ":")) : names.split(" ");
+    return listed.map((name) => [name, entry] as const);
+  });
+}
