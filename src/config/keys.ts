@@ -113,6 +113,7 @@ export const KEYS = {
   "policy.allowed_roots": located(list(located(policyPath))),
   "policy.forbidden_paths": located(list(policyPath)),
   "policy.commands.allow": located(rules("allow")),
+  "policy.commands.only": located(rules("allow")), // compared as strictly
   "policy.commands.ask": located(rules("ask")),
   "policy.commands.deny": located(rules("deny")),
   "policy.block_high_risk_commands": located(yesOrNo),
@@ -167,6 +168,7 @@ export const PROJECT_RULES = {
   "policy.allowed_roots": "tightening", // in the project's folder; adds
   "policy.forbidden_paths": "free", // adds
   "policy.commands.allow": "never", // what it allows runs without a question
+  "policy.commands.only": "tightening", // where you have one, only what is on yours
   "policy.commands.ask": "free", // adds
   "policy.commands.deny": "free", // adds
   "policy.block_high_risk_commands": "tightening",

@@ -17,6 +17,7 @@ export function withOwn(base: Settings, given: Given): Settings {
       ...limits(base, given),
       commands: {
         allow: given["policy.commands.allow"]?.value ?? base.policy.commands.allow,
+        only: given["policy.commands.only"]?.value ?? base.policy.commands.only,
         ask: given["policy.commands.ask"]?.value ?? base.policy.commands.ask,
         deny: given["policy.commands.deny"]?.value ?? base.policy.commands.deny,
       },
@@ -55,6 +56,7 @@ export function withProject(base: Settings, given: Given): Settings {
       ...limits(base, given),
       commands: {
         allow: base.policy.commands.allow,
+        only: given["policy.commands.only"]?.value ?? base.policy.commands.only,
         ask: union(base.policy.commands.ask, given["policy.commands.ask"]?.value),
         deny: union(base.policy.commands.deny, given["policy.commands.deny"]?.value),
       },

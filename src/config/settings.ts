@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
-import { type AskInSandbox, type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
+import { type AskInSandbox, type CommandRule, type CommandRules, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
 import { presetPolicy } from "../tools/presets/policies.ts";
 
 /** What is set for one run: files and flags, checked, over the defaults. Immutable. Paths are absolute or start with `~`. */
@@ -23,7 +23,7 @@ export interface Settings {
     readonly allowedRoots: readonly string[];
     readonly forbiddenPaths: readonly string[];
     /** The user's own rules: deny before ask before allow. */
-    readonly commands: { readonly [Verdict in "allow" | "ask" | "deny"]: readonly (string | CommandRule)[] };
+    readonly commands: { readonly [List in keyof CommandRules]-?: readonly (string | CommandRule)[] };
     readonly blockHighRiskCommands: boolean;
     readonly requireApprovalForMediumRisk: boolean;
     /** null: no limit; 0: none. */
@@ -31,7 +31,7 @@ export interface Settings {
     /** Every command is asked about. */
     readonly shellConfirm: boolean;
     readonly sandbox: SandboxMode;
-    /** What is asked about although the sandbox contains it. */
+    /** Which contained commands are asked about that no rule, name or request asks about. */
     readonly askInSandbox: AskInSandbox;
     /** What a command in the sandbox may use at most. Left out: the sandbox's own limits. */
     readonly sandboxLimits: { readonly processes?: number; readonly memory?: number; readonly diskFree?: number };
@@ -89,13 +89,13 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     workspaceOnly: true,
     allowedRoots: [],
     forbiddenPaths: [...DEFAULT_FORBIDDEN_PATHS],
-    commands: { allow: [], ask: [], deny: [] },
+    commands: { allow: [], only: [], ask: [], deny: [] },
     blockHighRiskCommands: true,
     requireApprovalForMediumRisk: true,
     maxActionsPerHour: null,
     shellConfirm: false,
     sandbox: "auto",
-    askInSandbox: "unusual",
+    askInSandbox: "nothing",
     sandboxLimits: {},
     sandboxAlarm: {},
     network: { allowHosts: [], denyHosts: [], allowPrivate: [] },

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { SANDBOX_MODES } from "../contract/containment.ts";
-import { ASK_IN_SANDBOX } from "../policy/settings.ts";
+import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
 import { AUTONOMIES, type Given, type KeysWith } from "./keys.ts";
 import type { Place } from "./problem.ts";
 import type { Settings } from "./settings.ts";
@@ -48,6 +48,14 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
   "policy.require_approval_for_medium_risk": (given, { policy }) =>
     looserThan(given, policy.requireApprovalForMediumRisk),
   "policy.shell_confirm": (given, { policy }) => looserThan(given, policy.shellConfirm),
+  "policy.commands.only": ({ value, place }, { policy: { commands } }) => {
+    const own = new Set(commands.only.map(textOf));
+    if (own.size === 0) return [];
+    const added = value.map(textOf).find((text) => !own.has(text));
+    if (value.length > 0 && added === undefined) return [];
+    const what = added === undefined ? "an empty list is looser than yours" : `your own list does not have "${added}"`;
+    return [{ place, message: `a project can only tighten the policy, and ${what}` }];
+  },
   "policy.max_actions_per_hour": ({ value, place, written }, { policy: { maxActionsPerHour } }) =>
     maxActionsPerHour !== null && (value ?? Infinity) > maxActionsPerHour
       ? [
@@ -63,6 +71,10 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
       return message === undefined ? [] : [{ place: root.place, at: `[${index}]`, message }];
     }),
 };
+
+function textOf(entry: string | CommandRule): string {
+  return typeof entry === "string" ? entry : entry.rule;
+}
 
 /** Of settings that are one of a few words, the loosest first. */
 function looserWord(

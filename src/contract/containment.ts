@@ -12,6 +12,8 @@ export interface Needs {
   readonly write?: readonly string[];
   /** Folders and files it may read although the sandbox hides them. */
   readonly read?: readonly string[];
+  /** True: the workspace is read-only, too; private caches and temporary files are not. The policy sets it in read-only autonomy. Default false. */
+  readonly readOnly?: boolean;
 }
 
 /** Something that the sandbox kept a command from. */
@@ -75,5 +77,6 @@ export function narrower(one: Containment = {}, other: Containment = {}): Contai
     network: both(one.network, other.network),
     write: both(one.write, other.write),
     read: both(one.read, other.read),
+    ...((one.readOnly === true || other.readOnly === true) && { readOnly: true }),
   };
 }

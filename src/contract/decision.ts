@@ -1,5 +1,4 @@
 import { type Containment, narrower } from "./containment.ts";
-import type { Env } from "./effect.ts";
 
 export type Verdict = "allow" | "ask" | "deny";
 export type Risk = "low" | "medium" | "high";
@@ -19,16 +18,25 @@ export interface Decision {
    * about, where it is named itself.
    */
   readonly except?: readonly string[];
-  /** Variables that a command gets when it runs without anyone having been asked, so that looking starts nothing (git's hooks, its monitor). */
-  readonly env?: Env;
+  /** What runs in place of a command that was allowed because it is plain. Left out: the command as it is written. */
+  readonly runs?: CommandRun;
   /** How a command is run where there is a sandbox, paths real. Left out: contained, with nothing beside the workspace. */
   readonly within?: Containment;
   /** Of a command: what was said of each part of its script, in the order of the script. */
   readonly parts?: readonly DecisionPart[];
 }
 
+/** A command as the policy wrote it anew, so that nothing in it depends on how a shell reads the text. */
+export interface CommandRun {
+  /** The command that it stands for, as the call declared it. */
+  readonly command: string;
+  readonly argv: readonly [program: string, ...args: string[]];
+  /** Real. */
+  readonly cwd: string;
+}
+
 /** What was said of one part of a command. */
-export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "env" | "within" | "parts"> {
+export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "runs" | "within" | "parts"> {
   /** The part, as it is written. Raw: whoever shows it escapes it. */
   readonly text: string;
 }
@@ -54,17 +62,17 @@ const DANGER: { readonly [R in Risk]: number } = { low: 0, medium: 1, high: 2 };
 export function stricter(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const difference = STRICTNESS[other.verdict] - STRICTNESS[one.verdict] || DANGER[other.risk] - DANGER[one.risk];
-  const { scopes: _, ...decision } = difference > 0 ? other : one;
+  const { scopes: _, runs: __, ...decision } = difference > 0 ? other : one;
   const scopes = scopesOfBoth(one, other);
   const except = [...new Set([...(one.except ?? []), ...(other.except ?? [])])];
-  const env = { ...one.env, ...other.env };
+  const runs = one.runs ?? other.runs;
   const within = one.within && other.within ? narrower(one.within, other.within) : (one.within ?? other.within);
   const parts = [...(one.parts ?? []), ...(other.parts ?? [])];
   return {
     ...decision,
     ...(scopes !== undefined && { scopes }),
     ...(except.length > 0 && { except }),
-    ...(Object.keys(env).length > 0 && { env }),
+    ...(runs !== undefined && decision.verdict === "allow" && { runs }),
     ...(within !== undefined && { within }),
     ...(parts.length > 0 && { parts }),
   };

@@ -86,7 +86,7 @@ function refusal(call: CheckedCall, reason: string | undefined): string {
 function nobodyToAsk({ reason = "This call requires approval" }: Decision): string {
   return (
     `${reason}, and there is nobody to ask. To allow it: run where a person can answer (a terminal, or an MCP client with ` +
-    `elicitation), pass an approver, approve in advance with --yes, or set the autonomy to full.`
+    `elicitation), pass an approver, or approve in advance with --yes.`
   );
 }
 

@@ -89,15 +89,20 @@ export function confine(
         },
       );
     }
-    const effect = allowed.find((each) => isThisCommand(each, command, real, background));
+    const effect = allowed.find((each): each is Exec => isThisCommand(each, command, real, background));
     if (effect === undefined) {
       throw new ToolFailure(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
-    // How it is contained is the policy's to say. What ran unasked because it only looks gets what keeps it from starting anything.
-    const { within = {}, env } = later.get(effect) ?? call.decision;
-    return { ...command, cwd: real, within, ...(env !== undefined && { env: { ...command.env, ...env } }) };
+    // How it is contained is the policy's to say, and so is what runs in place of a plain command.
+    const { within = {}, runs: run } = later.get(effect) ?? call.decision;
+    if (run?.command !== effect.command) return { ...command, cwd: real, within };
+    if (run.cwd !== real && (await inner.files.realPath(run.cwd)) !== run.cwd) {
+      throw new ToolFailure(`${run.cwd} leads to another folder now; nothing was run`, { hint: "Run it again." });
+    }
+    alive();
+    return { ...command, argv: run.argv, cwd: run.cwd, within };
   };
 
   /** What is still starting when the call ends counts too. */
@@ -219,7 +224,14 @@ async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
   return refusals ?? [];
 }
 
-function isThisCommand(effect: Effect, command: Command, cwd: string, background?: "job" | "detached"): boolean {
+type Exec = Extract<Effect, { kind: "exec" }>;
+
+function isThisCommand(
+  effect: Effect,
+  command: Command,
+  cwd: string,
+  background?: "job" | "detached",
+): effect is Exec {
   if (effect.kind !== "exec" || effect.background !== background) return false;
   if (effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
   return isSameEnv(effect.env ?? {}, command.env ?? {});

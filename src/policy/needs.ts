@@ -135,6 +135,7 @@ export function withMore(within: Containment, more: Needs): Containment {
     network: both(within.network, more.network),
     write: both(within.write, more.write),
     read: both(within.read, more.read),
+    ...(more.readOnly === true && { readOnly: true }),
   };
 }
 

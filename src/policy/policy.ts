@@ -4,15 +4,14 @@ import type { Autonomy, Policy } from "../contract/policy.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
-import { createCommandJudge } from "./commands/judge.ts";
-import { execJudge } from "./exec.ts";
+import { type GivenToJudge, execJudge } from "./exec.ts";
 import { type FetchJudge, fetchJudge } from "./fetch.ts";
 import { type LookUps, createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { ruled } from "./ruled.ts";
 import { type Rules, createRules } from "./rules/rules.ts";
 import { scopeOf } from "./scopes.ts";
-import type { PolicySettings } from "./settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 import { terminalJudge } from "./terminal.ts";
 
 /**
@@ -30,8 +29,8 @@ export function createPolicy(
   const pathJudgeBy = pathJudge(settings, backend, own);
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy);
-  const execJudgeBy = (some: PolicySettings) =>
-    execJudge(some, backend, own, createCommandJudge({ settings: some, backend, rules: rules.command }));
+  const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own);
+  const execJudgeBy = (some: PolicySettings) => execJudge(some, backend, own, rules.command);
   const judgeExec = execJudgeBy(settings);
   const judgeLeniently = execJudgeBy({ ...settings, blockHighRiskCommands: false });
   const denied = (settings.commands?.deny ?? []).map((rule) => (typeof rule === "string" ? rule : rule.rule));
@@ -40,14 +39,19 @@ export function createPolicy(
   return async (call) => {
     const look = createLookUps(backend.files, foldersOf(call));
     const judgePath = pathJudgeBy(look);
-    const judgeRuled = ruledPaths(judgePath, { rules, backend, call, look });
+    const withRules = (judge: PathJudge) => ruledPaths(judge, { rules, backend, call, look });
+    const given: GivenToJudge = {
+      judgePath: withRules(judgePath),
+      judgeContained: withRules(pathJudgeInSandbox(look)),
+      look,
+    };
     const judges: Judges = {
       path: judgePath,
       fetch: judgeFetch,
-      exec: (effect) => judgeExec(effect, judgeRuled, look),
+      exec: (effect) => judgeExec(effect, given),
       terminal: (effect) =>
         judgeTerminal(effect, (command, strictness) =>
-          (strictness === "strict" ? judgeExec : judgeLeniently)(command, judgeRuled, look),
+          (strictness === "strict" ? judgeExec : judgeLeniently)(command, { ...given, typed: true }),
         ),
     };
     // All begun together, like what they look up.
@@ -65,6 +69,12 @@ export function createPolicy(
     for (const decision of decisions) strictest = stricter(strictest, decision);
     return strictest;
   };
+}
+
+/** What is forbidden to a contained command by name is what the user forbids. The system folders of the default list are read-only for it. */
+function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
+  const isDefault = new Set(DEFAULT_FORBIDDEN_PATHS);
+  return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !isDefault.has(path)) };
 }
 
 /** Where its commands run: real, and made sure of again before they do. Where something is typed is nobody's to promise. */
@@ -124,7 +134,7 @@ function ruledPaths(judgePath: PathJudge, { rules, backend, call, look }: Ruled)
 }
 
 async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): Promise<Decision> {
-  // A command that only looks is known as one by its judge.
+  // What a command may do is known to its judge.
   if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
     return {
       verdict: "deny",

@@ -22,22 +22,23 @@ export interface PolicySettings {
   /** True: every command is asked about, whatever its risk and the autonomy. Default false. */
   readonly shellConfirm?: boolean;
   /**
-   * What is asked about although the sandbox contains it: "unusual" (the default) is what is not understood, or not ordinary work on the project
-   * (its builds, tests, scripts, packages, files and local commits); "all" is what is asked about without a sandbox; "nothing" leaves to it
-   * whatever is of medium risk.
+   * Which contained commands are asked about that no rule, name or request asks about. "nothing" (the default): none. "all": those that would
+   * be asked about without a sandbox.
    */
   readonly askInSandbox?: AskInSandbox;
   /** Which hosts may be fetched from. */
   readonly network?: NetworkSettings;
 }
 
-export const ASK_IN_SANDBOX = ["nothing", "unusual", "all"] as const;
+export const ASK_IN_SANDBOX = ["nothing", "all"] as const;
 export type AskInSandbox = (typeof ASK_IN_SANDBOX)[number];
 
 /** Rules by what they say of a call, each a text (`npm run test:*`, `Bash(git push *)`) or one with examples. */
 export interface CommandRules {
-  /** Where there are some about commands, no other command is run. */
+  /** Commands that run without a question. What is not listed is judged as without them. */
   readonly allow?: readonly (string | CommandRule)[];
+  /** Where there are some, a command that neither they nor `allow` match is refused. They allow nothing by themselves. */
+  readonly only?: readonly (string | CommandRule)[];
   readonly ask?: readonly (string | CommandRule)[];
   readonly deny?: readonly (string | CommandRule)[];
 }

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Decision } from "../contract/decision.ts";
-import { lookUp } from "./commands/look-up.ts";
-import { MAX_SCRIPT_BYTES } from "./commands/parse.ts";
+import { MAX_SCRIPT_BYTES } from "./commands/found.ts";
+import { isKnownProgram } from "./commands/risk.ts";
 import type { Piece } from "./pieces.ts";
 import { halfTyped } from "./typed.ts";
 
@@ -36,7 +36,7 @@ export function wholeLines(
  * where a thing is counts only for a line that begins with a program that is known.
  */
 export function counts({ rule }: Decision, line: string): boolean {
-  if (rule === "allowlist") return false;
+  if (rule === "only") return false;
   return !OF_PLACES.has(rule) || beginsWithProgram(line);
 }
 
@@ -52,7 +52,7 @@ function mayBeCommand(line: string, denied: readonly string[]): boolean {
 }
 
 function beginsWithProgram(line: string): boolean {
-  return lookUp(basename(firstWord(line))) !== undefined;
+  return isKnownProgram(basename(firstWord(line)));
 }
 
 function firstWord(line: string): string {

@@ -3,7 +3,7 @@ import type { Decision } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import { clip } from "../util/text.ts";
-import { parseShell } from "./commands/parse.ts";
+import { findCommands } from "./commands/found.ts";
 import { type Piece, createPieces } from "./pieces.ts";
 import { counts, wholeLines } from "./standing.ts";
 import {
@@ -43,7 +43,7 @@ interface TerminalJudgeOptions {
  */
 export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeOptions): TerminalJudge {
   const { terminal, home } = backend;
-  const isWhole = (script: string) => parseShell(script, { home, cwd: backend.workDir }).errors.length === 0;
+  const isWhole = (script: string) => findCommands(script, { home }).unclear.length === 0;
   const pieces = createPieces(isWhole);
   /** Escape twice is another key; what is typed between may come from a person. */
   let endedInEscape = false;

@@ -66,7 +66,7 @@ test("the examples of the page are valid, together, and mean what they say", asy
     policy: {
       autonomy: "readonly",
       allowedRoots: ["~/notes", "/home/me/shared"],
-      commands: { allow: [], ask: ["git push *"], deny: ["docker", "npm publish *"] },
+      commands: { allow: [], only: [], ask: ["git push *"], deny: ["docker", "npm publish *"] },
       maxActionsPerHour: 100,
       network: { allowHosts: ["*.example.org"], denyHosts: [], allowPrivate: ["localhost:3000"] },
       env: { pass: ["CI", "NPM_CONFIG_REGISTRY"] },

@@ -39,6 +39,7 @@ describe("settings", () => {
       "  forbidden_paths: [~/.ssh]",
       "  commands:",
       "    allow: [npm test]",
+      "    only: ['npm *', git]",
       "    ask: ['git push *']",
       "    deny: [{ rule: docker, match: [docker ps], not_match: [ls] }]",
       "  block_high_risk_commands: false",
@@ -69,6 +70,7 @@ describe("settings", () => {
         forbiddenPaths: ["~/.ssh"],
         commands: {
           allow: ["npm test"],
+          only: ["npm *", "git"],
           ask: ["git push *"],
           deny: [{ rule: "docker", match: ["docker ps"], not_match: ["ls"] }],
         },
@@ -291,9 +293,15 @@ describe("a project's file", () => {
     ],
     [
       "that less is asked about in the sandbox",
-      undefined,
+      "policy: { ask_in_sandbox: all }",
       "policy: { ask_in_sandbox: nothing }",
-      'handrail.yaml:1:27: policy.ask_in_sandbox: a project can only tighten the policy, and "nothing" is looser than "unusual".',
+      'handrail.yaml:1:27: policy.ask_in_sandbox: a project can only tighten the policy, and "nothing" is looser than "all".',
+    ],
+    [
+      "another list of the only commands",
+      "policy: { commands: { only: [git, make] } }",
+      "policy: { commands: { only: [git, docker] } }",
+      'handrail.yaml:1:29: policy.commands.only: a project can only tighten the policy, and your own list does not have "docker".',
     ],
     [
       "how much of the machine the sandbox may use",
@@ -357,7 +365,7 @@ describe("a project's file", () => {
         "  require_approval_for_medium_risk: true, shell_confirm: true, network: { deny_hosts: [d.org] } }\n",
     });
     expect(settings.policy).toMatchObject({
-      commands: { allow: ["ls"], ask: ["a", "c"], deny: ["b", "d"] },
+      commands: { allow: ["ls"], only: [], ask: ["a", "c"], deny: ["b", "d"] },
       maxActionsPerHour: 49,
       blockHighRiskCommands: true,
       requireApprovalForMediumRisk: true,

@@ -1,57 +1,101 @@
-// A day's commands in five kinds of project. In supervised autonomy none of them may be refused, and those that only look may hardly ever
-// ask: a rail that is in the way is taken down.
+// Everyday commands in supervised autonomy, in the sandbox and outside it: how many run, are asked about, are refused.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Decision } from "../../src/contract/decision.ts";
-import { type Layout, layout } from "../support/layout.ts";
-import { ACTS, LOOKS } from "./everyday.ts";
+import { local } from "../../src/backends/local/backend.ts";
+import type { Backend } from "../../src/contract/backend.ts";
+import type { Decision, Verdict } from "../../src/contract/decision.ts";
+import { layout } from "../support/layout.ts";
+import { ACTS, CLOSED, LOOKS } from "./everyday.ts";
 
-let world: Layout;
-const judged: { command: string; looks: boolean; decision: Decision }[] = [];
+const REGIMES = ["inside", "outside"] as const;
+const WORDS = { allow: "run", ask: "asked", deny: "refused" } as const satisfies { readonly [V in Verdict]: string };
+
+interface Judged extends Readonly<Record<(typeof REGIMES)[number], Decision>> {
+  readonly command: string;
+  readonly kind: "looks" | "acts" | "closed";
+}
+
+const judged: Judged[] = [];
 
 beforeAll(async () => {
-  world = await layout();
-  await world.file("src/main.ts");
+  const world = await layout();
+  const { workDir, home, stateDir, forbiddenPaths } = world;
+  execFileSync("git", ["init", "--quiet", workDir]);
+  for (const path of ["src/main.ts", "src/util.ts", "dist/a.js", "README.md", "a.txt", "b.txt"]) await world.file(path);
   await world.file("package.json", '{"version":"1.0.0"}\n');
-  const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
-  for (const [table, looks] of [
-    [LOOKS, true],
-    [ACTS, false],
-  ] as const) {
+  const plain = await local({ workDir, home, outputFolder: join(stateDir, "outputs") });
+  const hidden = [join(home, ".ssh"), join(home, ".npmrc")];
+  const state = async () => ({ works: true, missing: [] }) as const;
+  const contained: Backend = { ...plain, name: "sandbox(local)", sandbox: { required: false, hidden, state } };
+  const inside = await world.toolkit({ backend: contained, policy: { forbiddenPaths } });
+  const outside = await world.toolkit({ backend: plain, policy: { forbiddenPaths } });
+  const tables = [["looks", LOOKS] as const, ["acts", ACTS] as const, ["closed", CLOSED] as const];
+  for (const [kind, table] of tables) {
     for (const command of Object.values(table).flat()) {
-      judged.push({ command, looks, decision: await toolkit.judge([{ kind: "exec", command }]) });
+      const effects = [{ kind: "exec", command }] as const;
+      const decisions = { inside: await inside.judge(effects), outside: await outside.judge(effects) };
+      judged.push({ command, kind, ...decisions });
     }
   }
+  report();
 });
 
-describe("a day of everyday commands", () => {
-  test("is long enough to say something", () => {
-    expect(judged.length).toBeGreaterThanOrEqual(250);
-    expect(new Set(judged.map(({ command }) => command)).size).toBe(judged.length);
+test("the everyday commands are at least 300 different ones", () => {
+  expect(new Set(judged.map(({ command }) => command)).size).toBe(judged.length);
+  expect(judged.length).toBeGreaterThanOrEqual(300);
+});
+
+describe("in the sandbox", () => {
+  test("at least 95 of 100 run", () => {
+    const stopped = judged.filter(({ inside }) => inside.verdict !== "allow");
+    expect(stopped.length / judged.length, list(stopped, "inside").join("\n")).toBeLessThanOrEqual(0.05);
   });
 
-  test("none of them is refused in supervised autonomy", () => {
-    const refused = judged.filter(({ decision }) => decision.verdict === "deny");
-    expect(refused.map(({ command, decision }) => `${command}: ${decision.reason ?? ""}`)).toEqual([]);
-  });
-
-  test("of those that only look at most one in twenty asks", () => {
-    const looking = judged.filter(({ looks }) => looks);
-    const asking = looking.filter(({ decision }) => decision.verdict !== "allow");
-    const all = judged.filter(({ decision }) => decision.verdict === "ask");
-    const list = asking.map(({ command, decision }) => `\n  ${command}: ${decision.reason ?? ""}`).join("");
-    console.log(
-      `${all.length} of ${judged.length} everyday commands ask; of the ${looking.length} that only look: ${asking.length}${list}`,
-    );
-    expect(asking.length / looking.length).toBeLessThanOrEqual(0.05);
-  });
-
-  test("those that change something or run the project's programs are asked about", () => {
-    const unasked = judged.filter(({ looks, decision }) => !looks && decision.verdict === "allow");
-    expect(unasked.map(({ command }) => command)).toEqual([]);
-  });
-
-  test("they are understood: what is asked about is asked about because of what it does", () => {
-    const unclear = judged.filter(({ looks, decision }) => !looks && decision.rule === "not_understood");
-    expect(unclear.map(({ command, decision }) => `${command}: ${decision.reason ?? ""}`)).toEqual([]);
+  test("none that only looks is refused", () => {
+    expect(list(of("looks", "inside", "deny"), "inside")).toEqual([]);
   });
 });
+
+describe("outside the sandbox", () => {
+  test("none that only looks is refused", () => {
+    expect(list(of("looks", "outside", "deny"), "outside")).toEqual([]);
+  });
+
+  test("none that does more than look runs unasked", () => {
+    expect(of("acts", "outside", "allow").map(({ command }) => command)).toEqual([]);
+  });
+});
+
+test("a place outside the workspace is closed outside the sandbox; inside it, what may be seen there is the sandbox's to say", () => {
+  const closed = judged.filter(({ kind }) => kind === "closed");
+  expect(closed.length).toBeGreaterThan(0);
+  expect(closed.filter(({ outside }) => outside.verdict !== "deny").map(({ command }) => command)).toEqual([]);
+  expect(closed.filter(({ inside }) => inside.verdict === "deny").map(({ command }) => command)).toEqual([]);
+});
+
+function of(kind: Judged["kind"], regime: (typeof REGIMES)[number], verdict: Verdict): readonly Judged[] {
+  return judged.filter((each) => each.kind === kind && each[regime].verdict === verdict);
+}
+
+function list(some: readonly Judged[], regime: (typeof REGIMES)[number]): readonly string[] {
+  return some.map(({ command, [regime]: { verdict, reason = "" } }) =>
+    `${WORDS[verdict]}: ${command}: ${reason}`.replaceAll("\n", "\\n"),
+  );
+}
+
+/** Prints run/asked/refused of each kind in both regimes, with what does not run in the sandbox and what only looks and does not run outside. */
+function report(): void {
+  const lines = REGIMES.flatMap((regime) => [
+    `${regime} the sandbox, run/asked/refused:`,
+    ...(["looks", "acts", "closed"] as const).map((kind) => {
+      const counts = (["allow", "ask", "deny"] as const).map((verdict) => of(kind, regime, verdict).length);
+      return `  ${kind}: ${counts.join("/")}`;
+    }),
+  ]);
+  const stopped = judged.filter(({ inside }) => inside.verdict !== "allow");
+  const looking = judged.filter(({ kind, outside }) => kind === "looks" && outside.verdict !== "allow");
+  lines.push(`not run in the sandbox: ${stopped.length} of ${judged.length}`, ...list(stopped, "inside"));
+  lines.push(`only look, not run outside: ${looking.length}`, ...list(looking, "outside"));
+  console.log(lines.join("\n"));
+}

@@ -12,7 +12,7 @@ import { type Layout, layout } from "../support/layout.ts";
 import { until as waitUntil } from "../support/until.ts";
 
 const ALWAYS: Approval = { answer: "always" };
-const NPM_TEST: readonly Effect[] = [{ kind: "exec", command: "npm test" }];
+const GIT_PUSH: readonly Effect[] = [{ kind: "exec", command: "git push" }];
 
 /** A tool that has whatever effects its input names and counts its runs, and calls itself for `inner`. */
 function touching() {
@@ -53,24 +53,24 @@ describe("always", () => {
   test("holds for another toolkit of this workspace, and not for another workspace", async () => {
     const world = await layout();
     const first = await answering(world, ALWAYS);
-    expect(await first.call(NPM_TEST)).toMatchObject({ status: "ok" });
+    expect(await first.call(GIT_PUSH)).toMatchObject({ status: "ok" });
     await first.toolkit.close();
     const second = await answering(world, { answer: "refuse" });
-    expect(await second.call(NPM_TEST)).toMatchObject({ status: "ok" });
+    expect(await second.call(GIT_PUSH)).toMatchObject({ status: "ok" });
     expect(second.asked).toEqual([]);
     await world.folder(join(world.root, "srv/other"));
     const elsewhere = await answering(world, { answer: "refuse" }, { workDir: join(world.root, "srv/other") });
-    expect(await elsewhere.call(NPM_TEST)).toMatchObject({ status: "denied", by: "person" });
+    expect(await elsewhere.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "person" });
   });
 
   test("is bound to the exact script, folder, environment and place in the background", async () => {
     const world = await layout();
     await world.folder("sub");
-    await (await answering(world, ALWAYS)).call(NPM_TEST);
+    await (await answering(world, ALWAYS)).call(GIT_PUSH);
     const { call } = await answering(world, { answer: "refuse" });
-    const exec = { kind: "exec", command: "npm test" } as const;
+    const exec = { kind: "exec", command: "git push" } as const;
     for (const effect of [
-      { ...exec, command: "npm test --watch" },
+      { ...exec, command: "git push --all" },
       { ...exec, cwd: "sub" },
       { ...exec, env: { CI: "1" } },
       { ...exec, background: "job" },
@@ -84,25 +84,25 @@ describe("always", () => {
   test("of a list of commands grants each as it was shown, and nothing that stands beside it", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS);
-    await call([{ kind: "exec", command: "npm test && git push origin main" }]);
-    expect(asked[0]?.scopes?.map(({ label }) => label)).toEqual(["npm test", "git push origin main"]);
+    await call([{ kind: "exec", command: "git push && touch a" }]);
+    expect(asked[0]?.scopes?.map(({ label }) => label)).toEqual(["git push", "touch a"]);
     const later = await answering(world, { answer: "refuse" });
-    expect((await later.call(NPM_TEST)).status).toBe("ok");
-    expect((await later.call([{ kind: "exec", command: "npm test && git push --force" }])).status).toBe("denied");
-    expect(later.asked[0]?.scopes?.map(({ label }) => label)).toEqual(["git push --force"]);
+    expect((await later.call(GIT_PUSH)).status).toBe("ok");
+    expect((await later.call([{ kind: "exec", command: "git push && touch b" }])).status).toBe("denied");
+    expect(later.asked[0]?.scopes?.map(({ label }) => label)).toEqual(["touch b"]);
   });
 
   test("ends at its time", async () => {
     const world = await layout();
     const soon = Date.now() + 400;
     const { asked, call } = await answering(world, { answer: "always", until: soon });
-    await call(NPM_TEST);
+    await call(GIT_PUSH);
     await waitUntil("it has expired", () => Date.now() > soon);
-    await call(NPM_TEST);
+    await call(GIT_PUSH);
     expect(asked).toHaveLength(2);
     const session = await answering(world, { answer: "session", until: Date.now() - 1 });
-    await session.call(NPM_TEST);
-    await session.call(NPM_TEST);
+    await session.call(GIT_PUSH);
+    await session.call(GIT_PUSH);
     expect(session.asked).toHaveLength(2);
   });
 
@@ -146,38 +146,38 @@ describe("always", () => {
   test("cannot be given where the toolkit does not let people", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS, { grants: "once" });
-    await call(NPM_TEST);
-    await call(NPM_TEST);
+    await call(GIT_PUSH);
+    await call(GIT_PUSH);
     expect(asked.map(({ scopes }) => scopes)).toEqual([[], []]);
     const session = await answering(world, ALWAYS, { grants: "session" });
-    await session.call(NPM_TEST);
-    await session.call(NPM_TEST);
+    await session.call(GIT_PUSH);
+    await session.call(GIT_PUSH);
     expect(session.asked).toHaveLength(1);
     expect(await keptGrants(join(world.stateDir, "grants")).list()).toEqual([]);
   });
 
   test("never covers what is forbidden, also when it was not when it was granted", async () => {
     const world = await layout();
-    await (await answering(world, ALWAYS)).call(NPM_TEST);
-    const strict = await answering(world, ALWAYS, { policy: { commands: { deny: ["npm test"] } } });
-    expect(await strict.call(NPM_TEST)).toMatchObject({ status: "denied", by: "policy" });
+    await (await answering(world, ALWAYS)).call(GIT_PUSH);
+    const strict = await answering(world, ALWAYS, { policy: { commands: { deny: ["git push"] } } });
+    expect(await strict.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "policy" });
     const readonly = await answering(world, ALWAYS, { policy: { autonomy: "readonly" } });
-    expect(await readonly.call(NPM_TEST)).toMatchObject({ status: "denied", by: "policy" });
+    expect(await readonly.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "policy" });
   });
 
   test("is kept for this user alone, out of the tools' reach, and what is no grant of ours grants nothing", async () => {
     const world = await layout();
     const { call } = await answering(world, ALWAYS);
-    await call(NPM_TEST);
+    await call(GIT_PUSH);
     const folder = join(world.stateDir, "grants");
     const [name = ""] = await readdir(folder);
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     expect(await call([{ kind: "write", path: join(folder, name) }])).toMatchObject({ status: "denied", by: "policy" });
     const written = await readFile(join(folder, name), "utf8");
-    for (const spoiled of ["", "{", written.replace("npm", "pnpm"), written.replace(/"since":\d+/, '"since":"x"')]) {
+    for (const spoiled of ["", "{", written.replace("push", "pull"), written.replace(/"since":\d+/, '"since":"x"')]) {
       await writeFile(join(folder, name), spoiled);
-      expect((await (await answering(world, { answer: "refuse" })).call(NPM_TEST)).status).toBe("denied");
+      expect((await (await answering(world, { answer: "refuse" })).call(GIT_PUSH)).status).toBe("denied");
     }
   });
 
@@ -186,7 +186,7 @@ describe("always", () => {
     await mkdir(world.stateDir, { recursive: true });
     await writeFile(join(world.stateDir, "grants"), "in the way");
     const { runs, call } = await answering(world, ALWAYS);
-    const result = await call(NPM_TEST);
+    const result = await call(GIT_PUSH);
     expect(result.status).toBe("failed");
     expect(asText(result)).toContain("the grant could not be kept, so nothing was run");
     expect(runs).toEqual([]);
@@ -203,8 +203,8 @@ describe("an answer", () => {
       tools: [tool],
       approver: ({ request }) => new Promise((resolve) => open.set(request.id, resolve)),
     });
-    const outer = toolkit.call({ id: "outer", name: "touching", input: { effects: NPM_TEST, inner: NPM_TEST } });
-    const beside = toolkit.call({ id: "beside", name: "touching", input: { effects: NPM_TEST } });
+    const outer = toolkit.call({ id: "outer", name: "touching", input: { effects: GIT_PUSH, inner: GIT_PUSH } });
+    const beside = toolkit.call({ id: "beside", name: "touching", input: { effects: GIT_PUSH } });
     await waitUntil("both are asked about", () => open.size === 2);
     const answerOuter = open.get("outer");
     answerOuter?.({ answer: "once" });
@@ -239,7 +239,7 @@ describe("an answer", () => {
     { answer: "session", until: Number.NaN },
   ])("with a time that is none is a refusal: %j", async (approval) => {
     const { call, runs } = await answering(await layout(), approval as never);
-    expect(await call(NPM_TEST)).toMatchObject({ status: "denied", by: "person" });
+    expect(await call(GIT_PUSH)).toMatchObject({ status: "denied", by: "person" });
     expect(runs).toEqual([]);
   });
 });

@@ -39,54 +39,79 @@ async function place(
   return { toolkit, home, folder, judge };
 }
 
-describe("ordinary work on the project", () => {
-  test.each(["npm test", "make -j4", "cargo build", "mkdir -p src/a", "git commit -m x", "python3 -m pytest -q"])(
-    "runs unasked where it is contained: %s",
-    async (command) => {
-      const { judge } = await place();
-      expect(await judge(command)).toMatchObject({ verdict: "allow", risk: "medium", rule: "sandbox", within: {} });
-    },
-  );
-
-  test.each(["node -e 1", "id", "eval $x", "docker ps", "frobnicate", "for f in *; do $f; done"])(
-    "is not what is unusual, which is asked about all the same: %s",
-    async (command) => {
-      const { judge } = await place();
-      expect(await judge(command)).toMatchObject({ verdict: "ask", risk: "medium" });
-    },
-  );
-
-  test("is what talks to a remote as long as there is no network, for then it can only be a folder", async () => {
+describe("a contained command", () => {
+  test.each([
+    ["npm test", "medium"],
+    ["git push", "medium"],
+    ["node -e 1", "medium"],
+    ["frobnicate", "medium"],
+    ["eval $x", "medium"],
+    ["for f in *; do $f; done", "medium"],
+    ["cat /etc/os-release", "low"],
+    ["ls ..", "low"],
+    ["echo x[$(touch made)]", "medium"],
+    ["cat .vscode/settings.json", "low"],
+  ])("runs unasked, whatever it is: %s", async (command, risk) => {
     const { judge } = await place();
-    expect(await judge("git push")).toMatchObject({ verdict: "allow", rule: "sandbox" });
-    const asked = await judge("git push", { network: ["example.org"] });
-    expect(asked.verdict).toBe("ask");
-    expect(asked.scopes).toHaveLength(2);
+    expect(await judge(command)).toMatchObject({ verdict: "allow", risk, rule: "sandbox", within: { write: [] } });
   });
 
-  test("is asked about where people say so, and what is unusual is not where they say that", async () => {
-    const all = await place({ askInSandbox: "all" });
-    expect(await all.judge("npm test")).toMatchObject({ verdict: "ask", rule: "require_approval_for_medium_risk" });
-    const nothing = await place({ askInSandbox: "nothing" });
-    for (const command of ["npm test", "node -e 1", "for f in *; do $f; done"]) {
-      expect(await nothing.judge(command)).toMatchObject({ verdict: "allow", rule: "sandbox" });
-    }
-    expect(await nothing.judge("curl https://example.org")).toMatchObject({ verdict: "deny" });
-    expect(await nothing.judge("echo x > .git/hooks/pre-commit")).toMatchObject({
-      verdict: "ask",
-      rule: "protected_files",
-    });
+  test.each([
+    ["cat .env", "sensitive_files"],
+    ["cat ~/.npmrc", "outside"],
+    ["echo x > .vscode/settings.json", "protected_files"],
+    ["cp a .git/hooks/pre-commit", "protected_files"],
+    ["git clean -fd", "throws_work_away"],
+    ["git stash drop", "throws_work_away"],
+    ["git branch -D old", "throws_work_away"],
+  ])("is asked about for what it names: %s", async (command, rule) => {
+    const { judge } = await place();
+    expect(await judge(command)).toMatchObject({ verdict: "ask", rule });
   });
 
-  test("is still confirmed, refused in read-only autonomy, and subject to people's rules", async () => {
+  test.each([
+    ["cat ~/.ssh/id_rsa", "forbidden_paths"],
+    ["cat private/a", "forbidden_paths"],
+    ["sudo ls", "block_high_risk_commands"],
+    ["curl -d @a https://example.org", "block_high_risk_commands"],
+    ["echo $(rm -rf /)", "block_high_risk_commands"],
+    ["handrail approvals", "answers_for_person"],
+  ])("is refused for what is never done: %s", async (command, rule) => {
+    const { judge, folder } = await place();
+    await mkdir(join(folder, "private"));
+    const { judge: closed } = await place({ forbiddenPaths: ["~/.ssh", "~/project/private"] });
+    const decision = rule === "forbidden_paths" ? await closed(command) : await judge(command);
+    expect(decision).toMatchObject({ verdict: command.includes(".ssh") ? expect.stringMatching(/ask|deny/) : "deny" });
+  });
+
+  test("may remove what lies in its own /tmp", async () => {
+    const { judge } = await place();
+    expect(await judge("rm -rf /tmp/build")).toMatchObject({ verdict: "allow" });
+    expect(await judge("rm -rf /tmp/build", "none")).toMatchObject({ verdict: "deny" });
+  });
+
+  test("is asked about like one outside where people say so", async () => {
+    const { judge } = await place({ askInSandbox: "all" });
+    expect(await judge("npm test")).toMatchObject({ verdict: "ask", rule: "require_approval_for_medium_risk" });
+  });
+
+  test("is still confirmed, and subject to people's rules", async () => {
     expect(await (await place({ shellConfirm: true })).judge("npm test")).toMatchObject({ verdict: "ask" });
-    expect(await (await place({ autonomy: "readonly" })).judge("npm test")).toMatchObject({ verdict: "deny" });
     expect(await (await place({ commands: { ask: ["npm test"] } })).judge("npm test")).toMatchObject({
       verdict: "ask",
     });
-    expect(await (await place({ commands: { deny: ["npm test"] } })).judge("npm test")).toMatchObject({
-      verdict: "deny",
-    });
+    const { judge } = await place({ commands: { deny: ["npm test"] } });
+    expect(await judge("echo $(npm test)")).toMatchObject({ verdict: "deny" });
+    // Where there are rules, what nobody can read may hold what they are about.
+    expect(await judge("echo $(")).toMatchObject({ verdict: "ask", rule: "not_understood" });
+    expect(await (await place()).judge("echo $(")).toMatchObject({ verdict: "allow" });
+  });
+
+  test("may be any in read-only autonomy, where the workspace is read-only too", async () => {
+    const { judge } = await place({ autonomy: "readonly" });
+    for (const command of ["npm test", "rm -rf src", "echo x > a"]) {
+      expect(await judge(command)).toMatchObject({ verdict: "allow", within: { readOnly: true } });
+    }
   });
 });
 
@@ -200,7 +225,6 @@ describe("what a command asks the sandbox for", () => {
 
   test("is nothing in read-only autonomy", async () => {
     const { judge } = await place({ autonomy: "readonly" });
-    expect(await judge("ls")).toMatchObject({ verdict: "allow" });
     expect(await judge("ls", { network: ["a.example.org"] })).toMatchObject({ verdict: "deny" });
     expect(await judge("ls", "none")).toMatchObject({ verdict: "deny" });
   });
@@ -229,17 +253,13 @@ describe("a command outside the sandbox", () => {
 });
 
 describe("what is allowed in the end", () => {
-  test("the sandbox lets through too: a protected file, a secret, the configuration for a git command", async () => {
+  test("the sandbox lets through too: a protected file, a secret", async () => {
     const { judge, home, folder } = await place({ workspaceOnly: false, forbiddenPaths: [] });
     expect(await judge("echo x > .vscode/a")).toMatchObject({
       verdict: "ask",
       within: { write: [join(folder, ".vscode/a")] },
     });
     expect(await judge("cat ~/.npmrc")).toMatchObject({ verdict: "ask", within: { read: [join(home, ".npmrc")] } });
-    expect(await judge("git remote add a b")).toMatchObject({
-      verdict: "ask",
-      within: { write: [join(folder, ".git/config")] },
-    });
     expect(await judge("git commit -m x")).toMatchObject({ verdict: "allow", within: { write: [] } });
   });
 });

@@ -10,9 +10,9 @@ describe("what is typed is judged like the command it would be", () => {
     [{ types: "ls\n" }, "ask", "allow", "typing"],
     [{ types: "ls" }, "ask", "allow", "typing"],
     [{ types: "ls", keys: ["Enter"] }, "ask", "allow", "typing"],
-    [{ types: "yes", keys: ["Enter"] }, "ask", "allow", "require_approval_for_medium_risk"],
+    [{ types: "yes", keys: ["Enter"] }, "ask", "allow", "typing"],
     [{ types: "git push\n" }, "ask", "allow", "require_approval_for_medium_risk"],
-    [{ types: "it's fine\n" }, "ask", "allow", "high_risk"],
+    [{ types: "it's fine\n" }, "ask", "allow", "require_approval_for_medium_risk"],
     [{ types: "shutdown -h now\n" }, "deny", "deny", "block_high_risk_commands"],
     [{ types: "shutdown -h now", keys: ["C-m"] }, "deny", "deny", "block_high_risk_commands"],
     [{ types: "shutdown -h now" }, "deny", "deny", "block_high_risk_commands"],
@@ -51,8 +51,9 @@ describe("what is typed is judged like the command it would be", () => {
       expect((await judged(plain, { types: "ls\n" }, { autonomy, commands })).verdict).toBe("ask");
     }
     const allow = { commands: { allow: ["ls"] } };
-    expect(await judged(plain, { types: "npm ci\n" }, { autonomy: "full", ...allow })).toMatchObject({
-      rule: "allowlist",
+    const only = { commands: { only: ["ls"] } };
+    expect(await judged(plain, { types: "npm ci\n" }, { autonomy: "full", ...only })).toMatchObject({
+      rule: "only",
     });
     expect((await judged(plain, { types: "ls\n" }, allow)).verdict).toBe("ask"); // a program may read it that is no shell
   });

@@ -1,6 +1,7 @@
 // The cases of areas "path" and "shell" in test/fixtures/security.json: what this project is judged by. They assume the workspace /srv/ws and the
 // home /home/dev, which are made elsewhere here and put in their places. expect: block = denied, approve = not without a person,
 // allow = not refused.
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { link } from "node:fs/promises";
 import { join } from "node:path";
@@ -73,18 +74,19 @@ describe("security vectors: shell", () => {
     });
   }
 
-  test("everyday commands that only look run unasked: at most one in twenty is asked about", async () => {
+  test("everyday commands that only look run unasked, unless their syntax is not plain", async () => {
     const low = shell.filter(({ id, risk }) => id.includes("benign") && risk === "low");
     const verdicts = await Promise.all(low.map(async ({ input }) => (await judgedInShell(input)).verdict));
     const asked = low.filter((_, index) => verdicts[index] !== "allow").map(({ input }) => input);
     expect(low.length).toBeGreaterThan(8);
-    expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(low.length / 20);
+    expect(asked).toEqual(["[ -d dist ] && ls dist"]);
   });
 });
 
 /** As in supervised autonomy, with the default rules. */
 async function judgedInShell(input: string) {
   const world = await layout();
+  execFileSync("git", ["init", "-q"], { cwd: world.workDir });
   const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
   return toolkit.judge([{ kind: "exec", command: placedInScript(input, world) }]);
 }

@@ -102,7 +102,8 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
   };
 
   return (needs, extras) => {
-    const own = [workDir, ...allowed].filter((path) => existsSync(path) && realOf(path) === path);
+    const ours = [workDir, ...allowed].filter((path) => existsSync(path) && realOf(path) === path);
+    const own = needs.readOnly === true ? [] : ours;
     const wanted = (needs.write ?? []).map((path) => ({ path: stillReal(path), isFolder: path.endsWith("/") }));
     const isComing = ({ path, isFolder: asFolder }: (typeof wanted)[number]) =>
       !asFolder && !existsSync(path) && own.some((root) => isInside(path, root));
@@ -141,12 +142,13 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
           .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
         reopened: [
           ...home,
+          ...ours,
           ...reopened,
           ...KEPT_OF_RUN,
           ...(needs.read ?? []).map(stillReal),
           ...extras.reopened,
         ].filter((path) => existsSync(path)),
-        sockets: listeningSockets(allWritable),
+        sockets: listeningSockets([...new Set([...allWritable, ...ours])]), // a read-only mount keeps nobody from connecting
         temporary,
         emptied,
         given: extras.given,

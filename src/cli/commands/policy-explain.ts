@@ -47,8 +47,10 @@ const SAYS: { readonly [V in Verdict]: string } = {
 function whereLines({ verdict, within }: Decision): readonly string[] {
   if (verdict === "deny" || within === undefined) return [];
   if (within === "none") return ["It runs outside the sandbox: it can do what you can."];
-  const { network = [], write = [], read = [] } = within;
-  const written = ["nothing but the workspace", ...write.map((path) => `and ${path}`)].join(" ");
+  const { network = [], write = [], read = [], readOnly = false } = within;
+  const written = readOnly
+    ? "nothing"
+    : ["nothing but the workspace", ...write.map((path) => `and ${path}`)].join(" ");
   const reached = network.length === 0 ? "no network" : `network only to ${network.join(" ")}`;
   const seen = read.length === 0 ? "" : `, and it may read ${read.join(" ")}`;
   return [oneLine(`It runs in the sandbox: ${written} is written, ${reached}${seen}.`, MAX_SHOWN)];
@@ -91,16 +93,17 @@ function acceptedLines({ verdict, rule = "" }: Decision): readonly string[] {
 }
 
 const YES = "a yes when it is asked about, or --yes";
-const ALLOW_RULE = "a rule of yours in policy.commands.allow that names the command";
+const ALLOW_RULE = "a rule of yours in policy.commands.allow that names the command, written plainly";
 const OWN_RULE = ["whatever your rule does not match: it stands in policy.commands, or came with the project's file"];
 const INSIDE = "a path inside the workspace";
 
 /** By the rule that decided. */
 const ACCEPTED: { readonly [rule: string]: readonly string[] } = {
-  allowlist: [ALLOW_RULE],
   allow_hosts: ["a host in policy.network.allow_hosts"],
+  answers_for_person: ["a person who types it in a terminal of their own"],
   autonomy: [YES, "another autonomy (--autonomy) that neither refuses nor asks for that alone"],
   block_high_risk_commands: [ALLOW_RULE, "the same without the part of high risk"],
+  detached: [YES, "the same without detached"],
   forbidden_paths: [
     "a path that policy.forbidden_paths does not hold",
     "its folder in policy.allowed_roots, where that lies below the forbidden one",
@@ -112,11 +115,14 @@ const ACCEPTED: { readonly [rule: string]: readonly string[] } = {
   max_actions_per_hour: ["waiting, or a higher policy.max_actions_per_hour"],
   needs: [YES, "a host in policy.network.allow_hosts, a folder in policy.allowed_roots"],
   network: ["a public address; a private one that policy.network.allow_private has"],
-  not_understood: [
+  not_plain: [
     YES,
-    "the same in plain words: no variables, patterns or options that are not known here",
-    ALLOW_RULE,
+    "the same with plain words, and only the options that docs/policy.md lists",
+    "the sandbox working here: handrail doctor",
+    "--autonomy full",
   ],
+  not_understood: [YES, "the same written more simply: a shorter script, or a file that the write tool makes"],
+  only: ["a command that policy.commands.only lists"],
   outside: [YES, INSIDE, "its folder in policy.allowed_roots"],
   path_text: ["a plain path: no URL, no control characters"],
   protected_files: [YES],
@@ -130,6 +136,7 @@ const ACCEPTED: { readonly [rule: string]: readonly string[] } = {
   sensitive_files: [YES, "a rule Read(…) that names the file"],
   shell_confirm: [YES, "policy.shell_confirm: false"],
   state: [],
+  throws_work_away: [YES, "--autonomy full"],
   workspace: ["what lies inside the workspace, named"],
   workspace_only: [INSIDE, "its folder in policy.allowed_roots"],
 };

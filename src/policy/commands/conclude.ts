@@ -1,73 +1,127 @@
 import type { Decision, DecisionPart, Risk, Scope } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
-import type { Autonomy } from "../../contract/policy.ts";
-import { LOOKING_ENVIRONMENT } from "./environment.ts";
-import type { Part } from "./part.ts";
+import type { PlainVerdict } from "../plain/judge.ts";
+import type { PolicySettings } from "../settings.ts";
+import { highRisk, shorten } from "./weigh.ts";
 
-/** A part of a script with what is said of it. */
-export interface Judged {
-  readonly part: Part;
+/** One command of a script with what is said of it. */
+export interface Part {
+  readonly text: string;
+  readonly words: readonly string[];
+  /** Where it runs; `undefined`: known only when it runs. */
+  readonly folder: string | undefined;
+  /** It is one of the commands of a script that can be written anew. */
+  readonly isOwn: boolean;
+  /** It runs the project's own code. */
+  readonly project: boolean;
   readonly decision: Decision;
 }
 
-/** How the script would run. */
-interface Run {
-  /** Real, where that is known. */
+/** Something that is never run, as it is written. */
+interface Refused {
+  readonly text: string;
+  readonly why: string;
+}
+
+/** The script as a whole. */
+interface Whole {
+  readonly effect: Extract<Effect, { kind: "exec" }>;
+  /** Where it runs. */
   readonly folder: string;
-  /** What the call adds to the environment. */
-  readonly env: NonNullable<Extract<Effect, { kind: "exec" }>["env"]>;
-  /** How it outlives the call; "": it does not. */
-  readonly background: string;
-  readonly autonomy: Autonomy;
-  /** No command in it is overlooked. */
-  readonly complete: boolean;
+  readonly contained: boolean;
+  readonly typed: boolean;
+  readonly settings: PolicySettings;
+  /** What of it is not understood. */
+  readonly unclear: readonly string[];
+  /** Why it cannot be written anew; `undefined`: it can. */
+  readonly problem: string | undefined;
+  /** Why it is never run, where that is no command's: a variable that it sets, a device that a redirection writes to. */
+  readonly refusal: Refused | undefined;
+  /** What the path rules say against what redirections open. */
+  readonly redirected: Decision | undefined;
+  /** `undefined`: nobody looked whether it is plain. */
+  readonly plain: PlainVerdict | undefined;
+}
+
+/**
+ * The strictest part decides, of equals the riskiest; with what was said of each part, and what a person can allow for longer. A script that
+ * cannot be written anew is allowed as a whole only.
+ */
+export function conclude(parts: readonly Part[], whole: Whole): Decision {
+  const { contained, settings, effect, plain } = whole;
+  const { autonomy = "supervised" } = settings;
+  const all = [...notUnderstood(whole), ...parts.map(({ decision }) => decision), ...decisionsOnWhole(whole)];
+  const [strictest] = all.toSorted((one, other) => weight(other) - weight(one));
+  if (autonomy === "readonly" && !contained && strictest?.verdict !== "deny" && !(plain?.plain === true && plain.looks)) {
+    return { verdict: "deny", risk: "medium", rule: "autonomy", reason: READ_ONLY };
+  }
+  const decision: Decision = strictest ?? { verdict: "allow", risk: "low", rule: "low_risk" };
+  const risk = all.reduce<Risk>((most, each) => (RISKS.indexOf(each.risk) > RISKS.indexOf(most) ? each.risk : most), "low");
+  const shown = parts.map(({ text, decision: said }): DecisionPart => ({ ...said, text }));
+  return {
+    ...decision,
+    risk,
+    ...(shown.length > 0 && { parts: shown }),
+    ...(decision.verdict === "ask" && { scopes: scopesOf(parts, whole) }),
+    ...(decision.verdict === "allow" && plain?.plain === true && { runs: { ...plain.run, command: effect.command } }),
+  };
+}
+
+/** Asked about in every autonomy. In the sandbox only where there are rules that may be about what nobody sees. */
+function notUnderstood({ effect, contained, typed, settings, unclear: [why] }: Whole): readonly Decision[] {
+  const { deny = [], ask = [], only = [] } = settings.commands ?? {};
+  const isLeft = contained && deny.length + ask.length + only.length === 0;
+  if (why === undefined || typed || isLeft) return [];
+  const reason = `Command requires approval: \`${shorten(effect.command)}\` is not understood as a whole: ${why}`;
+  return [{ verdict: "ask", risk: "medium", rule: "not_understood", reason }];
+}
+
+const READ_ONLY = "Read-only mode: cannot perform 'run a command'";
+
+/** What else is said of the script beyond its commands. */
+function decisionsOnWhole({ effect, contained, typed, settings, problem, refusal, redirected }: Whole): readonly Decision[] {
+  const { autonomy = "supervised", askInSandbox = "nothing", blockHighRiskCommands = true } = settings;
+  const found: Decision[] = redirected === undefined ? [] : [redirected];
+  if (refusal !== undefined && (blockHighRiskCommands || autonomy !== "full")) found.push(highRisk(refusal, blockHighRiskCommands));
+  const shown = shorten(effect.command);
+  const ask = (rule: string, risk: Risk, reason: string) => found.push({ verdict: "ask", risk, rule, reason });
+  if (effect.background === "detached" && autonomy !== "full") {
+    ask("detached", "medium", `Command requires approval: \`${shown}\` goes on in the background after this session`);
+  }
+  const isLeft = autonomy === "full" || (contained && askInSandbox === "nothing");
+  if (problem !== undefined && !isLeft && !typed) {
+    ask("not_plain", "low", `Command requires approval: \`${shown}\` is not plain: ${problem}`);
+  }
+  return found;
 }
 
 const VERDICTS = { allow: 0, ask: 1, deny: 2 } as const;
 const RISKS: readonly Risk[] = ["low", "medium", "high"];
 
-/** The strictest part's word, of equals the riskiest; and what each part said, for those who ask why. */
-export function conclude(judged: readonly Judged[], run: Run): Decision {
-  const looks = run.complete && judged.every(onlyLooks);
-  if (run.autonomy === "readonly" && !looks) {
-    return {
-      verdict: "deny",
-      risk: "medium",
-      rule: "autonomy",
-      reason: "Read-only mode: cannot perform 'run a command'",
-    };
-  }
-  const [strictest] = judged.toSorted((one, other) => weight(other.decision) - weight(one.decision));
-  const decision: Decision = strictest?.decision ?? { verdict: "allow", risk: "low", rule: "low_risk" };
-  const risk = judged.reduce<Risk>(
-    (most, { decision: { risk: each } }) => (RISKS.indexOf(each) > RISKS.indexOf(most) ? each : most),
-    decision.risk,
-  );
-  const parts = judged.map(({ part, decision: said }): DecisionPart => ({ ...said, text: part.text }));
-  const asked = judged.filter(({ decision: { verdict } }) => verdict === "ask");
-  return {
-    ...decision,
-    risk,
-    ...(parts.length > 0 && { parts }),
-    ...(decision.verdict === "ask" && { scopes: asked.map(({ part }) => scopeOf(part, run)) }),
-    ...(looks && { env: LOOKING_ENVIRONMENT }),
-  };
-}
-
-function onlyLooks({ part, decision: { verdict, risk } }: Judged): boolean {
-  return verdict === "allow" && risk === "low" && part.unclear.length === 0 && !part.writes;
-}
-
 function weight({ verdict, risk }: Decision): number {
   return VERDICTS[verdict] * 10 + RISKS.indexOf(risk);
 }
 
-/** Bound to the exact words, every folder it may run in, the variables it gets, and whether it outlives the call. */
-function scopeOf({ text, words, cwds }: Part, { folder, env, background }: Run): Scope {
+/** Each command that was asked about by itself, if all of what is asked about is such; else the whole script. */
+function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
+  const asked = parts.filter(({ decision: { verdict } }) => verdict === "ask");
+  const isByCommand = asked.length > 0 && asked.every(({ isOwn }) => isOwn) && whole.problem === undefined;
+  const { command } = whole.effect;
+  const project = parts.some((part) => part.project);
+  return isByCommand
+    ? asked.map((part) => scopeOf(part, whole))
+    : [scopeOf({ text: command, words: [command], folder: whole.folder, project }, whole)];
+}
+
+/** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
+function scopeOf(
+  { text, words, folder = "?", project }: Pick<Part, "text" | "words" | "folder" | "project">,
+  { effect: { env = {}, background }, contained }: Whole,
+): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const folders = cwds ?? ["?", folder];
-  return {
-    label: text,
-    key: JSON.stringify(["exec", words.length === 0 ? [text] : words, text, folders, variables, background]),
-  };
+  const key = JSON.stringify(["exec", words, text, folder, variables, background ?? ""]);
+  // What the project holds tomorrow is not what a person sees today.
+  return project && !contained
+    ? { label: `${text} (whatever the project then contains)`, key, upTo: "session" }
+    : { label: text, key };
 }

@@ -1,88 +1,83 @@
-import type { Decision } from "../../contract/decision.ts";
-import type { Rules } from "../rules/rules.ts";
+import type { Decision, Risk } from "../../contract/decision.ts";
+import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../settings.ts";
-import type { Part } from "./part.ts";
 
-/** A part as it is weighed. */
-type Weighed = Pick<Part, "kind" | "text" | "words" | "risk" | "why" | "ordinary">;
-
-/** What a part is weighed with. */
-interface Circumstances {
-  /** What of it is not understood, all told. */
-  readonly unclear: readonly string[];
-  /** What the path rules ask about. */
-  readonly asked?: Decision | undefined;
-  /** It runs in a sandbox that works. Default false. */
-  readonly contained?: boolean;
-  /** It has a way to the network, in the sandbox. Default false. */
-  readonly networked?: boolean;
+/** One command of a script, with all that was found out about it. */
+export interface Weighed {
+  readonly text: string;
+  readonly risk: Risk;
+  readonly why: string | undefined;
+  /** What people's rules say. */
+  readonly ruling: Ruling | undefined;
+  /** Why it is never run. */
+  readonly refusal: { readonly why: string; readonly answersForPerson?: true } | undefined;
+  /** What the path rules say against a file that it names. */
+  readonly named: Decision | undefined;
+  /** Which work it throws away. */
+  readonly throwsAway: string | undefined;
+  /** Why it is not plain although its script can be written anew. */
+  readonly problem: string | undefined;
+  readonly isPlain: boolean;
+  readonly contained: boolean;
 }
 
-/** What is said of one part of a script, whatever the others are. */
-export type Weigher = (part: Weighed, circumstances: Circumstances) => Decision;
+/** What is said of one command, whatever the others are. */
+export type Weigher = (command: Weighed) => Decision;
 
-/** Rules before risk before autonomy; nothing but a rule overrides what the paths ask. */
-export function weigher(
-  {
-    autonomy = "supervised",
-    blockHighRiskCommands = true,
-    requireApprovalForMediumRisk = true,
-    shellConfirm = false,
-    askInSandbox = "unusual",
-  }: PolicySettings,
-  rules: Rules["command"],
-): Weigher {
-  /** The sandbox holds it, so nobody is asked. */
-  const isLeft: (...weighed: Parameters<Weigher>) => boolean = (
-    { ordinary },
-    { unclear, contained = false, networked = false },
-  ) => {
-    if (!contained || askInSandbox === "all") return false;
-    if (askInSandbox === "nothing") return true;
-    return unclear.length === 0 && (ordinary === true || (ordinary === "offline" && !networked));
-  };
-
-  return (part, circumstances) => {
-    const { kind, text, words, risk, why } = part;
-    const { unclear, asked } = circumstances;
-    const ruling = kind === "command" ? rules({ words, text }) : undefined;
+/** Rules come before risk, and risk before autonomy. Only a rule that refuses comes before what the path rules say. */
+export function weigher({
+  autonomy = "supervised",
+  blockHighRiskCommands = true,
+  requireApprovalForMediumRisk = true,
+  shellConfirm = false,
+  askInSandbox = "nothing",
+}: PolicySettings): Weigher {
+  return ({ text, ruling, refusal, named, throwsAway, problem, isPlain, contained, ...rated }) => {
+    const risk = refusal === undefined ? rated.risk : "high";
+    const why = refusal?.why ?? rated.why;
     const shown = shorten(text);
     const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
+    if (refusal?.answersForPerson === true) return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
     if (ruling?.verdict === "deny") return { ...ruling, risk };
-    if (asked !== undefined) return { ...asked, reason: `${asked.reason ?? ""} (\`${shown}\`)` };
+    if (named !== undefined) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
     if (ruling?.verdict === "ask") return { ...ruling, risk };
     if (ruling?.verdict === "allow" && !shellConfirm) return { ...ruling, risk };
-    if (risk === "high" && blockHighRiskCommands) {
-      return {
-        verdict: "deny",
-        risk,
-        rule: "block_high_risk_commands",
-        reason: `High-risk commands are blocked: \`${shown}\` (${why ?? "it may harm beyond the workspace"}). Leave it out, or have the user allow it with a rule`,
-      };
-    }
+    if (risk === "high" && blockHighRiskCommands) return highRisk({ text, why }, true);
     if (shellConfirm) {
       return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
     }
+    if (throwsAway !== undefined && autonomy !== "full") {
+      return ask("throws_work_away", `Command requires approval: \`${shown}\` cannot be taken back: ${throwsAway}`);
+    }
+    if (risk === "high" && autonomy !== "full") return highRisk({ text, why }, false);
+    if (contained && askInSandbox === "nothing") return { verdict: "allow", risk, rule: "sandbox" };
+    if (isPlain) return { verdict: "allow", risk: "low", rule: "plain" };
     if (autonomy === "full") return { verdict: "allow", risk, rule: "autonomy" };
-    const because = why ?? unclear[0] ?? "";
-    if (risk === "high") {
-      return ask("high_risk", `High-risk command requires approval: \`${shown}\` (${because})`);
+    if (!requireApprovalForMediumRisk) {
+      return { verdict: "allow", risk, rule: "require_approval_for_medium_risk" };
     }
-    if (risk === "medium" && isLeft(part, circumstances)) return { verdict: "allow", risk, rule: "sandbox" };
-    if (risk === "medium" && requireApprovalForMediumRisk) {
-      return ask(
-        "require_approval_for_medium_risk",
-        `Medium-risk command requires approval: \`${shown}\` (${because})`,
-      );
+    if (risk === "medium") {
+      return ask("require_approval_for_medium_risk", `Medium-risk command requires approval: \`${shown}\` (${why ?? ""})`);
     }
-    if (unclear[0] === undefined) {
-      return { verdict: "allow", risk, rule: risk === "low" ? "low_risk" : "require_approval_for_medium_risk" };
+    if (problem !== undefined) {
+      return ask("not_plain", `Command requires approval: \`${shown}\` is not plain: ${problem}`);
     }
-    if (isLeft(part, circumstances)) return { verdict: "allow", risk: "medium", rule: "sandbox" };
-    const reason = `Command requires approval: \`${shown}\` is not understood as a whole: ${unclear[0]}`;
-    return { ...ask("not_understood", reason), risk: "medium" };
+    return { verdict: "allow", risk, rule: risk === "low" ? "low_risk" : "require_approval_for_medium_risk" };
   };
 }
+
+/** A command of high risk: refused where those are blocked, else asked about. */
+export function highRisk({ text, why = "" }: { readonly text: string; readonly why: string | undefined }, isBlocked: boolean): Decision {
+  const shown = `\`${shorten(text)}\` (${why})`;
+  if (!isBlocked) {
+    return { verdict: "ask", risk: "high", rule: "high_risk", reason: `High-risk command requires approval: ${shown}` };
+  }
+  const reason = `High-risk commands are blocked: ${shown}. Leave it out, or have the user add it to policy.commands.allow`;
+  return { verdict: "deny", risk: "high", rule: "block_high_risk_commands", reason };
+}
+
+const FOR_PERSON =
+  "A command cannot answer for a person: approvals, trust, grants and the console are for people, who start them themselves";
 
 /** A long command is shown with its beginning and its end. */
 export function shorten(text: string): string {

@@ -21,7 +21,7 @@ export interface Ruling {
 
 /** People's own rules, parsed. Deny before ask before allow; `undefined` where no rule says anything. */
 export interface Rules {
-  /** About one command of a script. Where commands are allowed by a list, what is not on it is denied. */
+  /** About one command of a script. Where there is a list of the only ones (`only`), what is not on it is denied. */
   command(command: CommandWords): Ruling | undefined;
   /** About any other effect. */
   effect(effect: Effect, call: Pick<CheckedCall, "tool">): Ruling | undefined;
@@ -34,6 +34,7 @@ export interface Rules {
 }
 
 type Listed = { readonly [verdict in Verdict]: readonly Rule[] };
+type List = keyof CommandRules;
 
 const LISTS: readonly Verdict[] = ["deny", "ask", "allow"];
 
@@ -44,18 +45,19 @@ const LISTS: readonly Verdict[] = ["deny", "ask", "allow"];
  */
 export function createRules(settings: CommandRules | undefined, base: Base): Rules {
   const problems: string[] = [];
-  const parsed = (verdict: Verdict) =>
-    (settings?.[verdict] ?? []).flatMap((entry, index): readonly Rule[] => {
+  const parsed = (list: List) =>
+    (settings?.[list] ?? []).flatMap((entry, index): readonly Rule[] => {
       const given: CommandRule = typeof entry === "string" ? { rule: entry } : entry;
-      const where = `policy.commands.${verdict}[${index}] ${JSON.stringify(given.rule)}`;
+      const where = `policy.commands.${list}[${index}] ${JSON.stringify(given.rule)}`;
       const result = parseRule(given.rule, base);
-      const found = result.ok ? checkExamples(result.rule, given, verdict, base) : [result.problem];
+      const found = result.ok ? [...checkExamples(result.rule, given, verdictOf(list), base)] : [result.problem];
+      if (list === "only" && result.ok && result.rule.kind !== "command") found.push("expected a command");
       problems.push(...found.map((problem) => `${where}: ${problem}`));
       return result.ok ? [result.rule] : [];
     });
   const rules: Listed = { deny: parsed("deny"), ask: parsed("ask"), allow: parsed("allow") };
+  const only = parsed("only");
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
-  const hasAllowList = rules.allow.some(({ kind }) => kind === "command");
   const restricting = [...rules.deny, ...rules.ask].filter((rule) => rule.kind === "path");
 
   return {
@@ -64,12 +66,13 @@ export function createRules(settings: CommandRules | undefined, base: Base): Rul
         const rule = rules[verdict].find((each) => isAboutCommand(each, command, verdict));
         if (rule !== undefined) return ruling(verdict, rule, command.text);
       }
-      if (!hasAllowList) return undefined;
+      if (only.length === 0 || only.some((each) => isAboutCommand(each, command, "allow"))) return undefined;
       const name = basename(command.words[0] ?? command.text);
+      const listed = only.map(({ text }) => text).join(", ");
       return {
         verdict: "deny",
-        rule: "allowlist",
-        reason: `Command not in allowlist: ${name}. Allowed: ${rules.allow.map(({ text }) => text).join(", ")}`,
+        rule: "only",
+        reason: `Command not in allowlist: ${name}. policy.commands.only lists: ${listed}`,
       };
     },
     effect(effect, { tool }) {
@@ -82,15 +85,20 @@ export function createRules(settings: CommandRules | undefined, base: Base): Rul
     excluded: { read: rootsOf(restricting, "read"), write: rootsOf(restricting, "write") },
     withheld: (operation, path) =>
       restricting.find((rule) => rule.operation === operation && rule.pattern.matches(path))?.text,
-    warnings: warningsOf(rules),
+    warnings: warningsOf({ ...rules, only }),
   };
 }
 
 /** What people should know of their rules before they rely on them, a sentence a rule. Throws like `createRules`. */
 export function ruleWarnings(settings: CommandRules | undefined): readonly string[] {
-  const { allow = [], ask = [], deny = [] } = settings ?? {};
-  if (allow.length + ask.length + deny.length === 0) return [];
+  const { allow = [], only = [], ask = [], deny = [] } = settings ?? {};
+  if (allow.length + only.length + ask.length + deny.length === 0) return [];
   return createRules(settings, { workDir: "/", home: "/" }).warnings;
+}
+
+/** Whether examples are compared strictly or leniently: a list of the only commands is as strict as one of those that are allowed. */
+function verdictOf(list: List): Verdict {
+  return list === "only" ? "allow" : list;
 }
 
 const SAYS: { readonly [verdict in Verdict]: string } = { deny: "denied", ask: "to be asked about", allow: "allowed" };

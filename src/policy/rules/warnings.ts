@@ -1,4 +1,4 @@
-import type { Verdict } from "../../contract/decision.ts";
+import type { CommandRules } from "../settings.ts";
 import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
 
@@ -15,11 +15,11 @@ const MULTI_PURPOSE = new Set(
 );
 
 /** What people should know of their rules before they rely on them, a sentence a rule. */
-export function warningsOf(rules: { readonly [verdict in Verdict]: readonly Rule[] }): readonly string[] {
-  const all = (["deny", "ask", "allow"] as const).flatMap((verdict) =>
-    rules[verdict].flatMap((rule) => {
-      const about = neverMatches(rule, verdict, rules) ?? (verdict === "allow" ? allowsMore(rule) : undefined);
-      return about === undefined ? [] : [`policy.commands.${verdict} ${JSON.stringify(rule.text)} ${about}`];
+export function warningsOf(rules: { readonly [list in keyof CommandRules]-?: readonly Rule[] }): readonly string[] {
+  const all = (["deny", "ask", "allow", "only"] as const).flatMap((list) =>
+    rules[list].flatMap((rule) => {
+      const about = neverMatches(rule, list, rules) ?? (list === "allow" ? allowsMore(rule) : undefined);
+      return about === undefined ? [] : [`policy.commands.${list} ${JSON.stringify(rule.text)} ${about}`];
     }),
   );
   return [...new Set(all)];
@@ -27,14 +27,14 @@ export function warningsOf(rules: { readonly [verdict in Verdict]: readonly Rule
 
 function neverMatches(
   rule: Rule,
-  verdict: Verdict,
+  list: keyof CommandRules,
   { deny, ask }: { readonly deny: readonly Rule[]; readonly ask: readonly Rule[] },
 ): string | undefined {
   if (rule.kind !== "command") return undefined;
   if (rule.pattern.isList) {
     return "can never match: a rule is compared with one command at a time, and this has several, a redirection or a substitution; write a rule for each command";
   }
-  const stronger = verdict === "allow" ? [...deny, ...ask] : verdict === "ask" ? deny : [];
+  const stronger = list === "deny" ? [] : list === "ask" ? deny : [...deny, ...ask];
   const before = stronger.find((other) => other.kind === "command" && holdsAll(other.pattern, rule.pattern));
   return before && `can never match: ${JSON.stringify(before.text)} stands before it`;
 }

@@ -1,10 +1,9 @@
+// What the policy says of commands outside the sandbox: plain, asked about, refused.
 import { execFileSync } from "node:child_process";
 import { chmod } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { Decision } from "../../../src/contract/decision.ts";
 import { asText } from "../../../src/engine/result.ts";
-import { createCommandJudge } from "../../../src/policy/commands/judge.ts";
-import { createLookUps } from "../../../src/policy/look-ups.ts";
 import type { PolicySettings } from "../../../src/policy/settings.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 
@@ -21,166 +20,200 @@ async function judging(
 
 describe("rules, risk, autonomy", () => {
   const matrix: readonly (readonly [PolicySettings, string, Decision["verdict"], string])[] = [
-    [{}, "ls", "allow", "low_risk"],
+    [{}, "ls", "allow", "plain"],
     [{}, "npm test", "ask", "require_approval_for_medium_risk"],
     [{}, "sudo ls", "deny", "block_high_risk_commands"],
-    [{}, "ls $x", "ask", "not_understood"],
+    [{}, "ls $x", "ask", "not_plain"],
+    [{}, "ls --colour", "ask", "not_plain"],
     [{}, "unheard-of", "ask", "require_approval_for_medium_risk"],
+    [{}, "echo $(", "ask", "not_understood"],
     [{ requireApprovalForMediumRisk: false }, "npm test", "allow", "require_approval_for_medium_risk"],
-    [{ requireApprovalForMediumRisk: false }, "ls $x", "ask", "not_understood"],
+    [{ requireApprovalForMediumRisk: false }, "ls $x", "ask", "not_plain"],
     [{ blockHighRiskCommands: false }, "sudo ls", "ask", "high_risk"],
     [{ shellConfirm: true }, "ls", "ask", "shell_confirm"],
     [{ autonomy: "full" }, "npm test", "allow", "autonomy"],
     [{ autonomy: "full" }, "ls $x", "allow", "autonomy"],
+    [{ autonomy: "full" }, "echo $(", "ask", "not_understood"],
     [{ autonomy: "full" }, "sudo ls", "deny", "block_high_risk_commands"],
     [{ autonomy: "full", blockHighRiskCommands: false }, "sudo ls", "allow", "autonomy"],
     [{ autonomy: "full" }, "cat /etc/passwd", "deny", "forbidden_paths"],
-    [{ autonomy: "readonly" }, "ls", "allow", "low_risk"],
+    [{ autonomy: "full" }, "cat .env", "ask", "sensitive_files"],
+    [{ autonomy: "readonly" }, "ls", "allow", "plain"],
     [{ autonomy: "readonly" }, "npm test", "deny", "autonomy"],
     [{ autonomy: "readonly" }, "ls $x", "deny", "autonomy"],
     [{ autonomy: "readonly" }, "echo a > b", "deny", "autonomy"],
+    [{ autonomy: "readonly", commands: { allow: ["npm test"] } }, "npm test", "deny", "autonomy"],
     [{ commands: { allow: ["npm test"] } }, "npm test", "allow", "npm test"],
-    [{ commands: { allow: ["npm test"] } }, "ls", "deny", "allowlist"],
+    [{ commands: { allow: ["npm test"] } }, "ls", "allow", "plain"],
+    [{ commands: { allow: ["npm test"] } }, "ls && npm test 2>&1 | tail -5", "allow", "plain"],
+    [{ commands: { allow: ["npm test"] } }, "npm test > $x", "ask", "not_plain"],
+    [{ commands: { allow: ["npm test"] } }, "make", "ask", "require_approval_for_medium_risk"],
     [{ commands: { allow: ["sudo ls"] } }, "sudo ls", "allow", "sudo ls"],
     [{ commands: { allow: ["cat *"] } }, "cat /etc/passwd", "deny", "forbidden_paths"],
     [{ commands: { allow: ["cat *"] } }, "cat .env", "ask", "sensitive_files"],
-    [{ commands: { allow: ["echo *"] } }, "echo a; npm test", "deny", "allowlist"],
     [{ commands: { allow: ["echo *"] } }, "LD_PRELOAD=./x echo a", "deny", "block_high_risk_commands"],
+    [{ commands: { only: ["npm test", "ls"] } }, "make", "deny", "only"],
+    [{ commands: { only: ["npm test", "ls"] } }, "ls; cat a", "deny", "only"],
+    [{ commands: { only: ["npm test", "ls"] } }, "ls", "allow", "plain"],
+    [{ commands: { only: ["npm test", "ls"] } }, "npm test", "ask", "require_approval_for_medium_risk"],
+    [{ commands: { only: ["ls"], allow: ["npm test"] } }, "npm test", "allow", "npm test"],
     [{ commands: { ask: ["ls *"] } }, "ls -l", "ask", "ls *"],
     [{ commands: { deny: ["npm *"] } }, "ls; env npm test", "deny", "npm *"],
     [{ autonomy: "full", commands: { deny: ["npm *"] } }, 'sh -c "npm test"', "deny", "npm *"],
     [{ commands: { deny: ["Read(secrets/**)"] } }, "cat secrets/a", "deny", "Read(secrets/**)"],
+    [{ autonomy: "full", blockHighRiskCommands: false }, "handrail approvals", "deny", "answers_for_person"],
+    [{ commands: { allow: ["handrail *"] } }, "handrail trust", "deny", "answers_for_person"],
+    [{ autonomy: "full" }, "handrail policy grants revoke 1", "deny", "answers_for_person"],
+    [{ autonomy: "full" }, "handrail doctor", "allow", "autonomy"],
   ];
   test.each(matrix)("with %j, %s: %s (%s)", async (policy, command, verdict, rule) => {
     const { judge } = await judging(policy);
     expect(await judge(command)).toMatchObject({ verdict, rule });
   });
 
-  test("a script that is too long to be looked at is refused, and is told of the write tool", async () => {
-    const { judge } = await judging();
+  test("a script that is too long to be read is asked about, with a word on the write tool", async () => {
+    const { judge } = await judging({ autonomy: "full" });
     const { verdict, reason } = await judge(`cat > a.txt <<'EOF'\n${"line\n".repeat(4_000)}EOF`);
-    expect(verdict).toBe("deny");
-    expect(reason).toMatch(/20\d\d\d bytes long, and more than 16384 .* goes into a file with the write tool/);
+    expect(verdict).toBe("ask");
+    expect(reason).toMatch(/20\d\d\d bytes.*16384.*write tool/s);
   });
 
-  test("a refusal says which part, why, and what would be accepted, in the texts of seed 003", async () => {
+  test("a refusal says which part, why, and what would be accepted, in the texts of the requirements", async () => {
     const { judge } = await judging();
     expect((await judge("ls && sudo id")).reason).toMatch(
-      /^High-risk commands are blocked: `sudo id` \(.+\)\. Leave it out, or/,
+      /^High-risk commands are blocked: `sudo id` \(.+\)\. Leave it out, or have the user add it to policy\.commands\.allow$/,
     );
     expect((await judge("ls; npm test")).reason).toMatch(/^Medium-risk command requires approval: `npm test` \(.+\)$/);
     expect((await judge("cat /etc/passwd")).reason).toMatch(
-      /^Path blocked by security policy: \/etc\/passwd .*\(in `cat \/etc\/passwd`\)$/,
+      /^Path blocked by security policy: \/etc\/passwd .*\(`cat \/etc\/passwd`\)$/,
     );
     const { judge: asking } = await judging({ blockHighRiskCommands: false });
     expect((await asking("sudo id")).reason).toMatch(/^High-risk command requires approval: `sudo id` /);
   });
 
-  test("each part that needs consent is a scope of its own, bound to its words, its folder and its variables", async () => {
+  test("each command that needs approval is a scope of its own, bound to its words and its folder", async () => {
     const { world, judge } = await judging();
-    const { scopes = [], parts = [] } = await judge("ls; npm test && npm run build");
-    expect(scopes.map(({ label }) => label)).toEqual(["npm test", "npm run build"]);
+    const { scopes = [], parts = [] } = await judge("ls; touch a && git push");
+    expect(scopes.map(({ label }) => label)).toEqual(["touch a", "git push"]);
     expect(parts.map(({ text, verdict }) => `${text}: ${verdict}`)).toEqual([
       "ls: allow",
-      "npm test: ask",
-      "npm run build: ask",
+      "touch a: ask",
+      "git push: ask",
     ]);
     const keyOf = async (command: string, cwd?: string) => (await judge(command, cwd)).scopes?.map(({ key }) => key);
-    expect(await keyOf("npm test")).toEqual([scopes[0]?.key]);
+    expect(await keyOf("touch a")).toEqual([scopes[0]?.key]);
     await world.folder("sub");
     for (const [command, cwd] of [
-      ["npm test", "sub"],
-      ["npm test -- x"],
-      ["cd sub && npm test"],
-      ["CI=1 FOO=1 npm test"],
+      ["touch a", "sub"],
+      ["touch a b"],
+      ["cd sub && touch a"],
+      ["CI=1 FOO=1 touch a"],
     ] as const) {
       expect(await keyOf(command, cwd)).not.toEqual([scopes[0]?.key]);
     }
   });
 
-  test("variables that a call adds are judged like those in front of a command", async () => {
+  test("a script that is not plain is allowed as a whole, and what runs the project's code for the session at most", async () => {
+    const { judge } = await judging();
+    expect(await judge("for f in *; do touch $f; done")).toMatchObject({
+      verdict: "ask",
+      scopes: [{ label: "for f in *; do touch $f; done" }],
+    });
+    for (const command of ["npm test", "make", "./run.sh", "node build.js", "python3 setup.py", "cargo test"]) {
+      expect(await judge(command), command).toMatchObject({
+        verdict: "ask",
+        scopes: [{ label: `${command} (whatever the project then contains)`, upTo: "session" }],
+      });
+    }
+    expect((await judge("git push")).scopes?.[0]).not.toHaveProperty("upTo");
+  });
+
+  test("variables that a call adds make its command one to ask about", async () => {
     const { world } = await judging();
     const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
-    const judge = (env: Record<string, string>) => toolkit.judge([{ kind: "exec", command: "ls", env }]);
-    expect(await judge({ NODE_ENV: "test" })).toMatchObject({ verdict: "allow" });
-    expect(await judge({ FOO: "1" })).toMatchObject({ verdict: "ask" });
-    expect(await judge({ LD_PRELOAD: "./x.so" })).toMatchObject({ verdict: "deny" });
+    expect(await toolkit.judge([{ kind: "exec", command: "ls", env: { FOO: "1" } }])).toMatchObject({
+      verdict: "ask",
+      rule: "not_plain",
+    });
   });
 });
 
 describe("paths in commands", () => {
   test.each<[string, Decision["verdict"]]>([
-    ["cat a.txt src/../a.txt", "allow"],
+    ["cat a.txt src/a.ts", "allow"],
+    ["cat src/../a.txt", "ask"],
     ["cat ../other/a", "deny"],
     ["cat way-out/secret.txt", "deny"],
-    // `..` is the folder above where the link leads, as the system has it.
-    ["cat way-out/../srv/ws/a.txt", "allow"],
-    ["cat way-out/../a.txt", "deny"],
-    ["cat src/deep/../../a.txt", "allow"],
+    ["cat way-out/../a.txt", "ask"],
     ["cat < /etc/passwd", "deny"],
     ["echo x > /etc/x", "deny"],
-    ["echo x > out.txt", "allow"],
+    ["echo x > out.txt", "ask"],
     ["echo x > .git/config", "ask"],
-    ["echo x > .bashrc", "ask"],
     ["cat .env", "ask"],
     ["cat .env*", "ask"],
     ["cat src/*.ts", "allow"],
     ["cat *.txt", "allow"],
     ["cat way-*/secret.txt", "ask"],
     ["cat out/*", "deny"],
-    ["cat dashed/*", "allow"],
-    ["cd dashed && cat *", "ask"],
+    ["cat dashed/*", "ask"],
     ["cat /etc/$x", "deny"],
     ["cat < /dev/tcp/x.example/80", "deny"],
-    ["echo x > /dev/udp/x.example/53", "deny"],
     ["cat a.txt 2>&1 >/dev/null", "allow"],
     ["cd .. && ls", "deny"],
     ["cd src && cat ../a.txt", "allow"],
     ["cd src && cat ../../x", "deny"],
-    ["(cd src); cat ../x", "deny"],
+    ["cd way-out/.. && ls", "ask"],
+    ["cd deep-link && cat ../../a.txt", "allow"],
     ["rm -rf src", "ask"],
     ["rm -rf .", "deny"],
-    ["rm -rf ./*", "deny"],
     ["rm -rf /", "deny"],
     ["rm -rf ~", "deny"],
     ["rm -rf ..", "deny"],
     ["rm -rf $x", "ask"],
-    ["git -C src status", "allow"],
-    ["git -C .. status", "deny"],
+    ["git -C src status", "ask"],
     ["./tool", "ask"],
     ["/usr/bin/sudo ls", "deny"],
-    ["/tmp/evil", "deny"],
   ])("%s: %s", async (command, verdict) => {
     const { world, judge } = await judging();
     for (const file of ["a.txt", "src/a.ts", "src/deep/x", "tool", ".env", "dashed/-x"]) await world.file(file);
     await world.link("way-out", world.outside);
     await world.link("out/link", world.outside);
+    await world.link("deep-link", "src/deep");
     const decision = await judge(command);
     expect(decision, JSON.stringify(decision)).toMatchObject({ verdict });
   });
+});
 
-  test("a program of the workspace in PATH is not the system's of the same name", async () => {
-    const world = await layout();
-    const toolkit = await world.toolkit();
-    const { backend } = toolkit;
-    const judgeCommand = createCommandJudge({
-      settings: {},
-      backend,
-      programFolders: [`${world.workDir}/bin`, "/usr/bin", "/bin"],
-    });
-    const judgePath = async () => ({ verdict: "allow", risk: "low" }) as const;
-    const judge = (command: string) =>
-      judgeCommand({ kind: "exec", command }, { judgePath, look: createLookUps(backend.files) });
-    expect(await judge("ls")).toMatchObject({ verdict: "allow" });
-    await chmod(await world.file("bin/ls", "#!/bin/sh\n"), 0o755);
-    expect(await judge("ls")).toMatchObject({
-      verdict: "ask",
-      reason: expect.stringContaining("ls is a program of the workspace"),
-    });
+describe("a plain command", () => {
+  test("runs as it was written anew: absolute programs, quoted words, no start-up files", async () => {
+    const { world } = await judging();
+    await world.file("a.txt", "one\ntwo\n");
+    const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
+    const command = 'cat a.txt | grep "tw" && echo done';
+    const { runs } = await toolkit.judge([{ kind: "exec", command }]);
+    expect(runs?.argv.slice(0, -1).map((word) => word.replace(/^.*\//, ""))).toEqual([
+      "bash",
+      "--noprofile",
+      "--norc",
+      "-p",
+      "-c",
+    ]);
+    expect(runs?.argv.at(-1)).toMatch(/^'\/.*\/cat' 'a\.txt' \| '\/.*\/grep' 'tw' && '\/.*\/echo' 'done'$/);
+    expect(asText(await toolkit.call({ name: "bash", input: { command } }))).toBe("two\ndone\n");
+  });
+
+  test("runs in the folder that a cd at its start leads to", async () => {
+    const { world } = await judging();
+    await world.file("src/deep/x", "found\n");
+    await world.link("link", "src/deep");
+    const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
+    expect(asText(await toolkit.call({ name: "bash", input: { command: "cd link && cat x && pwd" } }))).toBe(
+      `found\n${world.workDir}/src/deep\n`,
+    );
   });
 });
 
-describe("looking starts nothing", () => {
+describe("git", () => {
   async function repository() {
     const world = await layout();
     const canary = await world.file("canary.sh", `#!/bin/sh\ntouch ${world.workDir}/canary-ran\n`);
@@ -198,68 +231,43 @@ describe("looking starts nothing", () => {
     return { world, canary, toolkit, bash, git, ran };
   }
 
-  test("git status runs unasked, and no file system monitor of the repository's with it", async () => {
-    const { bash, git, ran, canary, toolkit } = await repository();
-    git("config", "core.fsmonitor", canary);
-    expect(await toolkit.judge([{ kind: "exec", command: "git status" }])).toMatchObject({
-      verdict: "allow",
-      env: { GIT_CONFIG_KEY_0: "core.fsmonitor" },
-    });
-    expect(asText(await bash("git status"))).toContain("branch");
-    expect(await ran()).toBe(false);
-    git("status"); // the plant works
-    expect(await ran()).toBe(true);
+  test("reads run unasked in the workspace's own repository", async () => {
+    const { bash, toolkit } = await repository();
+    expect(await toolkit.judge([{ kind: "exec", command: "git status" }])).toMatchObject({ verdict: "allow" });
+    expect(asText(await bash("git status && git log --oneline -1"))).toContain("branch");
   });
 
   test.each([
+    ["core.fsmonitor", (canary: string) => canary],
     ["diff.external", (canary: string) => canary],
     ["diff.foo.textconv", (canary: string) => canary],
     ["filter.foo.clean", (canary: string) => canary],
+    ["gpg.program", (canary: string) => canary],
+    ["core.worktree", () => "/"],
     ["include.path", () => "../.other"],
-  ])("git diff is asked about where %s is configured", async (key, value) => {
+  ])("reads are asked about where %s is configured", async (key, value) => {
     const { git, canary, toolkit } = await repository();
-    expect(await toolkit.judge([{ kind: "exec", command: "git diff" }])).toMatchObject({ verdict: "allow" });
     git("config", key, value(canary));
-    expect(await toolkit.judge([{ kind: "exec", command: "git -C sub diff", cwd: "." }])).toMatchObject({
-      verdict: "ask",
-    });
     expect(await toolkit.judge([{ kind: "exec", command: "git diff" }])).toMatchObject({
       verdict: "ask",
-      rule: "not_understood",
+      rule: "not_plain",
     });
   });
 
-  test("git diff is asked about in a bare repository that was made of ordinary files, and in folders under it", async () => {
-    const { git, canary, toolkit, ran, world } = await repository();
-    git("init", "-q", "--bare", "sub");
-    git("add", "canary.sh");
-    const inSub = { kind: "exec", command: "git diff", cwd: "sub" } as const;
-    expect(await toolkit.judge([inSub])).toMatchObject({ verdict: "allow" });
-    const config = `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n[diff]\n\texternal = ${canary}\n`;
-    await world.file("sub/config", config);
-    await world.folder("sub/deeper");
-    expect(await toolkit.judge([inSub])).toMatchObject({ verdict: "ask", rule: "not_understood" });
-    expect(await toolkit.judge([{ ...inSub, cwd: "sub/deeper" }])).toMatchObject({ verdict: "ask" });
-    expect(await toolkit.judge([{ kind: "exec", command: "cd sub && git diff" }])).toMatchObject({ verdict: "ask" });
-    expect(await toolkit.judge([{ kind: "exec", command: "git status" }])).toMatchObject({ verdict: "allow" });
-    git("-C", "sub", "add", "../canary.sh"); // the plant works
-    await world.file("canary.sh", `#!/bin/sh\ntouch ${world.workDir}/canary-ran\n# changed\n`);
-    git("-C", "sub", "diff");
-    expect(await ran()).toBe(true);
-    await world.file("sub/config", "[core]\n\tbare = true\n");
-    await world.file("sub/commondir", "../elsewhere\n");
-    expect(await toolkit.judge([inSub])).toMatchObject({ verdict: "ask" });
-  });
-
-  test("a link in the place of the repository is followed, and so is one to the folder that git is started in", async () => {
-    const { git, canary, toolkit, world } = await repository();
+  test("reads are asked about in a nested repository, a linked one, and without any", async () => {
+    const { git, toolkit, world } = await repository();
     git("init", "-q", "other");
-    git("-C", "other", "config", "diff.external", canary);
+    git("init", "-q", "--bare", "bare");
     await world.link("linked/.git", "../other/.git");
-    await world.link("leads", "other");
-    for (const cwd of ["linked", "leads", "other"])
-      expect(await toolkit.judge([{ kind: "exec", command: "git diff", cwd }])).toMatchObject({ verdict: "ask" });
-    expect(await toolkit.judge([{ kind: "exec", command: "git diff" }])).toMatchObject({ verdict: "allow" });
+    const judge = (cwd: string) => toolkit.judge([{ kind: "exec", command: "git status", cwd }]);
+    // What git reads there is the workspace's own repository, whatever lies in the folder.
+    for (const cwd of ["other", "bare", "linked"]) {
+      const { runs, verdict } = await judge(cwd);
+      if (verdict === "allow") expect(runs?.argv.at(-1)).toContain(`GIT_DIR='${world.workDir}/.git'`);
+    }
+    const bare = await layout();
+    const without = await bare.toolkit({ policy: { forbiddenPaths: bare.forbiddenPaths } });
+    expect(await without.judge([{ kind: "exec", command: "git status" }])).toMatchObject({ verdict: "ask" });
   });
 
   test("a commit that a person let through runs its hooks", async () => {

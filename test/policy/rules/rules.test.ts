@@ -34,26 +34,31 @@ describe("a rule that allows commands", () => {
   ])("%s allows these commands and no others", (rule, matching, others) => {
     for (const command of matching)
       expect([command, verdictOf({ allow: [rule] }, command)]).toEqual([command, "allow"]);
-    for (const command of others) expect([command, verdictOf({ allow: [rule] }, command)]).toEqual([command, "deny"]);
+    for (const command of others) {
+      expect([command, verdictOf({ allow: [rule] }, command)]).toEqual([command, undefined]);
+      expect([command, verdictOf({ only: [rule] }, command)]).toEqual([command, "deny"]);
+    }
   });
 
   test("quotes in a rule and blanks in a word mean what they mean in a shell", () => {
     const rules = createRules({ allow: [`git commit -m "two words"`] }, BASE);
     expect(rules.command({ words: ["git", "commit", "-m", "two words"], text: "" })?.verdict).toBe("allow");
-    expect(rules.command({ words: ["git", "commit", "-m", "two", "words"], text: "" })?.verdict).toBe("deny");
+    expect(rules.command({ words: ["git", "commit", "-m", "two", "words"], text: "" })).toBeUndefined();
   });
 
-  test("makes a list: what is not on it is refused with the text of seed 003", () => {
-    const rules = createRules({ allow: ["git", "npm test"] }, BASE);
+  test("of the only commands refuses what is not on the list, and allows nothing by itself", () => {
+    const rules = createRules({ only: ["git", "npm test"], allow: ["make"] }, BASE);
+    expect(rules.command({ words: ["git", "status"], text: "git status" })).toBeUndefined();
+    expect(rules.command({ words: ["make"], text: "make" })?.verdict).toBe("allow");
     expect(rules.command({ words: ["/usr/bin/docker", "ps"], text: "/usr/bin/docker ps" })).toEqual({
       verdict: "deny",
-      rule: "allowlist",
-      reason: "Command not in allowlist: docker. Allowed: git, npm test",
+      rule: "only",
+      reason: "Command not in allowlist: docker. policy.commands.only lists: git, npm test",
     });
   });
 
-  test("about files or hosts makes no list of commands", () => {
-    expect(verdictOf({ allow: ["Edit(src/**)", "WebFetch(domain:example.org)"] }, "docker ps")).toBeUndefined();
+  test("a list of the only commands takes commands alone", () => {
+    expect(() => createRules({ only: ["Edit(src/**)"] }, BASE)).toThrow("expected a command");
   });
 });
 

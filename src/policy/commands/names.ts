@@ -1,0 +1,79 @@
+import { posix } from "node:path";
+import type { Backend } from "../../contract/backend.ts";
+import type { Needs } from "../../contract/containment.ts";
+import { type Decision, stricter } from "../../contract/decision.ts";
+import { absolutePath, isInside } from "../../util/paths.ts";
+import type { LookUps } from "../look-ups.ts";
+import type { PathJudge } from "../paths.ts";
+import { isListed } from "../plain/programs.ts";
+import { protectedFile, sensitive } from "../sensitive.ts";
+import type { FoundCommand, FoundScript } from "./found.ts";
+import { type NamedPath, namedPaths } from "./named-paths.ts";
+
+/** So many names of a script are looked up. */
+const MOST_NAMES = 200;
+
+/** What the path rules say against files that a contained command could touch by itself, or could not: the sandbox decides that. */
+const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
+
+export interface JudgedNames {
+  /** What the path rules say against the files that a command names, the strictest. `undefined`: nothing. */
+  of(command: FoundCommand): Decision | undefined;
+  /** The same of redirections that belong to no command. */
+  readonly ofScript: Decision | undefined;
+  /** What the sandbox opens for the files that are named, where the command is allowed in the end. Paths are real. */
+  readonly needs: Needs;
+}
+
+interface NamesOptions {
+  readonly judgePath: PathJudge;
+  readonly look: LookUps;
+  readonly contained: boolean;
+  /** Where the script runs. */
+  readonly folder: string;
+  readonly backend: Pick<Backend, "home" | "sandbox">;
+}
+
+/**
+ * Judges the literal words of a script that name files. What a program opens by itself is not seen. The name of a protected file counts as
+ * written to, unless the program is one of those that only look.
+ */
+export async function judgeNames(
+  found: FoundScript,
+  { judgePath, look, contained, folder, backend }: NamesOptions,
+): Promise<JudgedNames> {
+  const hidden = backend.sandbox?.hidden ?? [];
+  const read = new Set<string>();
+  const write = new Set<string>();
+
+  const judge = async ({ path: written, use, command, folder: from = "" }: NamedPath): Promise<Decision | undefined> => {
+    const path = absolutePath(written, { workDir: posix.resolve(folder, from), home: backend.home });
+    const real = await look.realPath(path);
+    const target = typeof real === "string" ? real : path;
+    const isProtected = [path, target].some((each) => protectedFile(each) !== undefined);
+    const isWritten = use === "write" || (isProtected && !isListed(command?.words[0]?.value ?? ""));
+    const isHidden = hidden.some((each) => isInside(target, each));
+    const decision = await judgePath(isWritten ? "write" : "read", path, target);
+    if (!contained) return against(decision);
+    if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
+    const isSpecial = isHidden || (isProtected && isWritten) || [path, target].some((each) => sensitive(each) !== undefined);
+    if (isHidden) read.add(target);
+    if (isProtected && isWritten) write.add(target);
+    return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);
+  };
+
+  // What ".." leads to is not known where the script may have gone to another folder.
+  const names = namedPaths(found).filter(({ path, folder: from }) => from !== undefined || !path.startsWith(".."));
+  const judged = await Promise.all(
+    names.slice(0, MOST_NAMES).map(async (named) => ({ command: named.command, decision: await judge(named) })),
+  );
+  const strictest = (command: FoundCommand | undefined) =>
+    judged
+      .filter((each) => each.command === command)
+      .reduce<Decision | undefined>((most, { decision }) => stricter(most, decision), undefined);
+  return { of: strictest, ofScript: strictest(undefined), needs: { read: [...read], write: [...write] } };
+}
+
+function against(decision: Decision): Decision | undefined {
+  return decision.verdict === "allow" ? undefined : decision;
+}

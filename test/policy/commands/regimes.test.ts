@@ -1,0 +1,180 @@
+// The two regimes with real commands. Outside the sandbox nothing that may make a marker runs unasked; in the sandbox it runs, and what it makes
+// stays inside.
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { bubblewrapProblem } from "../../sandbox/contained.ts";
+import { type Layout, layout } from "../../support/layout.ts";
+import { toolkitWith } from "../../support/workspace.ts";
+
+const problem = bubblewrapProblem();
+
+interface Attack {
+  /** Makes `pwned` in the workspace if what is hidden in it runs. */
+  readonly script: string;
+  readonly prepare?: (world: Layout) => Promise<unknown>;
+}
+
+const touch = "touch pwned";
+const program = (path: string) => async (world: Layout) => {
+  await world.file(path, `#!/bin/sh\n${touch}\n`);
+  execFileSync("chmod", ["+x", join(world.workDir, path)]);
+};
+
+/** By class. Each was found to run unasked once, or is of the same class. */
+const ATTACKS: { readonly [kind: string]: readonly Attack[] } = {
+  "two readers that disagree": [
+    { script: `echo x[$(${touch})]` },
+    { script: `x=($(${touch}))a` },
+    { script: `echo {a,b<(${touch})}` },
+    { script: `cat <<A\n\${x:-$(${touch})}\nA` },
+    { script: `z='$(${touch})'; echo \${z@P}` },
+    { script: `z='$(${touch})'; echo "\${x:-\${z@P}}"` },
+  ],
+  "builtins that execute or assign": [
+    { script: `jobs -x ${touch}` },
+    { script: `wait -p 'a[$(${touch})]'` },
+    { script: `test -v 'a[$(${touch})]'` },
+    { script: `x='a[$(${touch})]'; test "$x" -eq 1` },
+    { script: `declare -a 'x=($(${touch}))'` },
+    { script: `printf -v 'a[$(${touch})]' x` },
+    { script: `printf '12%n' 'a[$(${touch})]'` },
+    { script: `PATH=.; export PATH; ls`, prepare: program("ls") },
+    { script: `printf './' > p; ls`, prepare: program("ls") },
+    { script: `set -o keyword; ls PATH=.`, prepare: program("ls") },
+    { script: `enable -f ./x.so x; ${touch}` },
+  ],
+  "version requests that run files of the workspace": [
+    { script: "make help", prepare: ({ file }) => file("Makefile", `help:\n\t@${touch}\n`) },
+    { script: "make -v help", prepare: ({ file }) => file("Makefile", `x:=$(shell ${touch})\nhelp:\n`) },
+    { script: "python3 -m pip list", prepare: ({ file }) => file("pip/__main__.py", "open('pwned', 'w')\n") },
+    { script: "node help", prepare: ({ file }) => file("help.js", "require('fs').writeFileSync('pwned', '')\n") },
+  ],
+  "git reads that execute": [
+    {
+      script: "git status",
+      prepare: async (world) => git(world, ["config", "core.fsmonitor", `${touch} #`]),
+    },
+    {
+      script: "git diff",
+      prepare: async (world) => {
+        git(world, ["config", "diff.external", `${touch} #`]);
+        await world.file("a.txt", "changed\n");
+      },
+    },
+    {
+      script: "git log -p",
+      prepare: async (world) => {
+        await world.file(".gitattributes", "*.txt diff=x\n");
+        git(world, ["config", "diff.x.textconv", `${touch}; cat`]);
+      },
+    },
+    {
+      script: "git status",
+      prepare: async (world) => {
+        await world.file(".gitattributes", "* filter=x\n");
+        git(world, ["config", "filter.x.clean", `${touch}; cat`]);
+        await world.file("a.txt", "other\n");
+      },
+    },
+    {
+      script: "git log --show-signature",
+      prepare: async (world) => git(world, ["config", "gpg.program", `${world.workDir}/gpg`]),
+    },
+    {
+      script: "cd bare && git status",
+      prepare: async (world) => {
+        git(world, ["init", "-q", "--bare", "bare"]);
+        git(world, ["-C", "bare", "config", "core.bare", "false"]);
+        git(world, ["-C", "bare", "config", "core.worktree", ".."]);
+        git(world, ["-C", "bare", "config", "core.fsmonitor", `${touch} #`]);
+      },
+    },
+    { script: "env -i git status", prepare: async (world) => git(world, ["config", "core.fsmonitor", `${touch} #`]) },
+    { script: "git -c core.fsmonitor='touch pwned #' status" },
+    { script: "git diff --output=pwned" },
+    { script: "git grep -O./tool one", prepare: program("tool") },
+  ],
+  "words that become options": [
+    { script: `x=--checkpoint-action=exec=${touch.replace(" ", "\\ ")}; tar cf a.tar --checkpoint=1 $x a.txt` },
+    { script: ": > ./-delete && find * ; test -e a.txt || touch pwned" },
+    { script: "sort * -o pwned" },
+    { script: "uniq a.txt pwned" },
+    { script: "sed -n -e 'w pwned' a.txt" },
+    { script: "find . -fprint pwned" },
+    { script: "rg --pre ./tool one", prepare: program("tool") },
+  ],
+  "programs of the workspace": [
+    { script: "./ls", prepare: program("ls") },
+    { script: "node_modules/.bin/ls", prepare: program("node_modules/.bin/ls") },
+    { script: "ls() { touch pwned; }; ls" },
+    { script: "alias ls='touch pwned'\nshopt -s expand_aliases\nls" },
+  ],
+};
+
+function git({ workDir, home }: Layout, args: readonly string[]): void {
+  execFileSync("git", args, { cwd: workDir, stdio: "pipe", env: { PATH: process.env["PATH"], HOME: home } });
+}
+
+async function site(attack: Attack): Promise<Layout> {
+  const world = await layout();
+  await world.file("a.txt", "one\n");
+  git(world, ["init", "-q"]);
+  git(world, ["add", "a.txt"]);
+  git(world, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one"]);
+  await attack.prepare?.(world);
+  return world;
+}
+
+for (const [kind, attacks] of Object.entries(ATTACKS)) {
+  describe(kind, () => {
+    test.each(attacks.map((attack) => [attack.script, attack] as const))(
+      "makes nothing unasked outside the sandbox: %s",
+      async (script, attack) => {
+        for (const autonomy of ["supervised", "readonly"] as const) {
+          const world = await site(attack);
+          const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths, autonomy } });
+          const result = await toolkit.call({ name: "bash", input: { command: script } });
+          expect(existsSync(join(world.workDir, "pwned")), JSON.stringify(result)).toBe(false);
+        }
+      },
+    );
+
+    test.skipIf(problem !== undefined).each(attacks.map((attack) => [attack.script, attack] as const))(
+      "is held by a read-only workspace in the sandbox: %s",
+      async (script, attack) => {
+        const world = await site(attack);
+        const toolkit = await toolkitWith({
+          workDir: world.workDir,
+          sandbox: "on",
+          policy: { autonomy: "readonly", forbiddenPaths: [] },
+        });
+        const result = await toolkit.call({ name: "bash", input: { command: script, timeout: 20 } });
+        expect(existsSync(join(world.workDir, "pwned")), JSON.stringify(result)).toBe(false);
+      },
+    );
+  });
+}
+
+test("most of these attacks are real: run by bash itself, they make the marker", async () => {
+  const all = Object.values(ATTACKS).flat();
+  let real = 0;
+  for (const attack of all) {
+    const world = await site(attack);
+    await mkdir(join(world.workDir, "unused"), { recursive: true });
+    try {
+      execFileSync("bash", ["--noprofile", "--norc", "-c", attack.script], {
+        cwd: world.workDir,
+        stdio: "ignore",
+        timeout: 10_000,
+        env: { PATH: process.env["PATH"], HOME: world.home },
+      });
+    } catch {
+      // its exit status says nothing
+    }
+    if (existsSync(join(world.workDir, "pwned"))) real++;
+  }
+  expect(real / all.length).toBeGreaterThan(0.6);
+}, 60_000);
