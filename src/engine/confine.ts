@@ -226,12 +226,7 @@ async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-function isThisCommand(
-  effect: Effect,
-  command: Command,
-  cwd: string,
-  background?: "job" | "detached",
-): effect is Exec {
+function isThisCommand(effect: Effect, command: Command, cwd: string, background?: "job" | "detached"): effect is Exec {
   if (effect.kind !== "exec" || effect.background !== background) return false;
   if (effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
   return isSameEnv(effect.env ?? {}, command.env ?? {});

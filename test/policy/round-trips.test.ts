@@ -135,9 +135,16 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
 
   test("a plain command is judged after one round, or two for what a file or a folder has in it", async () => {
     const here = await place();
-    for (const command of ["cat a b c | grep x", "git log --oneline -3", "wc -l *.log old/*", "cd src && cat ../a && ls deep"]) {
+    for (const command of [
+      "cat a b c | grep x",
+      "git log --oneline -3",
+      "wc -l *.log old/*",
+      "cd src && cat ../a && ls deep",
+    ]) {
       for (const rounds of await roundsOf(here, [{ kind: "exec", command }])) {
-        expect(rounds.length, JSON.stringify([command, rounds], null, 1)).toBeLessThanOrEqual(/\*|^git/.test(command) ? 2 : 1);
+        expect(rounds.length, JSON.stringify([command, rounds], null, 1)).toBeLessThanOrEqual(
+          /\*|^git/.test(command) ? 2 : 1,
+        );
       }
     }
   });

@@ -52,11 +52,19 @@ export function conclude(parts: readonly Part[], whole: Whole): Decision {
   const { autonomy = "supervised" } = settings;
   const all = [...notUnderstood(whole), ...parts.map(({ decision }) => decision), ...decisionsOnWhole(whole)];
   const [strictest] = all.toSorted((one, other) => weight(other) - weight(one));
-  if (autonomy === "readonly" && !contained && strictest?.verdict !== "deny" && !(plain?.plain === true && plain.looks)) {
+  if (
+    autonomy === "readonly" &&
+    !contained &&
+    strictest?.verdict !== "deny" &&
+    !(plain?.plain === true && plain.looks)
+  ) {
     return { verdict: "deny", risk: "medium", rule: "autonomy", reason: READ_ONLY };
   }
   const decision: Decision = strictest ?? { verdict: "allow", risk: "low", rule: "low_risk" };
-  const risk = all.reduce<Risk>((most, each) => (RISKS.indexOf(each.risk) > RISKS.indexOf(most) ? each.risk : most), "low");
+  const risk = all.reduce<Risk>(
+    (most, each) => (RISKS.indexOf(each.risk) > RISKS.indexOf(most) ? each.risk : most),
+    "low",
+  );
   const shown = parts.map(({ text, decision: said }): DecisionPart => ({ ...said, text }));
   return {
     ...decision,
@@ -79,10 +87,19 @@ function notUnderstood({ effect, contained, typed, settings, unclear: [why] }: W
 const READ_ONLY = "Read-only mode: cannot perform 'run a command'";
 
 /** What else is said of the script beyond its commands. */
-function decisionsOnWhole({ effect, contained, typed, settings, problem, refusal, redirected }: Whole): readonly Decision[] {
+function decisionsOnWhole({
+  effect,
+  contained,
+  typed,
+  settings,
+  problem,
+  refusal,
+  redirected,
+}: Whole): readonly Decision[] {
   const { autonomy = "supervised", askInSandbox = "nothing", blockHighRiskCommands = true } = settings;
   const found: Decision[] = redirected === undefined ? [] : [redirected];
-  if (refusal !== undefined && (blockHighRiskCommands || autonomy !== "full")) found.push(highRisk(refusal, blockHighRiskCommands));
+  if (refusal !== undefined && (blockHighRiskCommands || autonomy !== "full"))
+    found.push(highRisk(refusal, blockHighRiskCommands));
   const shown = shorten(effect.command);
   const ask = (rule: string, risk: Risk, reason: string) => found.push({ verdict: "ask", risk, rule, reason });
   if (effect.background === "detached" && autonomy !== "full") {

@@ -2,22 +2,13 @@
 // and of every script in it.
 export { forEachChild, parse } from "unbash";
 export type {
-  AndOr,
-  ArithmeticExpression,
   Assignment,
   Command,
-  CommandNode,
-  CompoundList,
   HereDoc,
-  ParameterExpansionPart,
-  ParsedScript,
   Pipeline,
-  PipelineNode,
   Redirect,
-  Redirection,
   Script,
   SyntaxNode,
-  TestExpression,
   Word,
   WordPart,
 } from "unbash";

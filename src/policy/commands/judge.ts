@@ -68,7 +68,12 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       judgeNames(found, { judgePath, look, contained, folder, backend }),
     ]);
     // The sandbox has temporary folders of its own.
-    const refusals = neverRun(found, { workDir, home, cwd: folder, open: contained ? [...open, "/tmp", "/var/tmp"] : open });
+    const refusals = neverRun(found, {
+      workDir,
+      home,
+      cwd: folder,
+      open: contained ? [...open, "/tmp", "/var/tmp"] : open,
+    });
     const own = typeof script === "string" ? [] : ownCommands(found, script);
 
     const parts = found.commands.map((each): Part => {

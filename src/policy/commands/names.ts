@@ -46,7 +46,12 @@ export async function judgeNames(
   const read = new Set<string>();
   const write = new Set<string>();
 
-  const judge = async ({ path: written, use, command, folder: from = "" }: NamedPath): Promise<Decision | undefined> => {
+  const judge = async ({
+    path: written,
+    use,
+    command,
+    folder: from = "",
+  }: NamedPath): Promise<Decision | undefined> => {
     const path = absolutePath(written, { workDir: posix.resolve(folder, from), home: backend.home });
     const real = await look.realPath(path);
     const target = typeof real === "string" ? real : path;
@@ -56,7 +61,8 @@ export async function judgeNames(
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
     if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
-    const isSpecial = isHidden || (isProtected && isWritten) || [path, target].some((each) => sensitive(each) !== undefined);
+    const isSpecial =
+      isHidden || (isProtected && isWritten) || [path, target].some((each) => sensitive(each) !== undefined);
     if (isHidden) read.add(target);
     if (isProtected && isWritten) write.add(target);
     return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);

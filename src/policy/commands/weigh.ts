@@ -37,7 +37,8 @@ export function weigher({
     const why = refusal?.why ?? rated.why;
     const shown = shorten(text);
     const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
-    if (refusal?.answersForPerson === true) return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
+    if (refusal?.answersForPerson === true)
+      return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
     if (ruling?.verdict === "deny") return { ...ruling, risk };
     if (named !== undefined) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
     if (ruling?.verdict === "ask") return { ...ruling, risk };
@@ -57,7 +58,10 @@ export function weigher({
       return { verdict: "allow", risk, rule: "require_approval_for_medium_risk" };
     }
     if (risk === "medium") {
-      return ask("require_approval_for_medium_risk", `Medium-risk command requires approval: \`${shown}\` (${why ?? ""})`);
+      return ask(
+        "require_approval_for_medium_risk",
+        `Medium-risk command requires approval: \`${shown}\` (${why ?? ""})`,
+      );
     }
     if (problem !== undefined) {
       return ask("not_plain", `Command requires approval: \`${shown}\` is not plain: ${problem}`);
@@ -67,7 +71,10 @@ export function weigher({
 }
 
 /** A command of high risk: refused where those are blocked, else asked about. */
-export function highRisk({ text, why = "" }: { readonly text: string; readonly why: string | undefined }, isBlocked: boolean): Decision {
+export function highRisk(
+  { text, why = "" }: { readonly text: string; readonly why: string | undefined },
+  isBlocked: boolean,
+): Decision {
   const shown = `\`${shorten(text)}\` (${why})`;
   if (!isBlocked) {
     return { verdict: "ask", risk: "high", rule: "high_risk", reason: `High-risk command requires approval: ${shown}` };

@@ -396,14 +396,10 @@ const CASES: readonly (readonly [accepted: readonly string[], refused: readonly 
 describe.each(CASES.map((each) => [(each[0][0] ?? each[1][0] ?? "").split(" ")[0], ...each] as const))(
   "%s",
   (_, accepted, refused) => {
-    test.each(accepted.map((command) => [command]))("is accepted: %s", (command) => {
-      expect(read(command)).toBeTypeOf("object");
+    const all = [...accepted.map((command) => ["", command]), ...refused.map((command) => ["not ", command])];
+    test.each(all)("is %saccepted: %s", (not, command) => {
+      expect(read(command ?? "")).toBeTypeOf(not === "" ? "object" : "string");
     });
-    if (refused.length > 0) {
-      test.each(refused.map((command) => [command]))("is not: %s", (command) => {
-        expect(read(command)).toBeTypeOf("string");
-      });
-    }
   },
 );
 
