@@ -77,7 +77,10 @@ const ending: Text = fc.constantFrom(
 );
 
 const bare: Text = fc.oneof(
-  { weight: 100, arbitrary: fc.string({ unit: fc.constantFrom(...Array.from("ab0Z_-./,:@%+=19")), minLength: 1, maxLength: 5 }) },
+  {
+    weight: 100,
+    arbitrary: fc.string({ unit: fc.constantFrom(...Array.from("ab0Z_-./,:@%+=19")), minLength: 1, maxLength: 5 }),
+  },
   {
     weight: 40,
     arbitrary: fc.constantFrom("-n", "--name=", "a=b", "HEAD~1", "HEAD^", "x~y", "a..b", "2", "1", "then", "fi", "in"),
