@@ -9,9 +9,9 @@ import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { type FoldersAndLinks, foldersAndLinks } from "./shared/folders.ts";
-import { MAX_NAME_PATTERN, type NamePattern, namePattern } from "./shared/name-pattern.ts";
+import { MAX_NAME_PATTERN, type NamePattern, nameOf, namePattern } from "./shared/name-pattern.ts";
 import { pathOfKey, pathOrderKey } from "./shared/path-order.ts";
-import { HIDDEN_ARGUMENTS, RIPGREP_ARGUMENTS, blocks, complaints } from "./shared/ripgrep.ts";
+import { RIPGREP_ARGUMENTS, blocks, complaints, gitArguments } from "./shared/ripgrep.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 200;
@@ -31,8 +31,8 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
     name: "find",
     title: "Find files",
     description:
-      "Find files and directories by name: a glob such as *.ts or src/**/*.test.ts, or a part of the name. Honours .gitignore, skips " +
-      "hidden files unless the pattern names them. In the order of paths; directories end with /.",
+      "Find files and directories by name: a glob such as *.ts or src/**/*.test.ts, or a part of the name. Includes hidden files, " +
+      "but not .git, nor what .gitignore ignores. Sorted by path; directories end with /.",
     aliases: ["glob", "find_files"],
     ...options,
     paramsHint: "path, pattern, type, max_results",
@@ -72,11 +72,12 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         type === "dir" || meant.foldersOnly ? NO_FILES : listFiles(root, meant, context),
         type === "file" ? NO_FOLDERS : foldersAndLinks(root, meant, context),
       ]);
-      // A name is no secret, but what is named by the pattern was meant.
-      const files = pattern === "" ? listed.files.filter((file) => sensitive(`/${file}`) === undefined) : listed.files;
+      // A name is no secret, but only a pattern that spells a part of it means it: "*" and "**/*" do not.
+      const isMeant = (path: string) => /[^\W_]/.test(nameOf(pattern)) || sensitive(`/${path}`) === undefined;
+      const files = listed.files.filter(isMeant);
       const found = [
         ...files,
-        ...other.folders.map((folder) => `${folder}/`),
+        ...other.folders.filter(isMeant).map((folder) => `${folder}/`),
         // What a link leads to may be anything, or anywhere.
         ...(type === "" && !meant.foldersOnly ? other.links : []),
       ];
@@ -117,13 +118,13 @@ interface Listed {
 const NO_FILES: Listed = { files: [], complaints: "" };
 const NO_FOLDERS: FoldersAndLinks = { folders: [], links: [], complaints: "" };
 
-/** The files under the folder that the pattern means and that are neither hidden nor ignored, relative to it. */
+/** The files under the folder that the pattern means and that are not ignored, relative to it. */
 async function listFiles(
   root: string,
-  { pick, hidden, ripgrepTest }: NamePattern,
+  { pick, git, ripgrepTest }: NamePattern,
   { backend, signal }: ToolContext,
 ): Promise<Listed> {
-  const args = [...RIPGREP_ARGUMENTS, "--files", ...HIDDEN_ARGUMENTS[hidden], ...ripgrepTest];
+  const args = [...RIPGREP_ARGUMENTS, "--files", ...gitArguments(git), ...ripgrepTest];
   const process = await backend.helper("rg", args, { paths: [root], signal });
   const from = root === "/" ? 1 : root.length + 1;
   const files: string[] = [];

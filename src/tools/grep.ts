@@ -13,7 +13,7 @@ import { ignoreRules } from "./shared/ignore-rules.ts";
 import { LINE_BYTES, LINE_CHARACTERS, type Line, type Search, firstMatches } from "./shared/matches.ts";
 import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
-import { HIDDEN_ARGUMENTS, RIPGREP_ARGUMENTS } from "./shared/ripgrep.ts";
+import { RIPGREP_ARGUMENTS, gitArguments } from "./shared/ripgrep.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 100;
@@ -35,8 +35,8 @@ export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...optio
     name: "grep",
     title: "Search in files",
     description:
-      "Search file contents for a regular expression. Honours .gitignore, skips hidden and binary files. Shows matching lines as " +
-      "path:line: text, in the order of paths. output://ID as path searches a saved output.",
+      "Search file contents for a regular expression. Includes hidden files, but not .git, binary files, nor what " +
+      ".gitignore ignores. Shows matching lines as path:line: text, sorted by path. output://ID as path searches a saved output.",
     aliases: ["search_files", "ripgrep", "rg"],
     ...options,
     paramsHint: "pattern (required), path, glob, case_sensitive, literal, context_lines, max_results",
@@ -139,7 +139,7 @@ async function searchFiles(path: string, question: Question, context: ToolContex
   const glob = info.kind === "file" ? "" : (question.glob ?? ""); // a file that is named is meant
   const meant = await fileGlob(glob);
   const root = await narrowed(info.path, glob, context);
-  const args = [...searchArguments(question), ...HIDDEN_ARGUMENTS[meant.hidden], ...meant.ripgrepTest];
+  const args = [...searchArguments(question), ...gitArguments(meant.git), ...meant.ripgrepTest];
   // What lies in a key folder that was named is meant; a person was asked about it.
   const named = info.kind === "file" || sensitive(info.path) !== undefined;
   // A glob with a slash in it may be meant from the folder that is searched or from the working directory: either will do.
