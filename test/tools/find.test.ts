@@ -143,7 +143,9 @@ describe("what is found", () => {
     expect(await text("find", { pattern: "missing" })).toBe("Nothing found.");
     await mkdir(join(folder, "empty"));
     expect(await text("find", { path: "empty" })).toBe("Nothing found.");
-    expect(await text("find", { path: "missing" })).toBe("Tool error: File not found: missing");
+    expect(await text("find", { path: "missing" })).toBe(
+      'Tool error: File not found: missing\nLook for it with find: {"pattern":"missing"}.',
+    );
     expect(await text("find", { path: "a.ts" })).toBe("Tool error: This is not a folder: a.ts");
     expect(await text("find", { path: "" })).toMatch(/^validation error: parameter "path": /);
     expect(await text("find", { pattern: "x".repeat(1_001) })).toMatch(/^validation error: parameter "pattern": /);
@@ -622,7 +624,9 @@ describe("when things go wrong", () => {
     vi.stubEnv("RIPGREP_CONFIG_PATH", join(place.home, ".ripgreprc"));
     vi.stubEnv("XDG_CONFIG_HOME", join(place.home, ".config"));
     const toolkit = await place.toolkit({ tools: [find()], policy: { autonomy: "full" } });
-    expect(asText(await toolkit.call({ name: "find", input: {} }))).toBe(".fdignore\n.ignore\n.rgignore\na.txt\nempty.txt/");
+    expect(asText(await toolkit.call({ name: "find", input: {} }))).toBe(
+      ".fdignore\n.ignore\n.rgignore\na.txt\nempty.txt/",
+    );
   });
 
   test.skipIf(permissionsUntested)(

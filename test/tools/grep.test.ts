@@ -465,7 +465,7 @@ describe("order", () => {
 });
 
 describe("long lines", () => {
-  const CUT = "[Long lines are cut to 500 characters; use read to see them whole.]";
+  const CUT = "[Long lines are cut to 500 characters; use read to see all of them.]";
 
   test.each([
     ["ascii", "x"],
@@ -605,7 +605,7 @@ describe("patterns that cannot be searched for", () => {
     for (const pattern of ["a\nb", "a\0b"]) {
       for (const literal of [true, false])
         expect(await text("grep", { pattern, literal })).toMatch(
-          /^Tool error: the pattern has a line break or a NUL in it/,
+          /^Tool error: the pattern contains a line break or a NUL/,
         );
     }
   });
@@ -668,7 +668,11 @@ describe("what is left out", () => {
     expect(await pathsOf(tools, { pattern: "needle", glob: ".dir/*.txt" })).toEqual([".dir/a.txt"]);
     expect(await pathsOf(tools, { pattern: "needle", glob: ".env*" })).toEqual([".env.example"]);
     expect(await pathsOf(tools, { pattern: "needle", glob: ".git/*" })).toEqual([".git/x"]);
-    expect(await pathsOf(tools, { pattern: "needle", glob: "*.txt" })).toEqual([".dir/a.txt", "seen.txt", "sub/.b.txt"]);
+    expect(await pathsOf(tools, { pattern: "needle", glob: "*.txt" })).toEqual([
+      ".dir/a.txt",
+      "seen.txt",
+      "sub/.b.txt",
+    ]);
   });
 
   test("sensitive files, which are counted and searched when they are named", async () => {
@@ -757,7 +761,9 @@ describe("paths", () => {
 
   test("one that is not there is told", async () => {
     const { text } = await searchTools();
-    expect(await text("grep", { pattern: "x", path: "missing" })).toBe("Tool error: File not found: missing");
+    expect(await text("grep", { pattern: "x", path: "missing" })).toBe(
+      'Tool error: File not found: missing\nLook for it with find: {"pattern":"missing"}.',
+    );
   });
 
   test("a folder outside that is allowed shows whole paths, and takes globs", async () => {

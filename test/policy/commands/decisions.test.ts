@@ -56,11 +56,11 @@ describe("rules, risk, autonomy", () => {
     expect(await judge(command)).toMatchObject({ verdict, rule });
   });
 
-  test("a script that is too long to be looked at is refused, and is told of the write tool", async () => {
+  test("a script that is too long to be looked at is refused, with what to do instead", async () => {
     const { judge } = await judging();
     const { verdict, reason } = await judge(`cat > a.txt <<'EOF'\n${"line\n".repeat(4_000)}EOF`);
     expect(verdict).toBe("deny");
-    expect(reason).toMatch(/20\d\d\d bytes long, and more than 16384 .* goes into a file with the write tool/);
+    expect(reason).toMatch(/20\d\d\d bytes long, and more than 16384 .*write long text to a file/);
   });
 
   test("a refusal says which part, why, and what would be accepted, in the texts of seed 003", async () => {
