@@ -28,7 +28,15 @@ export interface SearchFor {
 
 /** They say what grep and find do anyway. */
 const UNDERSTOOD: ReadonlySet<string> = new Set([
-  ...["--no-config", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--color=never", "--null", "--hidden"],
+  ...[
+    "--no-config",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--no-ignore-dot",
+    "--color=never",
+    "--null",
+    "--hidden",
+  ],
   ...["--with-filename", "--line-number", "--no-heading", "--no-context-separator", "--max-columns-preview"],
   // They are sorted in any case.
   ...["--sort=path", "--case-sensitive"],
