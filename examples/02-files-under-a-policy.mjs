@@ -10,7 +10,7 @@ await writeFile(join(folder, "notes.txt"), "eggs\nmilk\n");
 
 const asked = [];
 const toolkit = await createToolkit({
-  preset: "coding", // read, bash, edit, write
+  preset: "coding", // read, bash, edit, write, jobs
   workDir: folder,
   stateDir: join(folder, "..", `${folder}-state`),
   // Your application asks a person here: a dialog, a chat message, a terminal. This one writes down what it was asked.

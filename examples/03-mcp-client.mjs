@@ -33,7 +33,7 @@ await client.connect(
 const { tools } = await client.listTools();
 assert.deepEqual(
   tools.map(({ name }) => name),
-  ["read", "bash", "edit", "write"],
+  ["read", "bash", "edit", "write", "jobs"],
 );
 
 const { content } = await client.callTool({ name: "read", arguments: { path: "hello.txt" } });

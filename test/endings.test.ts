@@ -94,7 +94,7 @@ const ENDINGS: readonly Ending[] = [
     ending: "failing",
     name: "read",
     input: '{"path":"none.txt"}',
-    text: (folder) => `Tool error: File not found: ${folder}/none.txt`,
+    text: (folder) => `Tool error: File not found: ${folder}/none.txt\nLook for it with bash.`,
     library: "a call",
     commandLine: "handrail call",
     mcp: "handrail mcp",

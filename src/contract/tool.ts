@@ -16,6 +16,12 @@ export interface Limit {
   readonly characters?: number;
 }
 
+/**
+ * What a tool is called in a toolset, looked up by its usual name or an alias; `undefined`: it is not there. With `parameter`, only a tool that
+ * takes this argument counts.
+ */
+export type ToolNames = (tool: string, parameter?: string) => string | undefined;
+
 /** A function a model can call. Make one with `defineTool`. */
 export interface Tool<Input = unknown, Data extends Json = Json> {
   /** A letter or `_`, then up to 63 letters, digits, `_` or `-`: what every provider accepts. */
@@ -45,6 +51,8 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   run(input: Input, context: ToolContext): Promise<Data>;
   /** What the model reads. Default: a string as it is, anything else as JSON. */
   render?(data: Data, input: Input): string | readonly Content[];
+  /** The same tool with texts for a toolset in which other tools have these names. `toolset` calls it. See `withToolNames`. */
+  among?(names: ToolNames): Tool<Input, Data>;
 }
 
 /** What a running tool is given. It belongs to one call and stops working when the call ends. */
@@ -67,8 +75,11 @@ export interface ToolContext {
   readonly jobs: ToolJobs;
   /** What the toolkit's tools last saw of files. */
   readonly seen: SeenFiles;
-  /** For an effect that is known only now. Goes through the policy and, if need be, a person; rejects when refused. */
-  permit(effect: Effect): Promise<void>;
+  /**
+   * For an effect that is known only now. Goes through the policy and, if need be, a person; rejects when refused. With `unasked` nobody is
+   * asked: what would need an approval that was not given before is refused.
+   */
+  permit(effect: Effect, options?: { readonly unasked?: boolean }): Promise<void>;
   /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */
   call(name: string, input: unknown): Promise<ToolResult>;
   /** Shows people something while the tool runs. Never throws. */
@@ -129,7 +140,7 @@ export interface SeenFiles {
 /** A tool as its author writes it. */
 export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
   Tool<InputOf<S>, Data>,
-  "input" | "run" | "render"
+  "input" | "run" | "render" | "among"
 > & {
   readonly input: S;
   run(input: InputOf<S>, context: ToolContext): Promise<Data>;
@@ -164,4 +175,15 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
     );
   }
   return { ...definition, input: toSchema(definition.input) };
+}
+
+/**
+ * A tool whose texts name other tools: `make` gets the names that those have in the toolset the tool is put into. A name that `make` does not get
+ * must not be in any text. A copy (`{ ...tool }`) keeps its texts in every toolset.
+ */
+export function withToolNames<Input, Data extends Json>(
+  make: (names: ToolNames) => Tool<Input, Data>,
+): Tool<Input, Data> {
+  const among = (names: ToolNames) => Object.defineProperty(make(names), "among", { value: among }); // not enumerable
+  return among(() => undefined);
 }

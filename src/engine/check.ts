@@ -35,8 +35,8 @@ function refuseMark(input: unknown, mask: Mask): void {
   if (found === undefined) return;
   const at = found.path === "" ? "the arguments have" : `parameter "${found.path}" has`;
   const message =
-    `${at} ${found.mark} in it, which stands for a secret that you are not shown; used as it is, it would put these words in the ` +
-    `place of the secret. Leave it out: edit only text that is beside it, and in a command use the variable that holds it.`;
+    `${at} ${found.mark} in it. It replaces a secret that you are not shown, and would be used as these words. Leave it out: ` +
+    `edit only the text beside it, and in a command use the variable that holds the secret.`;
   throw new CallEnded({ status: "invalid-input", issues: [{ path: found.path, message }] });
 }
 
@@ -45,7 +45,7 @@ function readable({ input, notJson }: ToolCall, tool: Tool): unknown {
   const given = mended(tool, input);
   if (notJson === undefined) return given;
   // Broken JSON is not such an argument: running `{"command": "ls"` as a command would help nobody.
-  if (typeof given === "object" && !/^\s*[[{"]/.test(String(input))) return given;
+  if (typeof given === "object" && !/^\s*(```|[[{"])/.test(String(input))) return given;
   const message = `the arguments are not valid JSON: ${notJson}. Send one JSON object.`;
   throw new CallEnded({ status: "invalid-input", issues: [{ path: "", message }] });
 }

@@ -1,4 +1,5 @@
 import type { TLocalizedValidationError } from "typebox/error";
+import { mendJson } from "../util/mend-json.ts";
 
 /**
  * The value with everything converted that was of the wrong JSON type and has one evident reading: "5" for a number, 5 for a
@@ -92,11 +93,11 @@ function readNumber(value: unknown): number | undefined {
   return Number.isFinite(read) ? read : undefined;
 }
 
-/** A text that is JSON of an array or object, parsed; anything else as it is. */
+/** A text that is JSON of an array or object, mended where that is certain, parsed; anything else as it is. */
 function parsedText(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   try {
-    return JSON.parse(value);
+    return JSON.parse(mendJson(value));
   } catch {
     return value;
   }

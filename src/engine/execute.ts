@@ -125,7 +125,7 @@ class CallContext implements ToolContext {
     this.thread = thread;
     this.signal = signal;
     this.mask = host.mask.text;
-    this.permit = (effect) => permit(running, effect);
+    this.permit = (effect, options) => permit(running, effect, options);
     this.call = async (name, input) => {
       if (running.over)
         return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
@@ -179,7 +179,11 @@ function seenThrough(running: Running): SeenFiles {
 }
 
 /** An effect that is known only now goes the way of the others: policy, perhaps a person, its row if it is an act. */
-async function permit(running: Running, effect: Effect): Promise<void> {
+async function permit(
+  running: Running,
+  effect: Effect,
+  { unasked = false }: { readonly unasked?: boolean } = {},
+): Promise<void> {
   const { call, host, record, signal } = running;
   if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; nothing more is permitted`);
   if (!call.tool.touches.includes(effect.kind)) {
@@ -187,7 +191,8 @@ async function permit(running: Running, effect: Effect): Promise<void> {
       `tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`,
     );
   }
-  const more = await approve({ ...call, effects: [effect] }, host, record, signal);
+  const asking = unasked ? { ...host, approver: undefined } : host;
+  const more = await approve({ ...call, effects: [effect] }, asking, record, signal);
   await begin(more, host, record);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);
 }

@@ -68,7 +68,10 @@ function explainPlace(
       case "oneOf":
         break; // its branches have said what they expect
       default:
-        issues.push({ path, message: `${at}: ${error.message}, got ${shown(value)}` });
+        issues.push({
+          path,
+          message: `${at}: ${error.message}, got ${shown(value)}${meaning(schema, error.schemaPath, path)}`,
+        });
     }
   }
   if (expected.size > 0) {
@@ -93,6 +96,13 @@ function knownNames(schema: JsonSchema, schemaPath: string, name: string): strin
   );
   if (near !== undefined) return `; did you mean "${near}"?`;
   return names.length === 0 ? "; it takes none" : `; known: ${names.join(", ")}`;
+}
+
+/** What the schema says of the parameter: a number that is too large may have the wrong unit. */
+function meaning(schema: JsonSchema, schemaPath: string, path: string): string {
+  const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
+  const isDescribed = typeof owner === "object" && owner !== null && "description" in owner;
+  return isDescribed && typeof owner.description === "string" ? `. ${path}: ${owner.description}` : "";
 }
 
 /** A value in a few words: `string "a"`, `an array of 3`. */

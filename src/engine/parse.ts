@@ -1,11 +1,13 @@
 import { uuidv7 } from "uuidv7";
 import type { ToolCall } from "../contract/call.ts";
 import type { CallRequest } from "../contract/toolkit.ts";
-import { parseJson } from "../util/json.ts";
+import { type Parsed, parseJson } from "../util/json.ts";
+import { mendJson } from "../util/mend-json.ts";
 
 /**
  * A call as a model or a program wrote it, in the one form the engine works with. Providers hand over arguments as JSON text,
- * some of them encoded twice, and as "" for none. Never throws: what is not JSON is told by `check`, which knows the tool.
+ * some of them encoded twice, and as "" for none; models write it with mistakes, of which `mendJson` mends some. Never throws: text that is not
+ * JSON is reported by `check`, which knows the tool.
  */
 export function parse({ name, input, id = uuidv7(), thread = "main" }: CallRequest, parent?: string): ToolCall {
   return { id, name, thread, ...(parent !== undefined && { parent }), ...parseInput(input) };
@@ -14,9 +16,17 @@ export function parse({ name, input, id = uuidv7(), thread = "main" }: CallReque
 function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {
   if (input === undefined || input === null || input === "") return { input: {} };
   if (typeof input !== "string") return { input };
-  const once = parseJson(input);
+  const once = parseMended(input);
   if (!once.ok) return { input, notJson: once.message };
   if (typeof once.value !== "string") return { input: once.value ?? {} };
   const twice = parseJson(once.value);
   return { input: twice.ok && typeof twice.value === "object" ? (twice.value ?? {}) : once.value };
+}
+
+/** What is wrong is told of the text as it was written. */
+function parseMended(text: string): Parsed {
+  const plain = parseJson(text);
+  if (plain.ok) return plain;
+  const mended = parseJson(mendJson(text));
+  return mended.ok ? mended : plain;
 }

@@ -1,11 +1,12 @@
 import { distance } from "fastest-levenshtein";
 import type { EffectKind } from "../contract/effect.ts";
-import type { Tool } from "../contract/tool.ts";
+import type { Tool, ToolNames } from "../contract/tool.ts";
 import type { DefinitionFormat, DefinitionOf, Toolset } from "../contract/toolkit.ts";
+import { counterpartsOf } from "./counterparts.ts";
 import { shownSchema, shownSchemaForGemini } from "./shown-schema.ts";
 
 /**
- * Tools by name, in the order given.
+ * Tools by name, in the order given. Their texts name only tools of this set.
  *
  * @throws TypeError when two tools have the same name.
  */
@@ -15,22 +16,41 @@ export function toolset(tools: Iterable<Tool>): Toolset {
     if (named.has(tool.name)) throw new TypeError(`two tools are named "${tool.name}"; give one another name`);
     named.set(tool.name, tool);
   }
-  return named;
+  const names: ToolNames = (name, parameter) => {
+    const tool = findTool(named, name);
+    return tool === undefined || (parameter !== undefined && !takes(tool, parameter)) ? undefined : tool.name;
+  };
+  return new Map([...named].map(([name, tool]) => [name, tool.among?.(names) ?? tool]));
 }
 
-/** The tool a model means: by name, else by alias, else by name in other capitals. */
+function takes({ input }: Tool, parameter: string): boolean {
+  const { properties } = input.json;
+  return typeof properties === "object" && properties !== null && Object.hasOwn(properties, parameter);
+}
+
+/** The tool a model means: by name, else by name or alias whatever the capitals, `-` and `_`. */
 export function findTool(tools: Toolset, name: string): Tool | undefined {
-  return tools.get(name) ?? otherNames(tools).get(name.toLowerCase());
+  return tools.get(name) ?? otherNames(tools).get(folded(name));
 }
 
-/** Up to three names close to the one that was asked for, the closest first; never none while there are tools. */
+/** "run-shell", "runShell" and "run_shell" are one name. */
+function folded(name: string): string {
+  return name.replaceAll(/[-_]/g, "").toLowerCase();
+}
+
+/**
+ * Up to three names for the one that was asked for, the best first: tools that do what another agent's tool of that name does, then names that
+ * are spelled alike. Never none while there are tools.
+ */
 export function closestTools(tools: Toolset, name: string): readonly string[] {
   const asked = name.slice(0, 64).toLowerCase();
+  const counterparts = counterpartsOf(folded(name)).flatMap((known) => findTool(tools, known)?.name ?? []);
   const ranked = [...tools.keys()]
     .map((known) => ({ known, away: distance(asked, known.toLowerCase()) }))
     .sort((a, b) => a.away - b.away);
   const near = ranked.filter(({ known, away }) => away <= Math.max(2, known.length / 3)).slice(0, 3);
-  return (near.length > 0 ? near : ranked.slice(0, 3)).map(({ known }) => known);
+  const alike = (near.length > 0 || counterparts.length > 0 ? near : ranked).map(({ known }) => known);
+  return [...new Set([...counterparts, ...alike])].slice(0, 3);
 }
 
 /** The tools as `format` wants them; `undefined` when there are none, since providers reject an empty array. */
@@ -98,10 +118,9 @@ function otherNames(tools: Toolset): ReadonlyMap<string, Tool> {
   const known = otherNamesOf.get(tools);
   if (known) return known;
   const names = new Map<string, Tool>();
-  for (const tool of tools.values()) names.set(tool.name.toLowerCase(), tool);
-  for (const tool of tools.values()) {
-    for (const alias of tool.aliases ?? []) if (!names.has(alias.toLowerCase())) names.set(alias.toLowerCase(), tool);
-  }
+  const add = (name: string, tool: Tool) => names.has(folded(name)) || names.set(folded(name), tool);
+  for (const tool of tools.values()) add(tool.name, tool);
+  for (const tool of tools.values()) for (const alias of tool.aliases ?? []) add(alias, tool);
   otherNamesOf.set(tools, names);
   return names;
 }

@@ -2,10 +2,13 @@ import { ToolFailure } from "../contract/failure.ts";
 import { plural } from "../util/text.ts";
 import { nearestPlace } from "./nearest.ts";
 
-/** One change a model asks for: an exact text, and what stands there instead. */
+/** One change a model asks for: an exact text, and the text to put in its place. */
 export interface Edit {
+  /** Not empty. */
   readonly old_text: string;
   readonly new_text: string;
+  /** Every occurrence is replaced. Default: there may be only one. */
+  readonly replace_all?: boolean;
 }
 
 /** A stretch of the original, in UTF-16 units, and its replacement with the file's own line breaks. */
@@ -21,21 +24,23 @@ export interface Replacement {
  * ever writes "\n" neither fails on a file from Windows nor mixes its endings. Lines that are only given to show the place stay as
  * they are, in a file of mixed endings too.
  *
- * @throws ToolFailure when one does not stand there exactly once, changes nothing, or overlaps another: then nothing is to be done.
+ * @throws ToolFailure when an edit's text does not occur, occurs more than once without `replace_all`, or stays the same, and when two edits
+ *   overlap: then nothing is to be done.
  */
 export function locateEdits(original: string, edits: readonly Edit[], path: string): readonly Replacement[] {
   const located = edits.map((edit, index) =>
     locate(original, edit, path, edits.length > 1 ? `edit ${index + 1}: ` : ""),
   );
-  const ordered = located.toSorted((one, other) => one.start - other.start || one.end - other.end);
+  const numberOf = (place: Replacement) => located.findIndex((places) => places.includes(place)) + 1;
+  const ordered = located.flat().toSorted((one, other) => one.start - other.start || one.end - other.end);
   for (const [index, next] of ordered.entries()) {
     const before = ordered[index - 1];
     if (before !== undefined && next.start < before.end) {
-      const [first, second] = [located.indexOf(before) + 1, located.indexOf(next) + 1].sort((a, b) => a - b);
+      const [first, second] = [numberOf(before), numberOf(next)].sort((a, b) => a - b);
       throw new ToolFailure(
         `edits ${first} and ${second} overlap in ${path}, near line ${lineAt(original, next.start)}; nothing was changed`,
         {
-          hint: "Make one edit of the two.",
+          hint: "Combine the two into one edit.",
         },
       );
     }
@@ -43,33 +48,54 @@ export function locateEdits(original: string, edits: readonly Edit[], path: stri
   return ordered;
 }
 
-function locate(original: string, { old_text, new_text }: Edit, path: string, which: string): Replacement {
-  if (old_text === "") throw new ToolFailure(`${which}old_text is empty; give the text to replace`);
+function locate(
+  original: string,
+  { old_text, new_text, replace_all = false }: Edit,
+  path: string,
+  which: string,
+): readonly Replacement[] {
+  if (old_text === "") throw new ToolFailure(`${which}old_text is empty`);
   const places = findAll(original, old_text);
-  const [place] = places;
-  if (place === undefined) {
-    throw new ToolFailure(`${which}old_text does not stand in ${path}`, { hint: nearestPlace(original, old_text) });
+  if (places.length === 0) {
+    throw new ToolFailure(`${which}old_text was not found in ${path}`, { hint: nearestPlace(original, old_text) });
   }
-  if (places.length > 1) {
+  if (places.length > 1 && !replace_all) {
     const lines = places.slice(0, 10).map(({ start }) => lineAt(original, start));
     const more = places.length > 10 ? ", …" : "";
     throw new ToolFailure(
-      `${which}old_text stands ${plural(places.length, "time")} in ${path}: on lines ${lines.join(", ")}${more}`,
+      `${which}old_text occurs ${plural(places.length, "time")} in ${path}: on lines ${lines.join(", ")}${more}`,
       {
-        hint: "Add lines before or after it until it is the only one.",
+        hint: "Add lines before or after it until it occurs once, or set replace_all to replace every occurrence.",
       },
     );
   }
-  const text = freshText(original, place, old_text, new_text);
-  if (text === original.slice(place.start, place.end)) {
+  const replacements = apart(places)
+    .map((place) => ({ ...place, text: freshText(original, place, old_text, new_text) }))
+    .filter(({ start, end, text }) => text !== original.slice(start, end));
+  if (replacements.length === 0) {
     throw new ToolFailure(`${which}old_text and new_text are the same: there is nothing to change in ${path}`);
   }
-  return { ...place, text };
+  return replacements;
+}
+
+/** The places from the first on that do not overlap. */
+function apart(places: readonly Place[]): readonly Place[] {
+  let end = 0;
+  return places.filter((place) => {
+    if (place.start < end) return false;
+    ({ end } = place);
+    return true;
+  });
+}
+
+interface Place {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Every place, overlapping ones too: two overlapping places are as ambiguous as two apart. */
-function findAll(text: string, wanted: string): readonly { start: number; end: number }[] {
-  const places: { start: number; end: number }[] = [];
+function findAll(text: string, wanted: string): readonly Place[] {
+  const places: Place[] = [];
   const [first = "", ...rest] = wanted.split(/\r?\n/);
   if (rest.length === 0) {
     for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1))
@@ -107,12 +133,7 @@ function endOfLines(text: string, from: number, lines: readonly string[]): numbe
 }
 
 /** What then stands at a place: lines that `new_text` begins or ends with as `old_text` does are the file's own, what is between is new. */
-function freshText(
-  original: string,
-  { start, end }: { readonly start: number; readonly end: number },
-  old_text: string,
-  new_text: string,
-): string {
+function freshText(original: string, { start, end }: Place, old_text: string, new_text: string): string {
   const there = linesOf(original.slice(start, end)); // as many as `old_text` has
   const old = linesOf(old_text);
   const fresh = linesOf(new_text);

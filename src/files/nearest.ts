@@ -28,7 +28,7 @@ export function nearestPlace(text: string, wanted: string): string {
   const wantedLines = trimBlank(allWanted);
   const start =
     wantedLines.length === 0 ? undefined : (byEqualLines(lines, wantedLines) ?? byLetters(lines, wantedLines));
-  if (start === undefined) return "Nothing like it stands there. Read the file again and copy the text from it.";
+  if (start === undefined) return "There is nothing like it. Read the file again and copy the text from it.";
   const found = lines.slice(start, start + wantedLines.length);
   const shown = found.slice(0, MAX_SHOWN).map((line, index) => `${start + index + 1}: ${clip(line, 200)}`);
   const rest = found.length > MAX_SHOWN ? [`… ${found.length - MAX_SHOWN} more`] : [];

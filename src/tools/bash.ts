@@ -2,12 +2,13 @@ import { Type } from "typebox";
 import type { Backend, Command, Exit, ScriptShell } from "../contract/backend.ts";
 import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
-import { renameKeys } from "../util/rename-keys.ts";
 import { quoteWords } from "../util/shell.ts";
 import { shownTail } from "./shared/command-output.ts";
+import { attachSecondsHint } from "./shared/duration.ts";
 import { goesOnText, waitFor } from "./shared/in-terminal.ts";
+import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
@@ -17,7 +18,7 @@ const MAX_TIMEOUT_S = 86_400;
 export interface BashOptions extends ToolOptions {
   /** Seconds after which a command is stopped that was given no timeout of its own; not in the background. Default 120. */
   readonly timeout?: number;
-  /** True: there is a live terminal; what is not done in time goes on there, and the description says so. Default false. */
+  /** True: there is a live terminal, where a command continues after its timeout; the description says so. Default false. */
   readonly terminal?: boolean;
   /** True: there is a sandbox, and a command can ask it for more. Default false. */
   readonly sandboxed?: boolean;
@@ -44,69 +45,84 @@ export const bash = ({
         Type.Number({
           exclusiveMinimum: 0,
           maximum: MAX_TIMEOUT_S,
-          description: `Seconds (default: ${defaultTimeout}; none in the background)`,
+          description: `Seconds, not milliseconds (default: ${defaultTimeout}; none in the background)`,
         }),
       ),
       background: Type.Optional(
         Type.Boolean({
-          description: "Start it and return at once: a server, a watcher, a long build. A note comes when it ends",
+          description:
+            "Start it and return at once: a server, a watcher, a long build. A later result says when it ends",
         }),
       ),
-      detached: Type.Optional(Type.Boolean({ description: "In the background, and it goes on after this session" })),
+      detached: Type.Optional(Type.Boolean({ description: "In the background, and it continues after this session" })),
       ...sandboxArguments(sandboxed),
     },
     { additionalProperties: false },
   );
-  return defineTool({
-    name: "bash",
-    title: "Run command",
-    description:
-      `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh; there is no bash)"} command in the working directory and return its output (stdout and stderr together; of long output the end). ` +
-      (terminal
-        ? "It runs in a tmux pane that people see and can type in. A command that waits for input, or is not done after the timeout, goes on there as a job."
-        : "There is no terminal and no input. A command that is not done after the timeout is stopped.") +
-      (sandboxed
-        ? " It runs in a sandbox: the workspace and /tmp are writable, the network is not there unless asked for."
-        : ""),
-    aliases: ["execute_command", "run_command", "exec_command"],
-    ...options,
-    limit,
-    keep: "tail",
-    paramsHint: "command (required), timeout, background",
-    touches: ["exec"],
-    input,
-    mend: (raw) =>
-      typeof raw === "string"
-        ? { command: raw }
-        : renameKeys(raw, { cmd: "command", script: "command", run_in_background: "background" }),
-    effects: ({ command, ...how }) => {
-      const background = backgroundOf(how);
-      const within = withinOf(how);
-      return [
-        {
-          kind: "exec",
-          command,
-          ...(background !== undefined && { background }),
-          ...(within !== undefined && { within }),
-        },
-      ];
-    },
-    async run({ command, timeout, ...how }, context) {
-      const background = backgroundOf(how);
-      const argv = scriptCommand(shell, command);
-      if (background !== undefined) return startJob(argv, command, { background, timeout }, context);
-      return runToEnd(argv, { command, timeout: timeout ?? defaultTimeout, limit }, context);
-    },
-    render: (data) => {
-      if ("process" in data) return startedText(data);
-      if ("job" in data) return `${data.output}${gap(data.output)}${goesOnText(data, data.timeout_ms)}`;
-      const { output, exit_code, signal } = data;
-      if (signal !== null) return `${output}${gap(output)}Killed by signal: ${signal}`;
-      if (exit_code !== 0) return `${output}${gap(output)}Exit code: ${exit_code}`;
-      return output === "" ? "(no output)" : output;
-    },
-  });
+  return withToolNames((names) =>
+    defineTool({
+      name: "bash",
+      title: "Run command",
+      description:
+        `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh; there is no bash)"} command in the working directory and return its output (stdout and stderr together; of long output the end). ` +
+        (terminal
+          ? "It runs in a tmux pane that people see and can type in. A command that waits for input, or is still running after the timeout, continues there as a job."
+          : "There is no terminal and no input. A command that is still running after the timeout is stopped.") +
+        (sandboxed
+          ? " It runs in a sandbox: it can write to the workspace and /tmp, and has no network unless it asks for it."
+          : ""),
+      aliases: COMMAND_NAMES,
+      ...options,
+      limit,
+      keep: "tail",
+      paramsHint: "command (required), timeout, background",
+      touches: ["exec"],
+      input,
+      mend: (raw) => withSeconds(mendCommand(raw, SPELLINGS)),
+      effects: ({ command, ...how }) => {
+        const background = backgroundOf(how);
+        const within = withinOf(how);
+        return [
+          {
+            kind: "exec",
+            command,
+            ...(background !== undefined && { background }),
+            ...(within !== undefined && { within }),
+          },
+        ];
+      },
+      async run({ command, timeout, ...how }, context) {
+        const background = backgroundOf(how);
+        attachSecondsHint("timeout", timeout, context);
+        const argv = scriptCommand(shell, command);
+        if (background !== undefined) return startJob(argv, command, { background, timeout }, context);
+        return runToEnd(argv, { command, timeout: timeout ?? defaultTimeout, limit }, context);
+      },
+      render: (data) => {
+        if ("process" in data) return startedText(data, names);
+        if ("job" in data) return `${data.output}${gap(data.output)}${goesOnText(data, data.timeout_ms, names)}`;
+        const { output, exit_code, signal } = data;
+        if (signal !== null) return `${output}${gap(output)}Killed by signal: ${signal}`;
+        if (exit_code !== 0) return `${output}${gap(output)}Exit code: ${exit_code}`;
+        return output === "" ? "(no output)" : output;
+      },
+    }),
+  );
 };
+
+/** Other names of the arguments that models use. */
+const SPELLINGS: { readonly [spelling: string]: string } = {
+  run_in_background: "background",
+  is_background: "background",
+  isBackground: "background",
+};
+
+/** A time whose name says milliseconds becomes seconds. */
+function withSeconds(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || "timeout" in raw || !("timeout_ms" in raw)) return raw;
+  const { timeout_ms, ...rest } = raw;
+  return typeof timeout_ms === "number" ? { ...rest, timeout: timeout_ms / 1_000 } : raw;
+}
 
 function backgroundOf({ background, detached }: { background?: boolean; detached?: boolean }) {
   if (detached === true) return "detached" as const;
@@ -136,15 +152,15 @@ async function runToEnd(
   const output = await shownTail(process.output, limit, context);
   const content = contentOf(output);
   if (exit.how === "timed-out") {
-    throw new ToolFailure(`the command was not done after ${timeout} s and was stopped`, {
-      hint: `${output === "" ? "It wrote nothing until then" : "What it wrote until then is below"}. Give a longer timeout, run less, or run it in the background.`,
+    throw new ToolFailure(`the command did not finish within ${timeout} s and was stopped`, {
+      hint: `${output === "" ? "It had written nothing" : "What it had written is below"}. Give a longer timeout, run less, or run it in the background.`,
       content,
     });
   }
   if (exit.how === "aborted") throw new ToolFailure("the command was stopped", { content });
   if (exit.how === "lost") {
-    throw new ToolFailure(`nobody can say how the command ended: ${exit.reason}`, {
-      hint: "It may have done its work in part. Look before you run it again.",
+    throw new ToolFailure(`the exit status of the command is unknown: ${exit.reason}`, {
+      hint: "It may have done a part of its work. Check that before you run it again.",
       content,
     });
   }
@@ -158,9 +174,12 @@ async function startJob(
   { jobs, backend }: ToolContext,
 ) {
   if (background === "detached" && timeout !== undefined) {
-    throw new ToolFailure("a detached command has no timeout: nobody may be there to stop it", {
-      hint: "Leave the timeout out, or put `timeout 60s` into the command.",
-    });
+    throw new ToolFailure(
+      "a detached command takes no timeout: it continues when this session, which would stop it, is over",
+      {
+        hint: "Omit timeout, or put `timeout 60s` into the command.",
+      },
+    );
   }
   const { id, process, detached } = await jobs.start(
     {
@@ -180,11 +199,19 @@ function jobsCommand({ access }: Pick<Backend, "access">): string {
   return quoteWords(["handrail", "jobs", ...(access?.options ?? [])]);
 }
 
-function startedText({ job, process, place, people, output }: Awaited<ReturnType<typeof startJob>>): string {
+function startedText(
+  { job, process, place, people, output }: Awaited<ReturnType<typeof startJob>>,
+  names: ToolNames,
+): string {
+  const jobs = names("jobs");
+  const isIn = `Its output so far is always in ${output}.`;
   if (people !== null) {
-    return `Job ${job} was started, detached: it goes on after this session. Its output so far is always in ${output}; the jobs tool waits for it and stops it, and people do that with \`${people}\`.`;
+    const use = jobs === undefined ? "" : ` Use ${jobs} to wait for it or to stop it;`;
+    return `Job ${job} was started, detached: it continues after this session. ${isIn}${use} ${use === "" ? "People" : "people"} use \`${people}\`.`;
   }
-  return `Job ${job} was started${place === null ? "" : ` in tmux ${place}`} (process ${process}). A note comes with a later result when it ends. Its output so far is always in ${output}; the jobs tool waits for it, writes to it and stops it.`;
+  const where = place === null ? "" : ` in tmux ${place}`;
+  const use = jobs === undefined ? "" : ` Use ${jobs} to wait for it, write to it or stop it.`;
+  return `Job ${job} was started${where} (process ${process}). A later result says when it ends. ${isIn}${use}`;
 }
 
 function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {

@@ -16,8 +16,7 @@ export const capturePane = (options: ToolOptions = {}) => {
     name: "capture-pane",
     title: "Look at the terminal",
     description:
-      "Show what a tmux pane shows: the screen as a person sees it; of a lot of text the end. With a delay it waits first, to look again at something that runs.",
-    aliases: ["capture_pane"],
+      "Show the screen of a tmux pane as a person sees it; of a long text the end. With a delay it waits first, to look again at a running command.",
     ...options,
     limit,
     keep: "tail",

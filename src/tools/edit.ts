@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Backend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { type Edit, locateEdits } from "../files/edits.ts";
 import { decodeText, encodeText, encodingLabel } from "../files/encoding.ts";
 import { displayPath } from "../util/paths.ts";
@@ -9,71 +9,85 @@ import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
 import { fileInTurn } from "./shared/in-turn.ts";
+import { orNearest } from "./shared/not-found.ts";
+import { EDIT_NAMES, withoutRemarks } from "./shared/other-agents.ts";
 import { type TextFile, readTextFile } from "./shared/text-file.ts";
 
-/** Replaces exact stretches of text, each of which stands in the file once. Everything else stays, byte for byte. */
-export const edit = (options: ToolOptions = {}) =>
-  defineTool({
-    name: "edit",
-    title: "Edit file",
-    description:
-      "Replace exact text in a file. old_text must match character for character, whitespace included, and must stand in the file " +
-      "only once: give enough lines around it. Several changes to one file go into edits: each is matched against the file as it " +
-      "is now, and either all are made or none. Line endings and encoding of the file are kept. Returns the unified diff.",
-    aliases: ["str_replace", "replace_in_file"],
-    ...options,
-    paramsHint: "path (required), old_text and new_text, or edits",
-    touches: ["read", "write"],
-    input: Type.Object(
-      {
-        path: Type.String({
-          minLength: 1,
-          description: "File to edit: absolute, or relative to the working directory",
-        }),
-        old_text: Type.Optional(Type.String({ description: "The exact text to replace" })),
-        new_text: Type.Optional(Type.String({ description: "What stands there instead" })),
-        edits: Type.Optional(
-          Type.Array(
-            Type.Object(
-              {
-                old_text: Type.String({ minLength: 1, description: "The exact text to replace" }),
-                new_text: Type.String({ description: "What stands there instead" }),
-              },
-              { additionalProperties: false },
-            ),
-            { minItems: 1, maxItems: 500, description: "Several changes, instead of old_text and new_text" },
-          ),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => mendEdits(renameKeys(raw, FILE_SPELLINGS)),
-    effects: ({ path }) => [
-      { kind: "read", path },
-      { kind: "write", path },
-    ],
-    async run({ path, old_text, new_text, edits }, { backend, seen, signal }) {
-      const wanted = wantedEdits(old_text, new_text, edits);
-      return fileInTurn(backend, path, signal, async () => {
-        const before = await readTextFile(backend, path);
-        const replacements = locateEdits(before.text, wanted, path);
-        const bytes = await withReplacements(before, replacements, path);
-        const { replacementsDiff } = await import("../files/diff.ts");
-        const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
-        await requireUnchanged(before, path, backend);
-        const info = await backend.files.write(path, bytes);
-        seen.wrote(info, bytes);
-        return { path, edits: wanted.length, diff };
-      });
-    },
-    render: ({ path, edits, diff }) => `Edited ${path}${edits === 1 ? "" : ` (${plural(edits, "edit")})`}\n\n${diff}`,
-  });
+const REPLACE_ALL = Type.Optional(
+  Type.Boolean({ description: "Replace every occurrence of old_text, not just the only one (default: false)" }),
+);
 
-function wantedEdits(
-  old_text: string | undefined,
-  new_text: string | undefined,
-  edits: readonly Edit[] | undefined,
-): readonly Edit[] {
+/** Replaces exact text that occurs in the file once, or with `replace_all` everywhere. Everything else stays, byte for byte. */
+export const edit = (options: ToolOptions = {}) =>
+  withToolNames((names) =>
+    defineTool({
+      name: "edit",
+      title: "Edit file",
+      description:
+        "Replace exact text in a file. old_text must match character for character, whitespace included, and must occur in the file " +
+        "only once: give enough lines around it, or set replace_all. Several changes to one file go into edits: each is matched against " +
+        "the file as it is now, and either all are made or none. Line endings and encoding of the file are kept. Returns the unified diff.",
+      aliases: EDIT_NAMES,
+      ...options,
+      paramsHint: "path (required), old_text and new_text, or edits; replace_all",
+      touches: ["read", "write"],
+      input: Type.Object(
+        {
+          path: Type.String({
+            minLength: 1,
+            description: "File to edit: absolute, or relative to the working directory",
+          }),
+          old_text: Type.Optional(Type.String({ description: "The exact text to replace" })),
+          new_text: Type.Optional(Type.String({ description: "The text to put in its place" })),
+          replace_all: REPLACE_ALL,
+          edits: Type.Optional(
+            Type.Array(
+              Type.Object(
+                {
+                  old_text: Type.String({ description: "The exact text to replace" }),
+                  new_text: Type.String({ description: "The text to put in its place" }),
+                  replace_all: REPLACE_ALL,
+                },
+                { additionalProperties: false },
+              ),
+              { minItems: 1, maxItems: 500, description: "Several changes, instead of old_text and new_text" },
+            ),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => mendEdits(withoutRemarks(renameKeys(raw, FILE_SPELLINGS))),
+      effects: ({ path }) => [
+        { kind: "read", path },
+        { kind: "write", path },
+      ],
+      async run({ path, ...asked }, context) {
+        const { backend, seen, signal } = context;
+        const wanted = wantedEdits(asked, names);
+        return fileInTurn(backend, path, signal, async () => {
+          const before = await orNearest(path, context, names, () => readTextFile(backend, path, names));
+          const replacements = locateEdits(before.text, wanted, path);
+          const bytes = await withReplacements(before, replacements, path, names);
+          const { replacementsDiff } = await import("../files/diff.ts");
+          const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
+          await requireUnchanged(before, path, backend);
+          const info = await backend.files.write(path, bytes);
+          seen.wrote(info, bytes);
+          return { path, edits: wanted.length, places: replacements.length, diff };
+        });
+      },
+      render({ path, edits, places, diff }) {
+        const much = places > edits ? ` (${plural(places, "place")})` : edits > 1 ? ` (${plural(edits, "edit")})` : "";
+        return `Edited ${path}${much}\n\n${diff}`;
+      },
+    }),
+  );
+
+interface Asked extends Partial<Edit> {
+  readonly edits?: readonly Edit[];
+}
+
+function wantedEdits({ old_text, new_text, replace_all, edits }: Asked, names: ToolNames): readonly Edit[] {
   if (edits !== undefined && (old_text !== undefined || new_text !== undefined)) {
     throw new ToolFailure("both edits and old_text or new_text were given; put all changes into edits");
   }
@@ -82,19 +96,33 @@ function wantedEdits(
       hint: "Give old_text and new_text, or edits.",
     });
   }
-  const all = edits ?? [{ old_text: old_text ?? "", new_text: new_text ?? "" }];
+  // Given beside edits, it is meant for each of them.
+  const every = replace_all === undefined ? {} : { replace_all };
+  const all = (edits ?? [{ old_text: old_text ?? "", new_text: new_text ?? "" }]).map((each) => ({
+    ...every,
+    ...each,
+  }));
   for (const { old_text: from, new_text: to } of all) {
+    if (from === "") throw emptyText(names("write"));
     requireWholeCharacters("old_text", from); // half of one would be found inside a whole one
     requireWholeCharacters("new_text", to);
   }
   return all;
 }
 
+function emptyText(write: string | undefined): ToolFailure {
+  return new ToolFailure("old_text is empty", {
+    hint:
+      "Give the text to replace; to add text, take a line that is there as old_text and repeat it in new_text." +
+      (write === undefined ? "" : ` To create a file, or to replace all of it, use ${write}.`),
+  });
+}
+
 /** What another program wrote since the file was read here would be lost. */
 async function requireUnchanged({ info }: TextFile, path: string, backend: Backend): Promise<void> {
   const now = await backend.files.stat(path);
   if (now?.version === info.version) return;
-  throw new ToolFailure(`${path} was changed by another program while it was edited; nothing was done`, {
+  throw new ToolFailure(`${path} was changed by another program during the edit; nothing was written`, {
     hint: "Edit it again.",
   });
 }
@@ -104,6 +132,7 @@ async function withReplacements(
   file: TextFile,
   replacements: ReturnType<typeof locateEdits>,
   path: string,
+  names: ToolNames,
 ): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let character = 0;
@@ -114,7 +143,7 @@ async function withReplacements(
       throw new ToolFailure(
         `new_text has characters that ${encodingLabel(file.encoding)}, the encoding of ${path}, does not have`,
         {
-          hint: "Use characters it has, or convert the file with a command first.",
+          hint: `Use only characters of that encoding${names("bash") === undefined ? "" : ", or convert the file with a command first"}.`,
         },
       );
     }
@@ -132,7 +161,7 @@ async function withReplacements(
     throw new ToolFailure(
       `old_text ends inside what ${encodingLabel(file.encoding)} writes as one character in ${path}`,
       {
-        hint: "Take the character before or after it into old_text.",
+        hint: "Add the character before or after it to old_text and new_text.",
       },
     );
   }

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
 import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
@@ -9,9 +9,11 @@ import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { type FoldersAndLinks, foldersAndLinks } from "./shared/folders.ts";
-import { MAX_NAME_PATTERN, type NamePattern, namePattern } from "./shared/name-pattern.ts";
+import { MAX_NAME_PATTERN, type NamePattern, nameOf, namePattern } from "./shared/name-pattern.ts";
+import { orNearest, statOf } from "./shared/not-found.ts";
+import { withoutRemarks } from "./shared/other-agents.ts";
 import { pathOfKey, pathOrderKey } from "./shared/path-order.ts";
-import { HIDDEN_ARGUMENTS, RIPGREP_ARGUMENTS, blocks, complaints } from "./shared/ripgrep.ts";
+import { RIPGREP_ARGUMENTS, blocks, complaints, gitArguments } from "./shared/ripgrep.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 200;
@@ -27,86 +29,88 @@ export interface FindOptions extends ToolOptions {
 
 /** Finds files and folders by name. */
 export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptions = {}) =>
-  defineTool({
-    name: "find",
-    title: "Find files",
-    description:
-      "Find files and directories by name: a glob such as *.ts or src/**/*.test.ts, or a part of the name. Honours .gitignore, skips " +
-      "hidden files unless the pattern names them. In the order of paths; directories end with /.",
-    aliases: ["glob", "find_files"],
-    ...options,
-    paramsHint: "path, pattern, type, max_results",
-    touches: ["read"],
-    input: Type.Object(
-      {
-        path: Type.Optional(
-          Type.String({ minLength: 1, description: "Directory to search (default: the working directory)" }),
-        ),
-        pattern: Type.Optional(
-          Type.String({ maxLength: MAX_NAME_PATTERN, description: "Glob, or part of a name (default: everything)" }),
-        ),
-        type: Type.Optional(
-          Type.Union([Type.Literal("file"), Type.Literal("dir"), Type.Literal("")], {
-            description: 'Only these (default: "", both)',
-          }),
-        ),
-        max_results: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: MAX_RESULTS,
-            description: `Results shown (default: ${maxResults})`,
-          }),
-        ),
+  withToolNames((names) =>
+    defineTool({
+      name: "find",
+      title: "Find files",
+      description:
+        "Find files and directories by name: a glob such as *.ts or src/**/*.test.ts, or a part of the name. Includes hidden files, " +
+        "but not .git, nor what .gitignore ignores. Sorted by path; directories end with /.",
+      aliases: ["glob", "find_files", "file_search", "find_path"],
+      ...options,
+      paramsHint: "path, pattern, type, max_results",
+      touches: ["read"],
+      input: Type.Object(
+        {
+          path: Type.Optional(
+            Type.String({ minLength: 1, description: "Directory to search (default: the working directory)" }),
+          ),
+          pattern: Type.Optional(
+            Type.String({ maxLength: MAX_NAME_PATTERN, description: "Glob, or part of a name (default: everything)" }),
+          ),
+          type: Type.Optional(
+            Type.Union([Type.Literal("file"), Type.Literal("dir"), Type.Literal("")], {
+              description: 'Only these (default: "", both)',
+            }),
+          ),
+          max_results: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: MAX_RESULTS,
+              description: `Results shown (default: ${maxResults})`,
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => withoutRemarks(renameKeys(raw, SPELLINGS)),
+      effects: ({ path = "." }) => [{ kind: "read", path }],
+      async run({ path = ".", pattern = "", type = "", max_results = maxResults }, context) {
+        const info = await orNearest(path, context, names, () => statOf(path, context));
+        if (info.kind !== "folder") throw new ToolFailure(`This is not a folder: ${path}`);
+        const root = info.path;
+        const meant = await namePattern(pattern.startsWith(`${root}/`) ? pattern.slice(root.length + 1) : pattern);
+        const [listed, other] = await Promise.all([
+          type === "dir" || meant.foldersOnly ? NO_FILES : listFiles(root, meant, context),
+          type === "file" ? NO_FOLDERS : foldersAndLinks(root, meant, context),
+        ]);
+        // A name is no secret, but only a pattern that spells a part of it means it: "*" and "**/*" do not.
+        const isMeant = (name: string) => /[^\W_]/.test(nameOf(pattern)) || sensitive(`/${name}`) === undefined;
+        const files = listed.files.filter(isMeant);
+        const found = [
+          ...files,
+          ...other.folders.filter(isMeant).map((folder) => `${folder}/`),
+          // What a link leads to may be anything, or anywhere.
+          ...(type === "" && !meant.foldersOnly ? other.links : []),
+        ];
+        const { paths: closed } = context.closed;
+        const open = found.filter((name) => !closed.some((folder) => isInside(posix.join(root, name), folder)));
+        const sorted = open.map(pathOrderKey).sort();
+        const base = baseOf(displayPath(root, context.backend));
+        return {
+          total: open.length,
+          sensitive_files: listed.files.length - files.length,
+          left_out: await closedBelow(root, context),
+          complaints: listed.complaints || other.complaints,
+          paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)), // last: of much data the end is left out
+        };
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => renameKeys(raw, SPELLINGS),
-    effects: ({ path = "." }) => [{ kind: "read", path }],
-    async run({ path = ".", pattern = "", type = "", max_results = maxResults }, context) {
-      const info = await context.backend.files.stat(path);
-      if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
-      if (info.kind !== "folder") throw new ToolFailure(`This is not a folder: ${path}`);
-      const root = info.path;
-      const meant = await namePattern(pattern.startsWith(`${root}/`) ? pattern.slice(root.length + 1) : pattern);
-      const [listed, other] = await Promise.all([
-        type === "dir" || meant.foldersOnly ? NO_FILES : listFiles(root, meant, context),
-        type === "file" ? NO_FOLDERS : foldersAndLinks(root, meant, context),
-      ]);
-      // A name is no secret, but what is named by the pattern was meant.
-      const files = pattern === "" ? listed.files.filter((file) => sensitive(`/${file}`) === undefined) : listed.files;
-      const found = [
-        ...files,
-        ...other.folders.map((folder) => `${folder}/`),
-        // What a link leads to may be anything, or anywhere.
-        ...(type === "" && !meant.foldersOnly ? other.links : []),
-      ];
-      const { paths: closed } = context.closed;
-      const open = found.filter((name) => !closed.some((folder) => isInside(posix.join(root, name), folder)));
-      const sorted = open.map(pathOrderKey).sort();
-      const base = baseOf(displayPath(root, context.backend));
-      return {
-        total: open.length,
-        sensitive_files: listed.files.length - files.length,
-        left_out: await closedBelow(root, context),
-        complaints: listed.complaints || other.complaints,
-        paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)), // last: of much data the end is left out
-      };
-    },
-    render({ paths, total, sensitive_files, left_out, complaints: problems }) {
-      const notices = [
-        ...(paths.length === total
-          ? []
-          : [`Showing ${paths.length} of ${total}. Use a narrower path or pattern, or a larger max_results.`]),
-        ...(sensitive_files === 0
-          ? []
-          : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
-        ...closedNotice(left_out),
-        ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
-      ];
-      const body = paths.length === 0 ? "Nothing found." : paths.map(shownPath).join("\n");
-      return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
-    },
-  });
+      render({ paths, total, sensitive_files, left_out, complaints: problems }) {
+        const notices = [
+          ...(paths.length === total
+            ? []
+            : [`Showing ${paths.length} of ${total}. Use a narrower path or pattern, or a larger max_results.`]),
+          ...(sensitive_files === 0
+            ? []
+            : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
+          ...closedNotice(left_out),
+          ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
+        ];
+        const body = paths.length === 0 ? "Nothing found." : paths.map(shownPath).join("\n");
+        return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
+      },
+    }),
+  );
 
 interface Listed {
   readonly files: readonly string[];
@@ -117,13 +121,13 @@ interface Listed {
 const NO_FILES: Listed = { files: [], complaints: "" };
 const NO_FOLDERS: FoldersAndLinks = { folders: [], links: [], complaints: "" };
 
-/** The files under the folder that the pattern means and that are neither hidden nor ignored, relative to it. */
+/** The files under the folder that the pattern means and that are not ignored, relative to it. */
 async function listFiles(
   root: string,
-  { pick, hidden, ripgrepTest }: NamePattern,
+  { pick, git, ripgrepTest }: NamePattern,
   { backend, signal }: ToolContext,
 ): Promise<Listed> {
-  const args = [...RIPGREP_ARGUMENTS, "--files", ...HIDDEN_ARGUMENTS[hidden], ...ripgrepTest];
+  const args = [...RIPGREP_ARGUMENTS, "--files", ...gitArguments(git), ...ripgrepTest];
   const process = await backend.helper("rg", args, { paths: [root], signal });
   const from = root === "/" ? 1 : root.length + 1;
   const files: string[] = [];

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { Type } from "typebox";
 import type { OpenFile, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
 import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
@@ -12,8 +12,10 @@ import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { ignoreRules } from "./shared/ignore-rules.ts";
 import { LINE_BYTES, LINE_CHARACTERS, type Line, type Search, firstMatches } from "./shared/matches.ts";
 import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";
+import { orNearest, statOf } from "./shared/not-found.ts";
+import { withoutRemarks } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
-import { HIDDEN_ARGUMENTS, RIPGREP_ARGUMENTS } from "./shared/ripgrep.ts";
+import { RIPGREP_ARGUMENTS, gitArguments } from "./shared/ripgrep.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 100;
@@ -31,91 +33,96 @@ export interface GrepOptions extends ToolOptions {
 
 /** Searches file contents. */
 export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptions = {}) =>
-  defineTool({
-    name: "grep",
-    title: "Search in files",
-    description:
-      "Search file contents for a regular expression. Honours .gitignore, skips hidden and binary files. Shows matching lines as " +
-      "path:line: text, in the order of paths. output://ID as path searches a saved output.",
-    aliases: ["search_files", "ripgrep", "rg"],
-    ...options,
-    paramsHint: "pattern (required), path, glob, case_sensitive, literal, context_lines, max_results",
-    touches: ["read", "output"],
-    input: Type.Object(
-      {
-        pattern: Type.String({
-          minLength: 1,
-          maxLength: MAX_PATTERN,
-          description: "Regular expression (or text, with literal)",
-        }),
-        path: Type.Optional(
-          Type.String({ minLength: 1, description: "File or directory to search (default: the working directory)" }),
-        ),
-        glob: Type.Optional(
-          Type.String({
-            maxLength: MAX_NAME_PATTERN,
-            description: 'Only files whose name or path matches, e.g. "*.ts", "src/**" or "!*.md"',
+  withToolNames((names) =>
+    defineTool({
+      name: "grep",
+      title: "Search in files",
+      description:
+        "Search file contents for a regular expression. Includes hidden files, but not .git, binary files, nor what " +
+        ".gitignore ignores. Shows matching lines as path:line: text, sorted by path. output://ID as path searches a saved output.",
+      aliases: ["search_files", "ripgrep", "rg", "search", "search_file_content", "grep_search"],
+      ...options,
+      paramsHint: "pattern (required), path, glob, case_sensitive, literal, context_lines, max_results",
+      touches: ["read", "output"],
+      input: Type.Object(
+        {
+          pattern: Type.String({
+            minLength: 1,
+            maxLength: MAX_PATTERN,
+            description: "Regular expression (or text, with literal)",
           }),
-        ),
-        case_sensitive: Type.Optional(Type.Boolean({ description: "Default: false" })),
-        literal: Type.Optional(Type.Boolean({ description: "The pattern is plain text (default: false)" })),
-        context_lines: Type.Optional(
-          Type.Integer({ minimum: 0, maximum: 50, description: "Lines shown around each match (default: 0)" }),
-        ),
-        max_results: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: MAX_RESULTS,
-            description: `Matches shown (default: ${maxResults})`,
-          }),
-        ),
+          path: Type.Optional(
+            Type.String({ minLength: 1, description: "File or directory to search (default: the working directory)" }),
+          ),
+          glob: Type.Optional(
+            Type.String({
+              maxLength: MAX_NAME_PATTERN,
+              description: 'Only files whose name or path matches, e.g. "*.ts", "src/**" or "!*.md"',
+            }),
+          ),
+          case_sensitive: Type.Optional(Type.Boolean({ description: "Default: false" })),
+          literal: Type.Optional(Type.Boolean({ description: "The pattern is plain text (default: false)" })),
+          context_lines: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: 50, description: "Lines shown around each match (default: 0)" }),
+          ),
+          max_results: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: MAX_RESULTS,
+              description: `Matches shown (default: ${maxResults})`,
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => withoutIgnoreCase(withoutRemarks(withoutForm(renameKeys(raw, SPELLINGS)))),
+      effects: ({ path = "." }) =>
+        path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
+      async run({ path = ".", max_results: most = maxResults, ...asked }, context) {
+        const question = { ...asked, most };
+        const search = path.startsWith(OUTPUT_SCHEME)
+          ? await searchOutput(path, question, context)
+          : await searchFiles(path, question, context, names);
+        const found = await firstMatches(search, most, patience, context.signal);
+        return {
+          matches: found.matches,
+          stopped_at: found.ending === "full" ? most : null,
+          cut_lines: found.cut,
+          sensitive_files: found.hidden,
+          binary_files: found.binary,
+          left_out: search.root === undefined ? [] : await closedBelow(search.root, context),
+          complaints: found.complaints,
+          lines: found.lines, // last: of much data the end is left out
+        };
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => withoutIgnoreCase(renameKeys(raw, SPELLINGS)),
-    effects: ({ path = "." }) =>
-      path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
-    async run({ path = ".", max_results: most = maxResults, ...asked }, context) {
-      const question = { ...asked, most };
-      const search = path.startsWith(OUTPUT_SCHEME)
-        ? await searchOutput(path, question, context)
-        : await searchFiles(path, question, context);
-      const found = await firstMatches(search, most, patience, context.signal);
-      return {
-        matches: found.matches,
-        stopped_at: found.ending === "full" ? most : null,
-        cut_lines: found.cut,
-        sensitive_files: found.hidden,
-        binary_files: found.binary,
-        left_out: search.root === undefined ? [] : await closedBelow(search.root, context),
-        complaints: found.complaints,
-        lines: found.lines, // last: of much data the end is left out
-      };
-    },
-    render(
-      { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, left_out, complaints },
-      { context_lines = 0 },
-    ) {
-      const notices = [
-        ...(stopped_at === null
-          ? []
-          : [
-              `Stopped at ${plural(stopped_at, "match", "matches")}; there are more. Use a narrower pattern, path or glob, or a larger max_results.`,
-            ]),
-        ...(cut_lines === 0
-          ? []
-          : [`Long lines are cut to ${LINE_CHARACTERS} characters; use read to see them whole.`]),
-        ...(sensitive_files === 0
-          ? []
-          : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
-        ...closedNotice(left_out),
-        ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
-        ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
-      ];
-      const body = matches === 0 ? "No matches found." : formatted(lines, context_lines > 0);
-      return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
-    },
-  });
+      render(
+        { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, left_out, complaints },
+        { context_lines = 0 },
+      ) {
+        const read = names("read", "offset");
+        const notices = [
+          ...(stopped_at === null
+            ? []
+            : [
+                `Stopped at ${plural(stopped_at, "match", "matches")}; there are more. Use a narrower pattern, path or glob, or a larger max_results.`,
+              ]),
+          ...(cut_lines === 0
+            ? []
+            : [
+                `Long lines are cut to ${LINE_CHARACTERS} characters${read === undefined ? "" : `; use ${read} to see all of them`}.`,
+              ]),
+          ...(sensitive_files === 0
+            ? []
+            : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
+          ...closedNotice(left_out),
+          ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
+          ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
+        ];
+        const body = matches === 0 ? "No matches found." : formatted(lines, context_lines > 0);
+        return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
+      },
+    }),
+  );
 
 /** What is asked, wherever it is looked for. */
 interface Question {
@@ -128,18 +135,17 @@ interface Question {
   readonly most: number;
 }
 
-async function searchFiles(path: string, question: Question, context: ToolContext): Promise<Search> {
+async function searchFiles(path: string, question: Question, context: ToolContext, names: ToolNames): Promise<Search> {
   const { backend, signal } = context;
   const beganMs = performance.now();
-  const info = await backend.files.stat(path);
+  const info = await orNearest(path, context, names, () => statOf(path, context));
   const lookMs = performance.now() - beganMs;
-  if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
   if (info.kind !== "file" && info.kind !== "folder")
     throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
   const glob = info.kind === "file" ? "" : (question.glob ?? ""); // a file that is named is meant
   const meant = await fileGlob(glob);
   const root = await narrowed(info.path, glob, context);
-  const args = [...searchArguments(question), ...HIDDEN_ARGUMENTS[meant.hidden], ...meant.ripgrepTest];
+  const args = [...searchArguments(question), ...gitArguments(meant.git), ...meant.ripgrepTest];
   // What lies in a key folder that was named is meant; a person was asked about it.
   const named = info.kind === "file" || sensitive(info.path) !== undefined;
   // A glob with a slash in it may be meant from the folder that is searched or from the working directory: either will do.
@@ -205,7 +211,7 @@ function searchArguments({
   most,
 }: Question): readonly string[] {
   if (/[\0\n]/.test(pattern)) {
-    throw new ToolFailure("the pattern has a line break or a NUL in it, but it is searched for in one line at a time", {
+    throw new ToolFailure("the pattern contains a line break or a NUL, but each line is searched by itself", {
       hint: "Search for one of its lines, with context_lines to see the others.",
     });
   }
@@ -264,14 +270,27 @@ const SPELLINGS: { readonly [spelling: string]: string } = {
   regex: "pattern",
   directory: "path",
   include: "glob",
+  include_pattern: "glob",
+  file_pattern: "glob",
   limit: "max_results",
   maxResults: "max_results",
+  head_limit: "max_results",
   context: "context_lines",
+  "-A": "context_lines",
+  "-B": "context_lines",
+  "-C": "context_lines",
+  "-i": "ignore_case",
   contextLines: "context_lines",
   caseSensitive: "case_sensitive",
   ignoreCase: "ignore_case",
   case_insensitive: "ignore_case",
 };
+
+/** Without what only says in which form the lines are shown: each has its path and number. */
+function withoutForm(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return raw;
+  return Object.fromEntries(Object.entries(raw).filter(([key]) => key !== "output_mode" && key !== "-n"));
+}
 
 /** `ignore_case: true` is `case_sensitive: false`. */
 function withoutIgnoreCase(raw: unknown): unknown {

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Job } from "../contract/job.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { lineIndex, readLines } from "../files/line-index.ts";
 import { decodeOutput } from "../output/decode.ts";
 import { describeExit } from "../output/describe-exit.ts";
@@ -12,6 +12,7 @@ import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, truncateHead } from "../output/trunca
 import { onAbort } from "../util/abort.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { clip, plural } from "../util/text.ts";
+import { attachSecondsHint } from "./shared/duration.ts";
 import { reportOutput, shownTail, wholeCharacters } from "./shared/command-output.ts";
 
 const DEFAULT_WAIT_S = 60;
@@ -36,7 +37,7 @@ const INPUT = Type.Object(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: MAX_WAIT_S,
-        description: `wait, follow: seconds (default: ${DEFAULT_WAIT_S})`,
+        description: `wait, follow: seconds, not milliseconds (default: ${DEFAULT_WAIT_S})`,
       }),
     ),
     text: Type.Optional(Type.String({ description: "write: what to write to its stdin, line breaks included" })),
@@ -52,46 +53,49 @@ export const jobs = (options: ToolOptions = {}) => {
   const limit = options.limit ?? DEFAULT_LIMIT;
   /** How far each output has been shown. */
   const shown = new WeakMap<OutputLog, number>();
-  return defineTool({
-    name: "jobs",
-    title: "Background jobs",
-    description:
-      "Look after commands in the background (bash with background: true): list them, see what a job wrote, wait for its end, " +
-      "write to its stdin, or kill it with all it started.",
-    ...options,
-    limit,
-    keep: "tail",
-    paramsHint: "action (required), id, offset, limit, follow, timeout, text",
-    touches: ["terminal"],
-    input: INPUT,
-    mend: (raw) =>
-      typeof raw === "string"
-        ? { action: raw }
-        : withTextId(renameKeys(raw, { job: "id", job_id: "id", input: "text" })),
-    effects: ({ action, id, text }) => [
-      {
-        kind: "terminal",
-        ...(id !== undefined && { job: id }),
-        ...(action === "write" && text !== undefined && { types: text }),
+  return withToolNames((names) =>
+    defineTool({
+      name: "jobs",
+      title: "Background jobs",
+      description:
+        `Look after commands in the background${startingText(names, " (", ")")}: list them, read what a job wrote, wait for its ` +
+        "end, write to its stdin, or kill it and all processes that it started.",
+      ...options,
+      limit,
+      keep: "tail",
+      paramsHint: "action (required), id, offset, limit, follow, timeout, text",
+      touches: ["terminal"],
+      input: INPUT,
+      mend: (raw) =>
+        typeof raw === "string"
+          ? { action: raw }
+          : withTextId(renameKeys(raw, { job: "id", job_id: "id", input: "text" })),
+      effects: ({ action, id, text }) => [
+        {
+          kind: "terminal",
+          ...(id !== undefined && { job: id }),
+          ...(action === "write" && text !== undefined && { types: text }),
+        },
+      ],
+      async run(input, context) {
+        if (input.action === "list") return { text: await listed(context) };
+        const job = await jobOf(input, context, names);
+        attachSecondsHint("timeout", input.timeout, context);
+        switch (input.action) {
+          case "output":
+            return output(job, input, context);
+          case "wait":
+            return wait(job, input, context);
+          case "write":
+            return write(job, input, names);
+          case "kill":
+            await job.process.kill();
+            return { ...stateOf(job), text: withState(await news(job, context), job, context) };
+        }
       },
-    ],
-    async run(input, context) {
-      if (input.action === "list") return { text: await listed(context) };
-      const job = await jobOf(input, context);
-      switch (input.action) {
-        case "output":
-          return output(job, input, context);
-        case "wait":
-          return wait(job, input, context);
-        case "write":
-          return write(job, input);
-        case "kill":
-          await job.process.kill();
-          return { ...stateOf(job), text: withState(await news(job, context), job, context) };
-      }
-    },
-    render: ({ text }) => text,
-  });
+      render: ({ text }) => text,
+    }),
+  );
 
   async function output(
     job: Job,
@@ -186,29 +190,40 @@ function withTextId(raw: unknown): unknown {
   return { ...raw, id: String(raw.id) };
 }
 
-async function jobOf({ action, id }: Input, { jobs: own }: ToolContext): Promise<Job> {
+async function jobOf({ action, id }: Input, { jobs: own }: ToolContext, names: ToolNames): Promise<Job> {
   const all = await own.list();
-  if (id === undefined) throw new ToolFailure(`action "${action}" needs the id of a job`, { hint: whichThereAre(all) });
+  const hint = whichThereAre(all, names);
+  if (id === undefined) throw new ToolFailure(`action "${action}" needs the id of a job`, { hint });
   const job = await own.get(id);
-  if (job === undefined) throw new ToolFailure(`there is no job ${id}`, { hint: whichThereAre(all) });
+  if (job === undefined) throw new ToolFailure(`there is no job ${id}`, { hint });
   if (job.ended !== undefined) own.told(id);
   return job;
 }
 
-function whichThereAre(all: readonly Job[]): string {
+/** What starts a job, where that is there: "bash with background: true". */
+function startingText(names: ToolNames, before: string, after: string): string {
+  const bash = names("bash", "background");
+  return bash === undefined ? "" : `${before}${bash} with background: true${after}`;
+}
+
+function whichThereAre(all: readonly Job[], names: ToolNames): string {
   return all.length === 0
-    ? "There are no jobs: bash with background: true starts one."
+    ? `There are no jobs${startingText(names, ": ", " starts one")}.`
     : `There are: ${all.map(({ id, command }) => `${id} (${clip(command, 40)})`).join(", ")}.`;
 }
 
-async function write({ id, process, ended }: Job, { text, end }: Input) {
+async function write({ id, process, ended }: Job, { text, end }: Input, names: ToolNames) {
   if (text === undefined && end !== true) throw new ToolFailure('action "write" needs "text", or "end": true');
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
   // What is typed into a pane is judged by what that shows.
   if (process.awaitsInput !== undefined) {
+    const keys = names("send-keys");
     const pane = process.place?.replace(/^pane /, "") ?? "";
     throw new ToolFailure(`job ${id} has no stdin but its terminal, pane ${pane}`, {
-      hint: `Type there with send-keys ({"target": "${pane}", "literal_text": "…", "enter": true}), or ask a person to.`,
+      hint:
+        keys === undefined
+          ? "Ask a person to type there."
+          : `Type there with ${keys} ({"target": "${pane}", "literal_text": "…", "enter": true}), or ask a person to.`,
     });
   }
   if (text !== undefined) await process.write(text);
@@ -235,7 +250,7 @@ function stateOf(job: Job) {
   return { id: job.id, state: job.ended === undefined ? "running" : job.ended.exit.how };
 }
 
-/** What is new, and below it where the job stands. The model is told here if it has ended: no notice follows. */
+/** What is new, and below it the state of the job. No notice of its end follows: this is one. */
 function withState(news: string, job: Job, { jobs: own }: ToolContext): string {
   if (job.ended !== undefined) own.told(job.id);
   const state = `[Job ${job.id}: ${stateText(job)}.]`;

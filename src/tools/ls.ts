@@ -1,39 +1,50 @@
 import { Type } from "typebox";
 import type { FileEntry } from "../contract/backend.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { formatSize } from "../output/size.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
+import { orNearest } from "./shared/not-found.ts";
+import { withoutRemarks } from "./shared/other-agents.ts";
 
 /** Lists a folder. */
 export const ls = (options: ToolOptions = {}) =>
-  defineTool({
-    name: "ls",
-    title: "List folder",
-    description: "List a directory with sizes and modification times. Folders end with /, links show where they lead.",
-    aliases: ["list_directory", "list_dir"],
-    ...options,
-    paramsHint: "path, show_hidden",
-    touches: ["read"],
-    input: Type.Object(
-      {
-        path: Type.Optional(
-          Type.String({ minLength: 1, description: "Directory to list (default: the working directory)" }),
-        ),
-        show_hidden: Type.Optional(
-          Type.Boolean({ description: "Include names that begin with a dot (default: false)" }),
-        ),
+  withToolNames((names) =>
+    defineTool({
+      name: "ls",
+      title: "List folder",
+      description: "List a directory with sizes and modification times. Folders end with /, links show their target.",
+      aliases: ["list_directory", "list_dir", "list_files", "list"],
+      ...options,
+      paramsHint: "path, show_hidden",
+      touches: ["read"],
+      input: Type.Object(
+        {
+          path: Type.Optional(
+            Type.String({ minLength: 1, description: "Directory to list (default: the working directory)" }),
+          ),
+          show_hidden: Type.Optional(
+            Type.Boolean({ description: "Include names that begin with a dot (default: false)" }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => notRecursive(withoutRemarks(renameKeys(raw, FILE_SPELLINGS))),
+      effects: ({ path = "." }) => [{ kind: "read", path }],
+      async run({ path = ".", show_hidden = false }, context) {
+        const entries = await orNearest(path, context, names, () => context.backend.files.list(path));
+        return entries.filter(({ name }) => show_hidden || !name.startsWith(".")).map(asData);
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
-    effects: ({ path = "." }) => [{ kind: "read", path }],
-    async run({ path = ".", show_hidden = false }, { backend }) {
-      const entries = await backend.files.list(path);
-      return entries.filter(({ name }) => show_hidden || !name.startsWith(".")).map(asData);
-    },
-    render: (entries) => entries.map(line).join("\n") || "(empty directory)",
-  });
+      render: (entries) => entries.map(line).join("\n") || "(empty directory)",
+    }),
+  );
+
+/** `recursive: false` is what it does anyway. */
+function notRecursive(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || !("recursive" in raw) || raw.recursive !== false) return raw;
+  const { recursive: _, ...rest } = raw;
+  return rest;
+}
 
 /** Dates end there (ECMAScript: 100 million days from 1970); file systems keep later times. */
 const LAST_MS = 8.64e15;

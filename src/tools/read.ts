@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { Type } from "typebox";
 import type { OpenFile } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import {
   type Encoding,
   SAMPLE_BYTES,
@@ -21,6 +21,8 @@ import { quoteWord } from "../util/shell.ts";
 import { plural } from "../util/text.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
+import { orNearest } from "./shared/not-found.ts";
+import { READ_NAMES } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
 import { notText } from "./shared/text-file.ts";
 
@@ -31,66 +33,81 @@ const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 export const read = (options: ToolOptions = {}) => {
   const { lines = DEFAULT_MAX_LINES, bytes = DEFAULT_MAX_BYTES } = options.limit ?? DEFAULT_LIMIT;
   const indexes = indexCache();
-  return defineTool({
-    name: "read",
-    title: "Read file",
-    description:
-      `Read a text file or an image. Shows up to ${lines} lines or ${formatSize(bytes)}; for more, or for a part of a large ` +
-      `file, give offset (first line, from 1) and limit (number of lines). output://ID reads a saved output.`,
-    aliases: ["read_text_file", "view", "cat"],
-    ...options,
-    paramsHint: "path (required), offset, limit",
-    touches: ["read", "output"],
-    input: Type.Object(
-      {
-        path: Type.String({
-          minLength: 1,
-          description: "File to read: absolute, or relative to the working directory",
-        }),
-        offset: Type.Optional(Type.Integer({ minimum: 1, description: "First line to show, from 1 (default: 1)" })),
-        limit: Type.Optional(Type.Integer({ minimum: 1, description: `Number of lines to show (default: ${lines})` })),
+  return withToolNames((names) =>
+    defineTool({
+      name: "read",
+      title: "Read file",
+      description:
+        `Read a text file or an image. Shows up to ${lines} lines or ${formatSize(bytes)}; for more, or for a part of a large ` +
+        `file, give offset (first line, from 1) and limit (number of lines). output://ID reads a saved output.`,
+      aliases: READ_NAMES,
+      ...options,
+      paramsHint: "path (required), offset, limit",
+      touches: ["read", "output"],
+      input: Type.Object(
+        {
+          path: Type.String({
+            minLength: 1,
+            description: "File to read: absolute, or relative to the working directory",
+          }),
+          offset: Type.Optional(Type.Integer({ minimum: 1, description: "First line to show, from 1 (default: 1)" })),
+          limit: Type.Optional(
+            Type.Integer({ minimum: 1, description: `Number of lines to show (default: ${lines})` }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => withLimit(renameKeys(raw, FILE_SPELLINGS)),
+      effects: ({ path }) =>
+        path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
+      async run({ path, offset = 1, limit = lines }, context) {
+        const saved = path.startsWith(OUTPUT_SCHEME);
+        const file = saved
+          ? await context.outputs.open(outputId(path))
+          : await orNearest(path, context, names, () => context.backend.files.open(path));
+        try {
+          const sample = await file.read(0, SAMPLE_BYTES);
+          const picture = saved ? undefined : imageType(sample);
+          if (picture !== undefined) return await showImage(file, picture, path, context);
+          // A command may have written anything, and no other tool can open what was saved of it: it is shown as bash shows it.
+          const encoding = saved ? UTF_8 : await detectEncoding(sample, sample.length < SAMPLE_BYTES);
+          if (encoding === undefined) throw await notText(path, sample, file.info.size, names);
+          const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
+          return await showText(
+            file,
+            { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index },
+            context,
+          );
+        } finally {
+          await file.close();
+        }
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
-    effects: ({ path }) =>
-      path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
-    async run({ path, offset = 1, limit = lines }, context) {
-      const saved = path.startsWith(OUTPUT_SCHEME);
-      const file = saved ? await context.outputs.open(outputId(path)) : await context.backend.files.open(path);
-      try {
-        const sample = await file.read(0, SAMPLE_BYTES);
-        const picture = saved ? undefined : imageType(sample);
-        if (picture !== undefined) return await showImage(file, picture, path, context);
-        // A command may have written anything, and no other tool can open what was saved of it: it is shown as bash shows it.
-        const encoding = saved ? UTF_8 : await detectEncoding(sample, sample.length < SAMPLE_BYTES);
-        if (encoding === undefined) throw await notText(path, sample, file.info.size);
-        const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
-        return await showText(
-          file,
-          { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index },
-          context,
-        );
-      } finally {
-        await file.close();
-      }
-    },
-    // The notice stands on a line of its own: what is before its line break is the file's text, exactly.
-    render(data) {
-      if (data.kind === "image") return imageNotice(data);
-      const { text, first, last, total, size, encoding, at_end, cut_in_line } = data;
-      const read_as = encoding.startsWith("UTF-8") ? [] : [`[Shown as text; the file is in ${encoding}.]`];
-      if (cut_in_line) return [text, ...read_as, cutNotice(data, bytes)].join("\n");
-      if (text === "") return "(empty file)";
-      if (at_end && first === 1) return read_as.length === 0 ? text : `${text}\n${read_as[0]}`;
-      const notice =
-        total === null
-          ? `[Showing lines ${first}-${last} of a file of ${formatSize(size)}. Use offset=${last + 1} to continue.]`
-          : rangeNotice({ first, last, total, ...(at_end ? {} : { next: last + 1 }) });
-      return [text, ...read_as, notice].join("\n");
-    },
-  });
+      // The notice stands on a line of its own: what is before its line break is the file's text, exactly.
+      render(data) {
+        if (data.kind === "image") return imageNotice(data);
+        const { text, first, last, total, size, encoding, at_end, cut_in_line } = data;
+        const read_as = encoding.startsWith("UTF-8") ? [] : [`[Shown as text; the file is in ${encoding}.]`];
+        if (cut_in_line) return [text, ...read_as, cutNotice(data, bytes, names("bash"))].join("\n");
+        if (text === "") return "(empty file)";
+        if (at_end && first === 1) return read_as.length === 0 ? text : `${text}\n${read_as[0]}`;
+        const notice =
+          total === null
+            ? `[Showing lines ${first}-${last} of a file of ${formatSize(size)}. Use offset=${last + 1} to continue.]`
+            : rangeNotice({ first, last, total, ...(at_end ? {} : { next: last + 1 }) });
+        return [text, ...read_as, notice].join("\n");
+      },
+    }),
+  );
 };
+
+/** A last line, where other agents' tools take one, as a number of lines. */
+function withLimit(raw: unknown): unknown {
+  if (typeof raw !== "object" || raw === null || "limit" in raw) return raw;
+  const { end_line, endLine = end_line, ...rest } = raw as { [key: string]: unknown };
+  const { offset = 1 } = rest;
+  if (typeof endLine !== "number" || typeof offset !== "number" || endLine < offset) return raw;
+  return { ...rest, limit: endLine - offset + 1 };
+}
 
 interface Wanted {
   readonly path: string;
@@ -179,16 +196,17 @@ function imageNotice({ path, type, size, width, height, shown }: Awaited<ReturnT
 function cutNotice(
   { path, text, first, total, encoding }: Awaited<ReturnType<typeof showText>>,
   bytes: number,
+  bash: string | undefined,
 ): string {
   const where = `Line ${first}${total === null ? "" : ` of ${total}`} is cut at ${formatSize(bytes)}.`;
   const next = first === total ? "" : ` Use offset=${first + 1} for the next line.`;
   if (path.startsWith(OUTPUT_SCHEME))
-    return `[${where}${next} For more of this one run its command again and cut the output]`;
-  if (!encoding.startsWith("UTF-8")) return `[${where}${next}]`; // a command would count and show other bytes
+    return `[${where}${next} For more of this line run its command again and cut the output.]`;
+  if (bash === undefined || !encoding.startsWith("UTF-8")) return `[${where}${next}]`; // a command would count and show other bytes
   const mark = first === 1 && encoding !== encodingLabel(UTF_8) ? 3 : 0;
   const from = mark + Buffer.byteLength(text) + 1;
   const command = `sed -n '${first}{p;q;}' -- ${quotePath(path)} | tail -c +${from} | head -c ${bytes}`;
-  return `[${where}${next} For more of this one use bash: ${command}]`;
+  return `[${where}${next} For more of this line use ${bash}: ${command}]`;
 }
 
 /** A shell finds the home folder only where the `~/` stands unquoted. */

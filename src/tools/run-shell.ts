@@ -3,12 +3,12 @@ import { Type } from "typebox";
 import type { Command, Exit, OutputLog, Process, ScriptShell } from "../contract/backend.ts";
 import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { decodeOutput } from "../output/decode.ts";
 import { truncateHead } from "../output/truncate.ts";
-import { renameKeys } from "../util/rename-keys.ts";
-import { LONGEST_MS, parseDuration } from "./shared/duration.ts";
+import { LONGEST_MS, attachSecondsHint, parseDuration } from "./shared/duration.ts";
 import { type GoesOn, goesOnText, waitFor } from "./shared/in-terminal.ts";
+import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 import { scriptCommand } from "./shared/script.ts";
 
@@ -30,81 +30,88 @@ export interface RunShellOptions extends ToolOptions {
 
 /** Runs a shell script as seed 000 does: exit code, stdout and stderr; waits as long as it is told. */
 export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", ...options }: RunShellOptions = {}) =>
-  defineTool({
-    name: "run_shell",
-    title: "Run command",
-    description:
-      `Run a ${shell === "bash" ? "bash" : "POSIX shell"} command and return its exit code, stdout and stderr (the first ${MAX_CHARACTERS} characters of each). ` +
-      (terminal
-        ? "It runs in a tmux pane that people see. What is not done in time goes on there: look at it with capture-pane, answer or stop it with send-keys."
-        : "There is no terminal and no input. What is not done in time is stopped."),
-    ...options,
-    limit: options.limit ?? LIMIT,
-    paramsHint: "command (required), wait",
-    touches: ["exec"],
-    input: Type.Object(
-      {
-        command: Type.String({ minLength: 1, description: "Shell command" }),
-        wait: Type.Optional(
-          Type.Union([Type.Boolean(), Type.String(), Type.Number({ minimum: 0 })], {
-            description:
-              'true (default): until it is done. "30s", "10m", "1h" or seconds: at most so long. false: do not wait' +
-              (terminal ? "; it runs in the pane" : " (needs a tmux pane, which is not there)"),
-          }),
-        ),
-        ...sandboxArguments(sandboxed),
-      },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => withWait(typeof raw === "string" ? { command: raw } : renameKeys(raw, SPELLINGS)),
-    effects: ({ command, wait, ...asked }) => {
-      const mode = modeOf(wait);
-      if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
-      // What is typed into a pane runs there, outside of any sandbox, and is judged so.
-      const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
-      return [
+  withToolNames((names) =>
+    defineTool({
+      name: "run_shell",
+      title: "Run command",
+      description:
+        `Run a ${shell === "bash" ? "bash" : "POSIX shell"} command and return its exit code, stdout and stderr (the first ${MAX_CHARACTERS} characters of each). ` +
+        (terminal
+          ? `It runs in a tmux pane that people see. A command that is still running after the wait continues there${handlingText(names)}.`
+          : "There is no terminal and no input. A command that is still running after the wait is stopped."),
+      aliases: COMMAND_NAMES,
+      ...options,
+      limit: options.limit ?? LIMIT,
+      paramsHint: "command (required), wait",
+      touches: ["exec"],
+      input: Type.Object(
         {
-          kind: "exec",
-          command,
-          // It stays in its pane when the session is over.
-          ...(mode.how === "dispatch" && { background: "detached" as const }),
-          ...(within !== undefined && { within }),
+          command: Type.String({ minLength: 1, description: "Shell command" }),
+          wait: Type.Optional(
+            Type.Union([Type.Boolean(), Type.String(), Type.Number({ minimum: 0 })], {
+              description:
+                'true (default): until it ends. "30s", "10m", "1h" or seconds: at most this long. false: do not wait' +
+                (terminal ? "; it runs in the pane" : " (needs a tmux pane; there is none)"),
+            }),
+          ),
+          ...sandboxArguments(sandboxed),
         },
-      ];
-    },
-    async run({ command, wait }, context) {
-      const mode = modeOf(wait);
-      if ("problem" in mode) throw new ToolFailure(mode.problem);
-      const argv = scriptCommand(shell, command);
-      if (mode.how === "dispatch") return dispatched(argv, context);
-      const process = await started(argv, mode.timeoutMs, context);
-      const isLive = context.backend.terminal !== undefined;
-      const waited = await waitFor(
-        process,
-        { timeoutMs: isLive ? mode.timeoutMs : undefined, script: command },
-        context,
-      );
-      const streams = await streamsOf(process, context);
-      if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: mode.timeoutMs ?? null };
-      return { ...streams, exit_code: codeOf(waited.ended, { ...mode, streams }) };
-    },
-    render: (data) => {
-      if ("dispatched" in data) {
-        return `command dispatched to tmux pane ${data.dispatched}; still running in background. Use capture-pane (optionally with delay) to poll output.`;
-      }
-      if ("exit_code" in data) return shown(`exit code: ${data.exit_code}`, data);
-      return `${shown("still running", data)}\n${goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined)}`;
-    },
-  });
+        { additionalProperties: false },
+      ),
+      mend: (raw) => withWait(mendCommand(raw, { timeout: "wait" })),
+      effects: ({ command, wait, ...asked }) => {
+        const mode = modeOf(wait);
+        if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
+        // What is typed into a pane runs there, outside of any sandbox, and is judged so.
+        const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
+        return [
+          {
+            kind: "exec",
+            command,
+            // It stays in its pane when the session is over.
+            ...(mode.how === "dispatch" && { background: "detached" as const }),
+            ...(within !== undefined && { within }),
+          },
+        ];
+      },
+      async run({ command, wait }, context) {
+        const mode = modeOf(wait);
+        if ("problem" in mode) throw new ToolFailure(mode.problem);
+        if (typeof wait === "number") attachSecondsHint("wait", wait, context);
+        const argv = scriptCommand(shell, command);
+        if (mode.how === "dispatch") return dispatched(argv, context);
+        const process = await started(argv, mode.timeoutMs, context);
+        const isLive = context.backend.terminal !== undefined;
+        const waited = await waitFor(
+          process,
+          { timeoutMs: isLive ? mode.timeoutMs : undefined, script: command },
+          context,
+        );
+        const streams = await streamsOf(process, context);
+        if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: mode.timeoutMs ?? null };
+        return { ...streams, exit_code: codeOf(waited.ended, { ...mode, streams }) };
+      },
+      render: (data) => {
+        if ("dispatched" in data) {
+          const look = names("capture-pane");
+          return `command dispatched to tmux pane ${data.dispatched}; still running in background.${look === undefined ? "" : ` Use ${look} (optionally with delay) to poll output.`}`;
+        }
+        if ("exit_code" in data) return shown(`exit code: ${data.exit_code}`, data);
+        return `${shown("still running", data)}\n${goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined, names)}`;
+      },
+    }),
+  );
 
-/** Other names of the argument that models use. */
-const SPELLINGS: { readonly [spelling: string]: string } = {
-  cmd: "command",
-  script: "command",
-  shell_command: "command",
-  command_line: "command",
-  timeout: "wait",
-};
+/** How to look after a command that continues, with the tools that are there. */
+function handlingText(names: ToolNames): string {
+  const look = names("capture-pane");
+  const keys = names("send-keys");
+  const ways = [
+    ...(look === undefined ? [] : [`look at it with ${look}`]),
+    ...(keys === undefined ? [] : [`answer or stop it with ${keys}`]),
+  ];
+  return ways.length === 0 ? "" : `: ${ways.join(", ")}`;
+}
 
 /** "true" and "false" are meant as what they say. */
 function withWait(raw: unknown): unknown {
@@ -171,15 +178,15 @@ function codeOf(
     case "signaled":
       return 128 + (SIGNALS[exit.signal] ?? 0);
     case "timed-out":
-      throw new ToolFailure(`the command was not done after ${timeoutMs / 1_000} s and was stopped`, {
-        hint: "What it had started is stopped too. Give it longer to wait, or run less.",
+      throw new ToolFailure(`the command did not finish within ${timeoutMs / 1_000} s and was stopped`, {
+        hint: "The processes that it had started were stopped too. Give a longer wait, or run less.",
         content,
       });
     case "aborted":
       throw new ToolFailure("the command was stopped", { content });
     case "lost":
-      throw new ToolFailure(`nobody can say how the command ended: ${exit.reason}`, {
-        hint: "It may have done its work in part. Look before you run it again.",
+      throw new ToolFailure(`the exit status of the command is unknown: ${exit.reason}`, {
+        hint: "It may have done a part of its work. Check that before you run it again.",
         content,
       });
   }

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Terminal } from "../contract/backend.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { pause } from "../util/abort.ts";
 import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 import { renameKeys } from "../util/rename-keys.ts";
@@ -18,74 +18,79 @@ const MOST_LOOKS = 10;
 /** Types into a pane of the live terminal (seed 000). Offered only where there is one. */
 export const sendKeys = (options: ToolOptions = {}) => {
   const unseen = unseenKeys();
-  return defineTool({
-    name: "send-keys",
-    title: "Type into the terminal",
-    description:
-      'Type into a tmux pane: literal_text first, then keys, then Enter if asked for. To answer a prompt, drive a full-screen program, or stop what runs (keys: ["C-c"]). ' +
-      "Commands are better run by the tool for commands, which returns what they write.",
-    aliases: ["send_keys"],
-    ...options,
-    paramsHint: "keys, literal_text, enter, target, delay",
-    touches: ["terminal"],
-    input: Type.Object(
-      {
-        target: Type.Optional(
-          Type.String({
-            minLength: 1,
-            description: "Pane or session, as %3 (default: the pane where commands are typed)",
-          }),
-        ),
-        keys: Type.Optional(
-          Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
-            maxItems: 256,
-            description: 'Keys by their names: "C-c", "Enter", "Up", "Escape", "F5"',
-          }),
-        ),
-        literal_text: Type.Optional(Type.String({ description: "Typed letter by letter, before the keys" })),
-        enter: Type.Optional(Type.Boolean({ description: "Press Enter at the end (default: false)" })),
-        ...DELAY_ARGUMENTS,
+  return withToolNames((names) =>
+    defineTool({
+      name: "send-keys",
+      title: "Type into the terminal",
+      description:
+        'Type into a tmux pane: literal_text first, then keys, then Enter if asked for. To answer a prompt, use a full-screen program, or stop a command (keys: ["C-c"]).' +
+        commandText(names("bash")),
+      ...options,
+      paramsHint: "keys, literal_text, enter, target, delay",
+      touches: ["terminal"],
+      input: Type.Object(
+        {
+          target: Type.Optional(
+            Type.String({
+              minLength: 1,
+              description: "Pane or session, as %3 (default: the pane where commands are typed)",
+            }),
+          ),
+          keys: Type.Optional(
+            Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
+              maxItems: 256,
+              description: 'Keys by their names: "C-c", "Enter", "Up", "Escape", "F5"',
+            }),
+          ),
+          literal_text: Type.Optional(Type.String({ description: "Typed letter by letter, before the keys" })),
+          enter: Type.Optional(Type.Boolean({ description: "Press Enter at the end (default: false)" })),
+          ...DELAY_ARGUMENTS,
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => withList(renameKeys(raw, { text: "literal_text", key: "keys", pane: "target" })),
+      // What is typed later is judged then, by what the pane shows then.
+      effects: (input) => {
+        const typed = typedBy(input);
+        const [first] = typed.problem === undefined ? typed.parts : [];
+        return first === undefined || readDelay(input) !== 0 ? [] : [effectOf(first, input)];
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => withList(renameKeys(raw, { text: "literal_text", key: "keys", pane: "target" })),
-    // What is typed later is judged then, by what the pane shows then.
-    effects: (input) => {
-      const typed = typedBy(input);
-      const [first] = typed.problem === undefined ? typed.parts : [];
-      return first === undefined || readDelay(input) !== 0 ? [] : [effectOf(first, input)];
-    },
-    async run(input, { backend: { terminal }, signal, permit }) {
-      const { parts, problem } = typedBy(input);
-      if (problem !== undefined) throw problem;
-      await waitFirst(input, signal);
-      if (terminal === undefined) throw new ToolFailure("there is no live terminal here: commands run without one");
-      const where = input.target === undefined ? {} : { target: input.target };
-      let pane = "";
-      const typeOut = async ({ text, keys, isUnseen }: TypedPart) => {
-        ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
-        if (isUnseen) await shown(terminal, where, signal);
-      };
-      /** False, and nothing is typed, when others have brought something unseen since it was judged. */
-      const type = (part: TypedPart, judgedAt: number): Promise<boolean> =>
-        inTurn(unseen, signal, async () => {
-          if (unseen.count() !== judgedAt) return false;
-          await (part.isUnseen ? unseen.during(() => typeOut(part)) : typeOut(part));
-          return true;
-        });
-      let isJudged = readDelay(input) === 0 && !unseen.isRecent();
-      for (const part of parts) {
-        for (let isTyped = false; !isTyped; isJudged = false) {
-          const judgedAt = unseen.count();
-          if (!isJudged) await permit(effectOf(part, input));
-          isTyped = await type(part, judgedAt);
+      async run(input, { backend: { terminal }, signal, permit }) {
+        const { parts, problem } = typedBy(input);
+        if (problem !== undefined) throw problem;
+        await waitFirst(input, signal);
+        if (terminal === undefined) throw new ToolFailure("there is no live terminal here: commands run without one");
+        const where = input.target === undefined ? {} : { target: input.target };
+        let pane = "";
+        const typeOut = async ({ text, keys, isUnseen }: TypedPart) => {
+          ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
+          if (isUnseen) await shown(terminal, where, signal);
+        };
+        /** False, and nothing is typed, when others have brought something unseen since it was judged. */
+        const type = (part: TypedPart, judgedAt: number): Promise<boolean> =>
+          inTurn(unseen, signal, async () => {
+            if (unseen.count() !== judgedAt) return false;
+            await (part.isUnseen ? unseen.during(() => typeOut(part)) : typeOut(part));
+            return true;
+          });
+        let isJudged = readDelay(input) === 0 && !unseen.isRecent();
+        for (const part of parts) {
+          for (let isTyped = false; !isTyped; isJudged = false) {
+            const judgedAt = unseen.count();
+            if (!isJudged) await permit(effectOf(part, input));
+            isTyped = await type(part, judgedAt);
+          }
         }
-      }
-      return { pane };
-    },
-    render: ({ pane }) => `sent keys to tmux pane ${pane}`,
-  });
+        return { pane };
+      },
+      render: ({ pane }) => `sent keys to tmux pane ${pane}`,
+    }),
+  );
 };
+
+function commandText(bash: string | undefined): string {
+  return bash === undefined ? "" : ` To run a command use ${bash}, which returns its output.`;
+}
 
 /** A call is judged so long before it runs at most, when nobody is asked. Milliseconds. */
 const RECENT_MS = 1_000;
@@ -131,8 +136,8 @@ function problemOf(text: string, keys: readonly string[]): ToolFailure | undefin
   }
   const control = strokesOfText(text).find((stroke) => !isCharacter(stroke) && !IN_TEXT.has(stroke));
   if (control !== undefined) {
-    return new ToolFailure(`literal_text is text, and there is a control character in it: the key ${control}`, {
-      hint: `Name it in keys: ["${control}"]. Keys are typed behind the text.`,
+    return new ToolFailure(`literal_text is text, but it contains a control character: the key ${control}`, {
+      hint: `Give it in keys: ["${control}"]. Keys are typed after the text.`,
     });
   }
   const unknown = keys.find((key) => strokesOfKey(key) === undefined);

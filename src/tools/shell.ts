@@ -6,8 +6,8 @@ import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool
 import { decodeOutput } from "../output/decode.ts";
 import { savedNotice, truncateHead } from "../output/truncate.ts";
 import { messageOf } from "../util/errors.ts";
-import { renameKeys } from "../util/rename-keys.ts";
 import { reportOutput } from "./shared/command-output.ts";
+import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
@@ -39,6 +39,7 @@ export const shell = ({
     title: "Run command",
     description: "Execute a shell command in the workspace directory",
     limit: LIMIT,
+    aliases: COMMAND_NAMES,
     ...options,
     paramsHint: "command (required), approved",
     touches: ["exec"],
@@ -53,7 +54,7 @@ export const shell = ({
       },
       { additionalProperties: false },
     ),
-    mend: (raw) => trimmed(typeof raw === "string" ? { command: raw } : renameKeys(raw, SPELLINGS)),
+    mend: (raw) => trimmed(mendCommand(raw, SPELLINGS)),
     effects: ({ command, ...asked }) => {
       const within = withinOf(asked);
       return [{ kind: "exec", command, ...(within !== undefined && { within }) }];
@@ -79,10 +80,6 @@ export const shell = ({
 
 /** Other names of the argument that models use (seed 003). */
 const SPELLINGS: { readonly [spelling: string]: string } = {
-  cmd: "command",
-  script: "command",
-  shell_command: "command",
-  command_line: "command",
   bash: "command",
   sh: "command",
   input: "command",
@@ -126,10 +123,10 @@ function failureOf(exit: Exit, timeout: number): string {
     case "signaled":
       return `Killed by signal: ${exit.signal}`;
     case "timed-out":
-      return `Execution failed: the command was not done after ${timeout} s and was stopped`;
+      return `Execution failed: the command did not finish within ${timeout} s and was stopped`;
     case "aborted":
       return "Execution failed: the command was stopped";
     case "lost":
-      return `Execution failed: nobody can say how the command ended: ${exit.reason}`;
+      return `Execution failed: the exit status of the command is unknown: ${exit.reason}`;
   }
 }

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Backend, FileInfo } from "../contract/backend.ts";
 import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type SeenFile, type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type SeenFile, type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import {
   type Encoding,
   SAMPLE_BYTES,
@@ -18,6 +18,7 @@ import { DEFAULT_LIMIT, truncateHead } from "../output/truncate.ts";
 import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
+import { WRITE_NAMES, withoutRemarks } from "./shared/other-agents.ts";
 import { fileInTurn } from "./shared/in-turn.ts";
 
 /** What was written. */
@@ -35,46 +36,52 @@ export interface WriteOptions extends ToolOptions {
 
 /** Creates a file or replaces it whole, atomically; makes the folders on the way. A file keeps its encoding. */
 export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
-  defineTool({
-    name: "write",
-    title: "Write file",
-    description:
-      "Create a file, or replace it completely. Makes missing folders. A file that was changed since it was last read here is not " +
-      "replaced: the difference is shown instead. To change a part of a file use edit.",
-    aliases: ["create_file"],
-    ...options,
-    paramsHint: "path (required), content (required)",
-    touches: ["read", "write"],
-    input: Type.Object(
-      {
-        path: Type.String({
-          minLength: 1,
-          description: "File to write: absolute, or relative to the working directory",
-        }),
-        content: Type.String({ description: "The whole content of the file" }),
+  withToolNames((names) =>
+    defineTool({
+      name: "write",
+      title: "Write file",
+      description:
+        "Create a file, or replace it completely. Creates missing folders. A file that has changed since it was last read here is " +
+        `not replaced: the difference is shown instead.${partText(names("edit"))}`,
+      aliases: WRITE_NAMES,
+      ...options,
+      paramsHint: "path (required), content (required)",
+      touches: ["read", "write"],
+      input: Type.Object(
+        {
+          path: Type.String({
+            minLength: 1,
+            description: "File to write: absolute, or relative to the working directory",
+          }),
+          content: Type.String({ description: "The whole content of the file" }),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => withoutRemarks(renameKeys(raw, FILE_SPELLINGS)),
+      effects: ({ path }) => [
+        { kind: "read", path },
+        { kind: "write", path },
+      ],
+      async run({ path, content }, context) {
+        requireWholeCharacters("content", content);
+        const { backend, seen, signal } = context;
+        return fileInTurn(backend, path, signal, async () => {
+          const before = await backend.files.stat(path);
+          if (before?.kind === "file") await refuseIfChanged(before, path, context, names("edit"));
+          const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
+          const bytes = await encoded(content, encoding, path);
+          const info = await backend.files.write(path, bytes);
+          seen.wrote(info, bytes);
+          return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
+        });
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => renameKeys(raw, FILE_SPELLINGS),
-    effects: ({ path }) => [
-      { kind: "read", path },
-      { kind: "write", path },
-    ],
-    async run({ path, content }, context) {
-      requireWholeCharacters("content", content);
-      const { backend, seen, signal } = context;
-      return fileInTurn(backend, path, signal, async () => {
-        const before = await backend.files.stat(path);
-        if (before?.kind === "file") await refuseIfChanged(before, path, context);
-        const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
-        const bytes = await encoded(content, encoding, path);
-        const info = await backend.files.write(path, bytes);
-        seen.wrote(info, bytes);
-        return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
-      });
-    },
-    render: (written) => said(written),
-  });
+      render: (written) => said(written),
+    }),
+  );
+
+function partText(edit: string | undefined): string {
+  return edit === undefined ? "" : ` To change a part of a file use ${edit}.`;
+}
 
 function saidShortly({ path, bytes, created, encoding }: Written): string {
   const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
@@ -82,17 +89,22 @@ function saidShortly({ path, bytes, created, encoding }: Written): string {
 }
 
 /** A person, or a command, may have changed the file since a model saw it: then what is there is shown, not overwritten. */
-async function refuseIfChanged(info: FileInfo, path: string, { backend, seen }: ToolContext): Promise<void> {
+async function refuseIfChanged(
+  info: FileInfo,
+  path: string,
+  { backend, seen }: ToolContext,
+  edit: string | undefined,
+): Promise<void> {
   const last = seen.recall(info.path);
   if (last === undefined || info.version === last.version || info.version === last.written) return;
   const diff = await difference(last, info, path, backend);
   if (diff === "") return; // touched, not changed
   if (diff !== undefined) seen.remember(info); // seen now: the next write means it
-  throw new ToolFailure(`${path} was changed since it was last read here; it was not replaced`, {
+  throw new ToolFailure(`${path} has changed since it was last read here; it was not replaced`, {
     hint:
       diff === undefined
         ? "Read it again, then write."
-        : "What changed is below. Write again to replace it all the same, or edit it.",
+        : `What changed is below. Write again to replace it anyway${edit === undefined ? "" : `, or use ${edit}`}.`,
     ...(diff !== undefined && { content: [text(truncateHead(diff, DEFAULT_LIMIT).text)] }),
   });
 }
@@ -133,7 +145,7 @@ async function encoded(content: string, encoding: Encoding, path: string): Promi
   throw new ToolFailure(
     `content has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have; it was not replaced`,
     {
-      hint: "Use characters it has, or remove the file first: a new one is written as UTF-8.",
+      hint: "Use only characters of that encoding, or remove the file first: a new file is written as UTF-8.",
     },
   );
 }

@@ -44,7 +44,7 @@ describe.each(usable)("in a container of %s", (engineName) => {
     await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
     await one.stop();
     const text = await running;
-    expect(text).toContain("Tool error: nobody can say how the command ended: ");
+    expect(text).toContain("Tool error: the exit status of the command is unknown: ");
     expect(text).toContain(`container ${one.name} (${engineName}) does not run`);
     expect(text).toContain("begun");
     const down = await call("bash", { command: "uptime" });
@@ -84,7 +84,7 @@ describe.each(usable)("in a container of %s", (engineName) => {
       const down = await call("bash", { command: "uptime" });
       expect(down).toContain(`container ${one.name} (${engineName}) is paused, so nothing runs in it`);
       expect(down).toContain(`Let it go on with \`${engineName} unpause ${one.name}\`.`);
-      expect(await running).toMatch(/nobody can say how the command ended: .* is paused/);
+      expect(await running).toMatch(/the exit status of the command is unknown: .* is paused/);
       await one.unpause();
       const next = await workingAgain(call); // what was tried just before may still be told
       expect(next).toMatch(/was lost and was opened again/);
@@ -98,7 +98,9 @@ describe.each(usable)("in a container of %s", (engineName) => {
     const running = call("bash", { command: "touch begun; sleep 303" });
     await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
     for (const pid of clientsOf(one)) process.kill(pid, "SIGKILL");
-    expect(await running).toMatch(/nobody can say how the command ended: .*; it may have run to its end or in part/);
+    expect(await running).toMatch(
+      /the exit status of the command is unknown: .*; it may have run to its end or in part/,
+    );
     const next = await workingAgain(call);
     expect(next).toMatch(/was lost and was opened again/);
     await until("nothing is left of the command", async () => !(await runsIn(one, "sleep 303")), 20_000);

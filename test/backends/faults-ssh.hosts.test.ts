@@ -53,9 +53,9 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("it runs", () => has("killed-begun"));
     await server.killConnections();
     const text = await running;
-    expect(text).toContain(`Tool error: nobody can say how the command ended: ${LOST}`);
+    expect(text).toContain(`Tool error: the exit status of the command is unknown: ${LOST}`);
     expect(text).toMatch(/it may have run to its end or in part, and what was left of it is ended there/);
-    expect(text).toContain("It may have done its work in part. Look before you run it again.");
+    expect(text).toContain("It may have done a part of its work. Check that before you run it again.");
     expect(text).toContain("begun");
     const next = await call("bash", { command: "echo here" });
     expect(next).toMatch(/^here\n/);
@@ -99,7 +99,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("it runs", () => has("master-begun"));
     const masters = processesHere((words) => words.includes(server.configFile) && words.includes("ControlMaster=yes"));
     for (const pid of masters) process.kill(pid, "SIGKILL");
-    expect(await running).toMatch(/Tool error: nobody can say how the command ended: .*handrail-test-host/);
+    expect(await running).toMatch(/Tool error: the exit status of the command is unknown: .*handrail-test-host/);
     const next = await call("bash", { command: "echo here" });
     expect(next).toMatch(/^here\n/);
     expect(next).toMatch(OPEN_AGAIN);
@@ -113,7 +113,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await server.suspend();
     try {
       expect(await running).toContain(
-        `nobody can say how the command ended: ${LOST}: nothing was heard from it any more`,
+        `the exit status of the command is unknown: ${LOST}: nothing was heard from it any more`,
       );
       expect(await call("bash", { command: "echo here" })).toMatch(
         /^Tool error: .*handrail-test-host takes the connection but does not answer/,

@@ -24,7 +24,7 @@ describe.concurrent("nothing of a command is left", () => {
     const children = await childrenIn(folder);
     expect(await call).toMatchObject({
       status: "failed",
-      message: "the command was not done after 6 s and was stopped",
+      message: "the command did not finish within 6 s and was stopped",
     });
     await expectGone(children);
   });

@@ -28,7 +28,10 @@ describe.concurrent("a spawner that is killed", () => {
     await expectGone(children);
     expect(await spawnerOf(running.pid)).not.toBe(first);
     expect(said(running.stdout())).toEqual([
-      ["failed", "nobody can say how the command ended: the process that watched over it has died, so it was stopped"],
+      [
+        "failed",
+        "the exit status of the command is unknown: the process that watched over it has died, so it was stopped",
+      ],
       { output: "after\n", exit_code: 0, signal: null },
     ]);
     await writeFile(join(running.folder, "go"), "");

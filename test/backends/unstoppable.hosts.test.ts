@@ -44,7 +44,9 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
       try {
         const { status, text } = await within("its end", running);
         expect(status).toBe("failed");
-        expect(text).toMatch(/nobody can say how the command ended: it was stopped, but nothing ends it.* \(sudo\)/);
+        expect(text).toMatch(
+          /the exit status of the command is unknown: it was stopped, but nothing ends it.* \(sudo\)/,
+        );
         expect((await site.run("echo next")).text).toBe("next\n");
         await within("closing, which waits for nobody", site.close());
       } finally {

@@ -97,7 +97,7 @@ describe("handrail call", () => {
       ),
     );
     expect(await run(["call", "read", '{"path":"none.txt"}'])).toEqual(
-      ended(`Tool error: File not found: ${folder}/none.txt\n`, 1),
+      ended(`Tool error: File not found: ${folder}/none.txt\nLook for it with bash.\n`, 1),
     );
   });
 });

@@ -10,7 +10,7 @@ describe("handrail tools", () => {
     const { code, stdout, stderr } = await run(["tools"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
-    expect(lines.map((line) => line.split(" ")[0])).toEqual(["read", "bash", "edit", "write"]);
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["read", "bash", "edit", "write", "jobs"]);
     expect(lines[0]).toMatch(/^read {2,}path \(required\), offset, limit {2,}Read a text file.*\.$/);
     for (const line of lines) expect(line).toMatch(/\.$/);
   });

@@ -289,9 +289,8 @@ describe("files", () => {
     const result = await tools.call(name, input);
     expect(result.status).toBe("invalid-input");
     expect(asText(result)).toBe(
-      `validation error: parameter "${parameter}" has ${MARK} in it, which stands for a secret that you are not shown; used as it is, ` +
-        "it would put these words in the place of the secret. Leave it out: edit only text that is beside it, and in a command use the " +
-        "variable that holds it.",
+      `validation error: parameter "${parameter}" has ${MARK} in it. It replaces a secret that you are not shown, and would be used as ` +
+        "these words. Leave it out: edit only the text beside it, and in a command use the variable that holds the secret.",
     );
     expect(await readFile(join(tools.folder, "a.conf"), "utf8")).toBe(content);
     expect(await readdir(tools.folder)).toEqual(["a.conf"]);

@@ -32,7 +32,7 @@ describe("the line breaks of a file", () => {
   test("do not make two places of one: a text that begins or ends with a break", () => {
     expect(edited("a\r\n\r\nb\r\n", [{ old_text: "\n\nb", new_text: "\nb" }])).toBe("a\r\nb\r\n");
     expect(() => edited("a\r\nb\r\n", [{ old_text: "\n", new_text: "" }])).toThrow(
-      /stands 2 times in f: on lines 1, 2/,
+      /occurs 2 times in f: on lines 1, 2/,
     );
   });
 });
@@ -81,9 +81,31 @@ describe("several edits", () => {
   test("are all refused for one that is wrong, which is named by its number", () => {
     const good = { old_text: "one", new_text: "1" };
     expect(() => edited("one\n", [good, { old_text: "three", new_text: "3" }])).toThrow(
-      /^edit 2: old_text does not stand in f$/,
+      /^edit 2: old_text was not found in f$/,
     );
     expect(() => edited("one\n", [{ old_text: "", new_text: "3" }, good])).toThrow(/^edit 1: old_text is empty/);
+  });
+});
+
+describe("replace_all", () => {
+  const all = (before: string, old_text: string, new_text: string) =>
+    edited(before, [{ old_text, new_text, replace_all: true }]);
+
+  test("replaces every occurrence from the first on, none inside another, with the line breaks of its place", () => {
+    expect(all("x y x", "x", "xx")).toBe("xx y xx");
+    expect(all("aXaXa", "aXa", "b")).toBe("bXa");
+    expect(all("one\n", "one", "1")).toBe("1\n");
+    expect(all("a\r\nb\na\nb\n", "a\nb", "a\nc\nb")).toBe("a\r\nc\r\nb\na\nc\nb\n");
+  });
+
+  test("is refused where nothing is found, nothing changes, or another edit overlaps one of the places", () => {
+    expect(() => all("one\n", "two", "2")).toThrow(/^old_text was not found in f$/);
+    expect(() => all("one one\n", "one", "one")).toThrow(/are the same/);
+    const edits = [
+      { old_text: "b", new_text: "c", replace_all: true },
+      { old_text: "2 b", new_text: "" },
+    ];
+    expect(() => edited("1 b\n2 b\n", edits)).toThrow(/^edits 1 and 2 overlap in f, near line 2/);
   });
 });
 
@@ -100,7 +122,7 @@ test("what is replaced is exactly what was asked for, and everything else is as 
       const tail = before.slice(head.length + old_text.length);
       const after = attempt(() => edited(before, [{ old_text, new_text }]));
       if (after instanceof ToolFailure) {
-        expect(after.message).toMatch(/stands \d+ times|are the same/);
+        expect(after.message).toMatch(/occurs \d+ times|are the same/);
         expect(placesOf(old_text, before) > 1 || same(old_text, new_text)).toBe(true);
         return;
       }

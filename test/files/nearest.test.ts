@@ -76,7 +76,7 @@ test("of a long text the first twelve lines are shown, each clipped", () => {
 test("a text like nothing in the file says so", () => {
   for (const wanted of ["completely different text", "\n\n", "}", "zz"]) {
     expect(nearestPlace("alpha\nbeta\n", wanted)).toBe(
-      "Nothing like it stands there. Read the file again and copy the text from it.",
+      "There is nothing like it. Read the file again and copy the text from it.",
     );
   }
 });

@@ -24,7 +24,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
   test("gets the tools with titles, annotations and their schemas as they are", async () => {
     const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name).slice(0, 4)).toEqual(["read", "bash", "edit", "write"]);
+    expect(tools.map(({ name }) => name).slice(0, 5)).toEqual(["read", "bash", "edit", "write", "jobs"]);
     const [read, bash] = tools;
     expect(read).toMatchObject({ title: "Read file", annotations: { readOnlyHint: true, openWorldHint: false } });
     expect(bash).toMatchObject({

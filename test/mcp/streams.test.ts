@@ -33,7 +33,7 @@ async function untilFinished(toolkit: Toolkit): Promise<StoredEvent> {
 test("streams can be given, and their end closes the service but not the toolkit", async () => {
   const { toolkit, stdin, service, client } = await serving();
   const { result } = await client.request("tools/list", { _meta: envelope() });
-  expect(result.tools).toHaveLength(4);
+  expect(result.tools).toHaveLength(5);
   stdin.end();
   await service.closed;
   expect(await toolkit.call({ name: "no-such-tool", input: {} })).toMatchObject({ status: "unknown-tool" });

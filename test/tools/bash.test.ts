@@ -231,8 +231,8 @@ describe("a command that does not end", () => {
     const command =
       "echo before; sleep 600 & echo $! > a.pid; setsid sleep 600 & echo $! > b.pid; echo $$ > c.pid; wait";
     expect(await text("bash", { command, timeout: 0.5 })).toBe(
-      "Tool error: the command was not done after 0.5 s and was stopped\n" +
-        "What it wrote until then is below. Give a longer timeout, run less, or run it in the background.\n" +
+      "Tool error: the command did not finish within 0.5 s and was stopped\n" +
+        "What it had written is below. Give a longer timeout, run less, or run it in the background.\n" +
         "before\n",
     );
     for (const file of ["a.pid", "b.pid", "c.pid"]) {
@@ -243,7 +243,7 @@ describe("a command that does not end", () => {
   test("and wrote nothing is told so", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "sleep 600", timeout: 0.2 })).toBe(
-      "Tool error: the command was not done after 0.2 s and was stopped\nIt wrote nothing until then. Give a longer timeout, run less, or run it in the background.",
+      "Tool error: the command did not finish within 0.2 s and was stopped\nIt had written nothing. Give a longer timeout, run less, or run it in the background.",
     );
   });
 

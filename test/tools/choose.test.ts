@@ -31,7 +31,7 @@ describe("tools are chosen", () => {
   });
 
   test("without those that are disabled, one's own too", () => {
-    expect(names({ disable: ["bash", "ls"] })).toEqual(["read", "edit", "write"]);
+    expect(names({ disable: ["bash", "ls"] })).toEqual(["read", "edit", "write", "jobs"]);
     expect(names({ preset: "readonly", tools: [mine], disable: ["mine", "grep"] })).toEqual(["read", "find", "ls"]);
   });
 

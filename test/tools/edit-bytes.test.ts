@@ -118,7 +118,7 @@ describe("a file is left as it was", () => {
     const { folder, text } = await toolsOn(damaged);
     for (const [path, bytes] of Object.entries(damaged)) {
       expect(await text("edit", { path, old_text: "one", new_text: "1" })).toMatch(
-        /^Tool error: \S+ looks like \S.* but has bytes that are not; it was left as it is\nConvert or repair it with a command first\.$/,
+        /^Tool error: \S+ looks like \S.* but has bytes that are not; it was not changed\nConvert or repair it with a command first\.$/,
       );
       expect(await readFile(join(folder, path))).toEqual(bytes);
     }
@@ -129,7 +129,7 @@ describe("a file is left as it was", () => {
     const { folder, text } = await toolsOn({ "a.txt": bytes });
     expect(await text("edit", { path: "a.txt", old_text: "quoted", new_text: "文件" })).toBe(
       "Tool error: new_text has characters that windows-1252, the encoding of a.txt, does not have\n" +
-        "Use characters it has, or convert the file with a command first.",
+        "Use only characters of that encoding, or convert the file with a command first.",
     );
     expect(await readFile(join(folder, "a.txt"))).toEqual(bytes);
   });
@@ -143,7 +143,7 @@ describe("a file is left as it was", () => {
     };
     const { text } = await toolsOn({}, { preset: "all", backend: appending });
     expect(await text("edit", { path: "a.txt", old_text: "one", new_text: "1" })).toBe(
-      "Tool error: a.txt was changed by another program while it was edited; nothing was done\nEdit it again.",
+      "Tool error: a.txt was changed by another program during the edit; nothing was written\nEdit it again.",
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one\ntwo\n");
   });

@@ -137,7 +137,7 @@ describe("what cannot be edited is refused, with the file as it was", () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\n  two\n" });
     expect(await text("edit", { path: "a.txt", old_text: "\ttwo", new_text: "x" })).toBe(
       [
-        "Tool error: old_text does not stand in a.txt",
+        "Tool error: old_text was not found in a.txt",
         "The nearest place is line 2:",
         "2:   two",
         'Line 1 of old_text differs in its spaces: the file has "  two", old_text "\\ttwo".',
@@ -149,7 +149,7 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("a text that is there several times, with the lines it stands on", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "x\ny\nx x\n\nx" });
     expect(await text("edit", { path: "a.txt", old_text: "x", new_text: "z" })).toBe(
-      "Tool error: old_text stands 4 times in a.txt: on lines 1, 3, 3, 5\nAdd lines before or after it until it is the only one.",
+      "Tool error: old_text occurs 4 times in a.txt: on lines 1, 3, 3, 5\nAdd lines before or after it until it occurs once, or set replace_all to replace every occurrence.",
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("x\ny\nx x\n\nx");
   });
@@ -157,17 +157,17 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("a text that is there many times, with the first ten lines", async () => {
     const { text } = await toolsOn({ "a.txt": "x\n".repeat(1_000) });
     expect(await text("edit", { path: "a.txt", old_text: "x", new_text: "z" })).toMatch(
-      /^Tool error: old_text stands 1000 times in a\.txt: on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …\n/,
+      /^Tool error: old_text occurs 1000 times in a\.txt: on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …\n/,
     );
   });
 
   test("a text that overlaps itself, which is at two places", async () => {
     const { text } = await toolsOn({ "a.txt": "aXaXa\n", "lines.txt": "}\n}\n}\n" });
     expect(await text("edit", { path: "a.txt", old_text: "aXa", new_text: "b" })).toMatch(
-      /stands 2 times in a\.txt: on lines 1, 1\n/,
+      /occurs 2 times in a\.txt: on lines 1, 1\n/,
     );
     expect(await text("edit", { path: "lines.txt", old_text: "}\n}", new_text: "" })).toMatch(
-      /stands 2 times in lines\.txt: on lines 1, 2\n/,
+      /occurs 2 times in lines\.txt: on lines 1, 2\n/,
     );
   });
 
@@ -181,7 +181,8 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("an empty old_text, and missing arguments", async () => {
     const { text } = await toolsOn({ "a.txt": "one\n" });
     expect(await text("edit", { path: "a.txt", old_text: "", new_text: "x" })).toBe(
-      "Tool error: old_text is empty; give the text to replace",
+      "Tool error: old_text is empty\nGive the text to replace; to add text, take a line that is there as old_text and repeat it in new_text. " +
+        "To create a file, or to replace all of it, use write.",
     );
     expect(await text("edit", { path: "a.txt" })).toBe(
       "Tool error: old_text is missing\nGive old_text and new_text, or edits.",
@@ -194,7 +195,9 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("a missing file, a folder", async () => {
     const { folder, text } = await toolsOn({ "sub/a.txt": "" });
     const change = { old_text: "a", new_text: "b" };
-    expect(await text("edit", { path: "b.txt", ...change })).toBe(`Tool error: File not found: ${folder}/b.txt`);
+    expect(await text("edit", { path: "b.txt", ...change })).toBe(
+      `Tool error: File not found: ${folder}/b.txt\nLook for it with find: {"pattern":"b.txt"}.`,
+    );
     expect(await text("edit", { path: "sub", ...change })).toBe(
       `Tool error: This is a folder, not a file: ${folder}/sub`,
     );
@@ -204,7 +207,7 @@ describe("what cannot be edited is refused, with the file as it was", () => {
     const bytes = Buffer.from("one\0\n");
     const { folder, text } = await toolsOn({ "a.txt": bytes });
     expect(await text("edit", { path: "a.txt", old_text: "o", new_text: "x" })).toBe(
-      "Tool error: Not text: a.txt is binary data, 5B\nLook at it with a command that knows its format.",
+      "Tool error: Not text: a.txt is binary data, 5B\nUse bash with a program that knows its format.",
     );
     expect(await readFile(join(folder, "a.txt"))).toEqual(bytes);
   });
@@ -212,10 +215,10 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("half a character: of the file, or as the new text", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "\u{1f600}!\n" });
     expect(await text("edit", { path: "a.txt", old_text: "\ud83d", new_text: "x" })).toMatch(
-      /^Tool error: old_text has half a character in it \(a lone surrogate, \\ud83d\)/,
+      /^Tool error: old_text contains half a character \(a lone surrogate, \\ud83d\)/,
     );
     expect(await text("edit", { path: "a.txt", old_text: "!", new_text: "\ude00" })).toMatch(
-      /^Tool error: new_text has half a character in it \(a lone surrogate, \\ude00\)/,
+      /^Tool error: new_text contains half a character \(a lone surrogate, \\ude00\)/,
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("\u{1f600}!\n");
   });
@@ -313,8 +316,8 @@ describe("several edits in one call", () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
     const good = { old_text: "one", new_text: "1" };
     for (const [bad, reason] of [
-      [{ old_text: "four", new_text: "4" }, /^Tool error: edit 2: old_text does not stand in a\.txt/],
-      [{ old_text: "o", new_text: "0" }, /^Tool error: edit 2: old_text stands 2 times in a\.txt: on lines 1, 2/],
+      [{ old_text: "four", new_text: "4" }, /^Tool error: edit 2: old_text was not found in a\.txt/],
+      [{ old_text: "o", new_text: "0" }, /^Tool error: edit 2: old_text occurs 2 times in a\.txt: on lines 1, 2/],
       [{ old_text: "two", new_text: "two" }, /^Tool error: edit 2: old_text and new_text are the same/],
       [
         { old_text: "ne\nt", new_text: "x" },

@@ -143,7 +143,9 @@ describe("what is found", () => {
     expect(await text("find", { pattern: "missing" })).toBe("Nothing found.");
     await mkdir(join(folder, "empty"));
     expect(await text("find", { path: "empty" })).toBe("Nothing found.");
-    expect(await text("find", { path: "missing" })).toBe("Tool error: File not found: missing");
+    expect(await text("find", { path: "missing" })).toBe(
+      'Tool error: File not found: missing\nLook for it with find: {"pattern":"missing"}.',
+    );
     expect(await text("find", { path: "a.ts" })).toBe("Tool error: This is not a folder: a.ts");
     expect(await text("find", { path: "" })).toMatch(/^validation error: parameter "path": /);
     expect(await text("find", { pattern: "x".repeat(1_001) })).toMatch(/^validation error: parameter "pattern": /);
@@ -314,9 +316,9 @@ describe("what is left out", () => {
       await mkdir(join(tools.folder, folder), { recursive: true });
     }
     if (inGit) execFileSync("git", ["init", "--quiet", tools.folder]);
-    const SUB = ["sub/", "sub/empty/", "sub/local2/", "sub/special.log", "sub/top/", "sub/top/empty/", "sub/top/x.txt"];
-    expect((await dataOfFind(tools, {})).paths).toEqual(["Build/", "empty/", "keep.txt", "local/", "local/e/", ...SUB]);
-    expect((await dataOfFind(tools, { path: "sub" })).paths).toEqual(SUB.slice(1));
+    const sub = "sub/.gitignore sub/empty/ sub/local2/ sub/special.log sub/top/ sub/top/empty/ sub/top/x.txt";
+    expect(await pathsOf(tools, {})).toBe(`.gitignore Build/ empty/ keep.txt local/ local/e/ sub/ ${sub}`);
+    expect(await pathsOf(tools, { path: "sub" })).toBe(sub);
     expect(await pathsOf(tools, { pattern: "*.log" })).toBe("sub/special.log");
     expect(await pathsOf(tools, { pattern: "*.log", type: "file" })).toBe("sub/special.log");
     expect(await pathsOf(tools, { pattern: "empty", type: "dir" })).toBe("empty/ sub/empty/ sub/top/empty/");
@@ -333,17 +335,18 @@ describe("what is left out", () => {
     });
     for (const folder of ["out1", "out2", "in/out1", "in/out3", "vendor/b"])
       await mkdir(join(tools.folder, folder), { recursive: true });
-    expect(await pathsOf(tools, {})).toBe("in/ in/out1/ out2/ vendor/ vendor/keep/ vendor/keep/x");
+    expect(await pathsOf(tools, {})).toBe(
+      ".gitignore in/ in/.gitignore in/out1/ out2/ vendor/ vendor/keep/ vendor/keep/x",
+    );
   });
 
-  test("a folder with nothing in it but what is ignored or hidden is there all the same", async () => {
+  test("a folder with nothing in it but what is ignored is there all the same", async () => {
     const tools = await searchTools({
       ".gitignore": "*.log\n",
       "logs/a.log": "",
-      "kept/.gitkeep": "",
-      "deep/er/.gitkeep": "",
+      "deep/er/b.log": "",
     });
-    expect(await pathsOf(tools, {})).toBe("deep/ deep/er/ kept/ logs/");
+    expect(await pathsOf(tools, {})).toBe(".gitignore deep/ deep/er/ logs/");
   });
 
   test("files and folders are ignored just as git ignores them", async () => {
@@ -394,7 +397,7 @@ describe("what is left out", () => {
           git("init", "--quiet");
           const files = git("ls-files", "-z", "--others", "--exclude-standard")
             .split("\0")
-            .filter((path) => path !== "" && !/(^|\/)\./.test(path));
+            .filter((path) => path !== "");
           expect((await dataOfFind(tools, { type: "file" })).paths.toSorted()).toEqual(files.toSorted());
           const every = [
             ...new Set(
@@ -438,13 +441,14 @@ describe("what is left out", () => {
     execFileSync("mkfifo", [join(await place.folder("d"), ".gitignore")]);
     const toolkit = await place.toolkit({ tools: [find()], policy: { autonomy: "full" } });
     const result = await toolkit.call({ name: "find", input: { type: "dir" } });
-    expect(asText(result).split("\n")).toEqual(["a/", "b/", "b/secret/", "c/", "d/"]);
+    expect(asText(result).split("\n")).toEqual(["a/", "a/.gitignore/", "b/", "b/secret/", "c/", "d/"]);
   });
 
-  test("hidden names, unless the pattern names them", async () => {
+  test("git's own folder, unless the pattern names it; no other hidden name", async () => {
     const tools = await searchTools(
       filesNamed(
         "",
+        ".env",
         ".env.example",
         ".github/workflows/ci.yml",
         ".github/.x",
@@ -455,27 +459,30 @@ describe("what is left out", () => {
       ),
     );
     await mkdir(join(tools.folder, ".empty"));
-    expect(await pathsOf(tools, {})).toBe("seen.js src/");
-    expect(await pathsOf(tools, { pattern: "*.js" })).toBe("seen.js");
-    expect(await pathsOf(tools, { pattern: "**/*" })).toBe("seen.js src/");
-    expect(await pathsOf(tools, { pattern: ".env" })).toBe(".env.example");
-    expect(await pathsOf(tools, { pattern: ".e*" })).toBe(".empty/ .env.example src/.eslintrc.js");
+    await mkdir(join(tools.folder, ".ssh"));
+    const all =
+      ".empty/ .env.example .github/ .github/.x .github/workflows/ .github/workflows/ci.yml seen.js src/ src/.eslintrc.js";
+    for (const pattern of ["", "*", "**/*"]) expect(await pathsOf(tools, { pattern })).toBe(all);
+    expect(await pathsOf(tools, { pattern: "*.js" })).toBe("seen.js src/.eslintrc.js");
+    expect(await pathsOf(tools, { pattern: "workflows/" })).toBe(".github/workflows/");
+    expect(await pathsOf(tools, { pattern: ".env" })).toBe(".env .env.example");
+    expect(await pathsOf(tools, { pattern: ".e*" })).toBe(".empty/ .env .env.example src/.eslintrc.js");
     expect(await pathsOf(tools, { pattern: ".github/**" })).toBe(
       ".github/ .github/.x .github/workflows/ .github/workflows/ci.yml",
     );
     expect(await pathsOf(tools, { pattern: ".*" })).toBe(".empty/ .env.example .github/ .github/.x src/.eslintrc.js");
-    expect(await pathsOf(tools, { path: ".github" })).toBe(".github/workflows/ .github/workflows/ci.yml");
+    expect(await pathsOf(tools, { path: ".github" })).toBe(".github/.x .github/workflows/ .github/workflows/ci.yml");
     expect(await pathsOf(tools, { pattern: ".git/config" })).toBe(".git/config");
     expect(await pathsOf(tools, { pattern: "config" })).toBe("");
   });
 
-  test("a .gitignore that takes a hidden name back does not show it", async () => {
+  test("a hidden name that .gitignore ignores, unless it is taken back", async () => {
     const tools = await searchTools({
       ".gitignore": ".*\n!.keep\n!.github\n",
-      ...filesNamed("", ".keep", ".github/a", "a"),
+      ...filesNamed("", ".keep", ".other", ".github/a", "a"),
     });
-    expect(await pathsOf(tools, {})).toBe("a");
-    expect(await pathsOf(tools, { pattern: ".keep" })).toBe(".keep");
+    expect(await pathsOf(tools, {})).toBe(".github/ .github/a .keep a");
+    expect(await pathsOf(tools, { pattern: ".other" })).toBe("");
   });
 
   test("sensitive files are left out and counted, unless a pattern means them", async () => {
@@ -503,7 +510,7 @@ describe("what is left out", () => {
       policy: { autonomy: "full", forbiddenPaths: place.forbiddenPaths },
     });
     const text = async (input: object) => asText(await toolkit.call({ name: "find", input }));
-    expect(await text({})).toBe("real/\nreal/a.txt\nreal/loop\nto-folder\nto-nothing\nto-outside");
+    expect(await text({})).toBe(".gitignore\n.hidden\nreal/\nreal/a.txt\nreal/loop\nto-folder\nto-nothing\nto-outside");
     expect(await text({ pattern: "to-*" })).toBe("to-folder\nto-nothing\nto-outside");
     expect(await text({ pattern: "to-*", type: "file" })).toBe("Nothing found.");
     expect(await text({ pattern: "secret.txt" })).toBe("Nothing found.");
@@ -617,7 +624,9 @@ describe("when things go wrong", () => {
     vi.stubEnv("RIPGREP_CONFIG_PATH", join(place.home, ".ripgreprc"));
     vi.stubEnv("XDG_CONFIG_HOME", join(place.home, ".config"));
     const toolkit = await place.toolkit({ tools: [find()], policy: { autonomy: "full" } });
-    expect(asText(await toolkit.call({ name: "find", input: {} }))).toBe("a.txt\nempty.txt/");
+    expect(asText(await toolkit.call({ name: "find", input: {} }))).toBe(
+      ".fdignore\n.ignore\n.rgignore\na.txt\nempty.txt/",
+    );
   });
 
   test.skipIf(permissionsUntested)(

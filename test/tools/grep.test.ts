@@ -122,6 +122,9 @@ describe("what is found", () => {
 });
 
 describe("names and patterns", () => {
+  const ALL =
+    ".eslintrc.js .github/workflows/ci.yml .hidden.ts a.ts lib/c.js lib/src/c.ts readme.md src/b.ts src/deep/d.ts src/x.js";
+
   test("a pattern that begins with - is a pattern", async () => {
     const tools = await searchTools({ "a.txt": "--help\n-e x\n--pre=id\n" });
     expect(await tools.text("grep", { pattern: "--help" })).toBe("a.txt:1: --help");
@@ -186,9 +189,9 @@ describe("names and patterns", () => {
   });
 
   test.each([
-    ["*.ts", "a.ts lib/src/c.ts src/b.ts src/deep/d.ts"],
-    ["*.{ts,md}", "a.ts lib/src/c.ts readme.md src/b.ts src/deep/d.ts"],
-    ["!*.ts", "lib/c.js readme.md src/x.js"],
+    ["*.ts", ".hidden.ts a.ts lib/src/c.ts src/b.ts src/deep/d.ts"],
+    ["*.{ts,md}", ".hidden.ts a.ts lib/src/c.ts readme.md src/b.ts src/deep/d.ts"],
+    ["!*.ts", ".eslintrc.js .github/workflows/ci.yml lib/c.js readme.md src/x.js"],
     ["src/**", "src/b.ts src/deep/d.ts src/x.js"],
     ["src/", "src/b.ts src/deep/d.ts src/x.js"],
     ["./src/**", "src/b.ts src/deep/d.ts src/x.js"],
@@ -196,15 +199,15 @@ describe("names and patterns", () => {
     ["src/*", "src/b.ts src/x.js"],
     ["**/src/**", "lib/src/c.ts src/b.ts src/deep/d.ts src/x.js"],
     ["src/**/*.ts", "src/b.ts src/deep/d.ts"],
-    ["!src/**", "a.ts lib/c.js lib/src/c.ts readme.md"],
+    ["!src/**", ".eslintrc.js .github/workflows/ci.yml .hidden.ts a.ts lib/c.js lib/src/c.ts readme.md"],
     ["{lib,src}/*.js", "lib/c.js src/x.js"],
     ["?.ts", "a.ts lib/src/c.ts src/b.ts src/deep/d.ts"],
     ["[ab].ts", "a.ts src/b.ts"],
     ["readme.md", "readme.md"],
-    ["*", "a.ts lib/c.js lib/src/c.ts readme.md src/b.ts src/deep/d.ts src/x.js"],
-    ["**/*", "a.ts lib/c.js lib/src/c.ts readme.md src/b.ts src/deep/d.ts src/x.js"],
-    ["", "a.ts lib/c.js lib/src/c.ts readme.md src/b.ts src/deep/d.ts src/x.js"],
-    [".*", ".hidden.ts"],
+    ["*", ALL],
+    ["**/*", ALL],
+    ["", ALL],
+    [".*", ".eslintrc.js .hidden.ts"],
     [".github/**", ".github/workflows/ci.yml"],
     ["{.github,lib}/**", ".github/workflows/ci.yml lib/c.js lib/src/c.ts"],
     ["../**", ""],
@@ -237,10 +240,7 @@ describe("names and patterns", () => {
       ),
       ".gitignore": "node_modules\n*.min.js\n!.eslintrc.js\n",
     });
-    const files = (await pathsOf(tools, { pattern: "needle", glob })).filter(
-      (path) => !(glob === ".*" && path === ".eslintrc.js"),
-    );
-    expect(files.join(" ")).toBe(expected);
+    expect((await pathsOf(tools, { pattern: "needle", glob })).join(" ")).toBe(expected);
   });
 
   test("a glob may be meant from the folder that is searched, or from the working directory", async () => {
@@ -465,7 +465,7 @@ describe("order", () => {
 });
 
 describe("long lines", () => {
-  const CUT = "[Long lines are cut to 500 characters; use read to see them whole.]";
+  const CUT = "[Long lines are cut to 500 characters; use read to see all of them.]";
 
   test.each([
     ["ascii", "x"],
@@ -605,7 +605,7 @@ describe("patterns that cannot be searched for", () => {
     for (const pattern of ["a\nb", "a\0b"]) {
       for (const literal of [true, false])
         expect(await text("grep", { pattern, literal })).toMatch(
-          /^Tool error: the pattern has a line break or a NUL in it/,
+          /^Tool error: the pattern contains a line break or a NUL/,
         );
     }
   });
@@ -659,17 +659,20 @@ describe("what is left out", () => {
     expect(await pathsOf(tools, { pattern: "needle", path: "build" })).toEqual(["build/keep.log", "build/x.txt"]);
   });
 
-  test("hidden files and folders, unless they are named", async () => {
-    const tools = await searchTools(
-      filesNamed("needle\n", ".config", ".dir/a.txt", "sub/.b.txt", ".dir/.c", "seen.txt", ".git/x", ".dir/sub/d.txt"),
-    );
-    expect(await pathsOf(tools, { pattern: "needle" })).toEqual(["seen.txt"]);
+  test("git's own folder, unless it is named; no other hidden file", async () => {
+    const hidden = [".config", ".dir/.c", ".dir/a.txt", ".env.example"];
+    const tools = await searchTools(filesNamed("needle\n", ...hidden, "sub/.b.txt", "seen.txt", ".git/x", ".env"));
+    expect(await pathsOf(tools, { pattern: "needle" })).toEqual([...hidden, "seen.txt", "sub/.b.txt"]);
     expect(await pathsOf(tools, { pattern: "needle", path: ".config" })).toEqual([".config"]);
-    expect(await pathsOf(tools, { pattern: "needle", path: ".dir" })).toEqual([".dir/a.txt", ".dir/sub/d.txt"]);
-    expect(await pathsOf(tools, { pattern: "needle", glob: ".*" })).toEqual([".config", ".dir/.c", "sub/.b.txt"]);
+    expect(await pathsOf(tools, { pattern: "needle", path: ".dir" })).toEqual([".dir/.c", ".dir/a.txt"]);
     expect(await pathsOf(tools, { pattern: "needle", glob: ".dir/*.txt" })).toEqual([".dir/a.txt"]);
+    expect(await pathsOf(tools, { pattern: "needle", glob: ".env*" })).toEqual([".env.example"]);
     expect(await pathsOf(tools, { pattern: "needle", glob: ".git/*" })).toEqual([".git/x"]);
-    expect(await pathsOf(tools, { pattern: "needle", glob: "*.txt" })).toEqual(["seen.txt"]);
+    expect(await pathsOf(tools, { pattern: "needle", glob: "*.txt" })).toEqual([
+      ".dir/a.txt",
+      "seen.txt",
+      "sub/.b.txt",
+    ]);
   });
 
   test("sensitive files, which are counted and searched when they are named", async () => {
@@ -687,7 +690,7 @@ describe("what is left out", () => {
     for (const patience of [0, 60_000]) {
       const again = { ...(await searchTools({}, { workDir: tools.folder, grep: { patience } })), folder: tools.folder };
       expect(await again.text("grep", { pattern: "needle" })).toBe(
-        "z.txt:1: needle\nz.txt:2: needle\n\n[3 sensitive files with matches left out; name one as path to search it.]",
+        "z.txt:1: needle\nz.txt:2: needle\n\n[5 sensitive files with matches left out; name one as path to search it.]",
       );
     }
     expect(await dataOfGrep(tools, { pattern: "nothing" })).toMatchObject({ sensitive_files: 0 });
@@ -758,7 +761,9 @@ describe("paths", () => {
 
   test("one that is not there is told", async () => {
     const { text } = await searchTools();
-    expect(await text("grep", { pattern: "x", path: "missing" })).toBe("Tool error: File not found: missing");
+    expect(await text("grep", { pattern: "x", path: "missing" })).toBe(
+      'Tool error: File not found: missing\nLook for it with find: {"pattern":"missing"}.',
+    );
   });
 
   test("a folder outside that is allowed shows whole paths, and takes globs", async () => {

@@ -48,8 +48,8 @@ describe.concurrent("a command in the background", () => {
       data: { job: "1", process: String(pid), detached: false, output: "output://job-1" },
     });
     expect(asText(result)).toBe(
-      `Job 1 was started (process ${pid}). A note comes with a later result when it ends. Its output so far is always in output://job-1; ` +
-        "the jobs tool waits for it, writes to it and stops it.",
+      `Job 1 was started (process ${pid}). A later result says when it ends. Its output so far is always in output://job-1. ` +
+        "Use jobs to wait for it, write to it or stop it.",
     );
     expect(await isAlive(pid)).toBe(true);
     await tools.toolkit.close();
@@ -104,7 +104,7 @@ describe.concurrent("a command in the background", () => {
   test("cannot be detached with a timeout", async () => {
     const tools = await toolsOn();
     expect(await tools.text("bash", { command: "true", detached: true, timeout: 5 })).toMatch(
-      /^Tool error: a detached command has no timeout: nobody may be there to stop it\nLeave the timeout out/,
+      /^Tool error: a detached command takes no timeout: .*\nOmit timeout, /,
     );
   });
 });

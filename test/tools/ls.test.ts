@@ -86,7 +86,7 @@ test("an empty folder says so; what is no folder is said", async () => {
   await mkdir(join(folder, "empty"));
   expect(await text("ls", { path: "empty" })).toBe("(empty directory)");
   expect(await text("ls", { path: "a.txt" })).toBe(`Tool error: This is a file, not a folder: ${folder}/a.txt`);
-  expect(await text("ls", { path: "missing" })).toMatch(/^Tool error: .*not found: .*\/missing$/i);
+  expect(await text("ls", { path: "missing" })).toMatch(/^Tool error: File not found: .*\/missing\n/);
   expect(await text("ls", { path: "/etc" })).toMatch(/^Path blocked by security policy: \/etc/);
   expect(await text("ls", { path: "" })).toMatch(/^validation error: parameter "path": /);
 });

@@ -126,7 +126,7 @@ describe("a part of a file", () => {
   test("with an offset or a limit that is no line number is refused with what was expected", async () => {
     const { text } = await toolsOn({ "a.txt": "one\n" });
     expect(await text("read", { path: "a.txt", offset: 0 })).toBe(
-      'validation error: parameter "offset": must be >= 1, got number 0',
+      'validation error: parameter "offset": must be >= 1, got number 0. offset: First line to show, from 1 (default: 1)',
     );
     expect(await text("read", { path: "a.txt", limit: 1.5 })).toBe(
       'validation error: parameter "limit": expected integer, got number 1.5',
@@ -206,7 +206,7 @@ describe("a line over the limit", () => {
   test("is cut at a whole character, with a command for more of it and the offset behind it", async () => {
     const { text } = await toolsOn({ "a.txt": `${long}\nsecond\n` });
     expect(await text("read", { path: "a.txt" })).toBe(
-      `${start}\n[Line 1 of 2 is cut at 50KB. Use offset=2 for the next line. For more of this one use bash: ` +
+      `${start}\n[Line 1 of 2 is cut at 50KB. Use offset=2 for the next line. For more of this line use bash: ` +
         `sed -n '1{p;q;}' -- a.txt | tail -c +51200 | head -c 51200]`,
     );
     expect(await text("read", { path: "a.txt", offset: 2 })).toBe("second\n\n[Showing lines 2-2 of 2.]");
@@ -228,7 +228,7 @@ describe("a line over the limit", () => {
     const { text } = await toolsOn({ "a.txt": `first\n${long}` });
     expect(await text("read", { path: "a.txt" })).toBe("first\n\n[Showing lines 1-1 of 2. Use offset=2 to continue.]");
     expect(await text("read", { path: "a.txt", offset: 2 })).toMatch(
-      /a\n\[Line 2 of 2 is cut at 50KB\. For more of this one use bash: sed -n '2\{p;q;\}' -- a\.txt \| tail -c \+51200 \| head -c 51200\]$/,
+      /a\n\[Line 2 of 2 is cut at 50KB\. For more of this line use bash: sed -n '2\{p;q;\}' -- a\.txt \| tail -c \+51200 \| head -c 51200\]$/,
     );
   });
 
@@ -257,7 +257,7 @@ describe("a line over the limit", () => {
     const shown = await text("bash", { command: `printf '%0200000d\\nend\\n' 0 | tr 0 x; seq 3000` });
     const path = /Full output saved to: (output:\/\/\w+)\]/.exec(shown)?.[1];
     expect(await text("read", { path })).toMatch(
-      /x\n\[Line 1 of 3002 is cut at 50KB\. Use offset=2 for the next line\. For more of this one run its command again and cut the output\]$/,
+      /x\n\[Line 1 of 3002 is cut at 50KB\. Use offset=2 for the next line\. For more of this line run its command again and cut the output\.\]$/,
     );
   });
 });
@@ -270,7 +270,7 @@ describe("what is no text", () => {
   ] as const)("%s: is refused, and its size said", async ([, bytes, size]) => {
     const { text } = await toolsOn({ "data.bin": bytes });
     expect(await text("read", { path: "data.bin" })).toBe(
-      `Tool error: Not text: data.bin is binary data, ${size}\nLook at it with a command that knows its format.`,
+      `Tool error: Not text: data.bin is binary data, ${size}\nUse bash with a program that knows its format.`,
     );
   });
 
@@ -289,13 +289,15 @@ describe("what is no file", () => {
     execFileSync("mkfifo", [join(folder, "fifo")]);
     execFileSync("ln", ["-s", "nowhere", join(folder, "broken")]);
     expect(await text("read", { path: "folder" })).toBe(`Tool error: This is a folder, not a file: ${folder}/folder`);
-    expect(await text("read", { path: "missing.txt" })).toBe(`Tool error: File not found: ${folder}/missing.txt`);
+    expect(await text("read", { path: "missing.txt" })).toBe(
+      `Tool error: File not found: ${folder}/missing.txt\nLook for it with find: {"pattern":"missing.txt"}.`,
+    );
     expect(await text("read", { path: "fifo" })).toBe(
       `Tool error: This is a FIFO (named pipe), not a file: ${folder}/fifo`,
     );
-    expect(await text("read", { path: "broken" })).toBe(`Tool error: File not found: ${folder}/nowhere`);
-    expect(await text("read", { path: "folder/a.txt/b" })).toBe(
-      `Tool error: Not a folder on the way to: ${folder}/folder/a.txt/b`,
+    expect(await text("read", { path: "broken" })).toContain(`Tool error: File not found: ${folder}/nowhere\n`);
+    expect(await text("read", { path: "folder/a.txt/b" })).toContain(
+      `Tool error: Not a folder on the way to: ${folder}/folder/a.txt/b\n`,
     );
   });
 

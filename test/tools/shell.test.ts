@@ -83,7 +83,7 @@ describe("shell, as seed 003 has it", () => {
   test("is stopped after its timeout, and says so", async () => {
     const { text } = await toolsOn({}, { ...preset, toolOptions: { shell: { timeout: 0.3 } } });
     expect(await text("shell", { command: "echo before; sleep 600" })).toBe(
-      "Tool error: Execution failed: the command was not done after 0.3 s and was stopped\nbefore\n",
+      "Tool error: Execution failed: the command did not finish within 0.3 s and was stopped\nbefore\n",
     );
   });
 });
@@ -93,7 +93,9 @@ test("file_write and file_read write and read, with the seed's words", async () 
   expect(await text("file_write", { path: "new/a.txt", content: "häh\n" })).toBe("Wrote 5 bytes to new/a.txt");
   expect(await readFile(join(folder, "new/a.txt"), "utf8")).toBe("häh\n");
   expect(await text("file_read", { path: "new/a.txt" })).toBe("häh\n");
-  expect(await text("file_read", { path: "none.txt" })).toMatch(/^Tool error: File not found: .*none\.txt$/);
+  expect(await text("file_read", { path: "none.txt" })).toMatch(
+    /^Tool error: File not found: .*none\.txt\nLook for it with shell\.$/,
+  );
 });
 
 test("the default preset is those three, and all has no tool twice", async () => {

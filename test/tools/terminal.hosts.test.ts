@@ -78,7 +78,7 @@ describe.skipIf(problem !== undefined)(
       const result = await call("run_shell", { command, wait: "500ms" });
       const said = asText(result);
       expect(said).toMatch(
-        /^still running\nstdout:\nout\nstderr:\nerr\n\[The command was not done after 0\.5 s\. It still runs in tmux pane (%\d+), as job 1\. Look at it with capture-pane \(\{"target": "\1"\}, optionally a delay\)\. Stop it with send-keys /,
+        /^still running\nstdout:\nout\nstderr:\nerr\n\[The command is still running after 0\.5 s\. It continues in tmux pane (%\d+) as job 1\. Look at it with capture-pane \(\{"target": "\1"\}, optionally with delay\)\. Stop it with send-keys /,
       );
       expect(result).toMatchObject({
         status: "ok",
@@ -104,7 +104,7 @@ describe.skipIf(problem !== undefined)(
       const { text } = await inTerminal("bash-late");
       const said = await text("bash", { command: "echo first; sleep 0.6; echo second; exec sleep 1000", timeout: 0.4 });
       expect(said).toMatch(
-        /^first\n\n?\[The command was not done after 0\.4 s\. It still runs in tmux pane %\d+, as job 1\./,
+        /^first\n\n?\[The command is still running after 0\.4 s\. It continues in tmux pane %\d+ as job 1\./,
       );
       await until("it goes on", async () =>
         (await text("jobs", { action: "output", id: "1", offset: 1 })).includes("second"),
@@ -146,7 +146,7 @@ describe.skipIf(problem !== undefined)(
         command: "trap 'echo ended >ended.txt; exit' TERM; while :; do sleep 0.05; done",
         wait: 0.5,
       });
-      expect(said).toMatch(/^Tool error: the command was not done after 0\.5 s and was stopped/);
+      expect(said).toMatch(/^Tool error: the command did not finish within 0\.5 s and was stopped/);
       expect(await contentOf(at("ended.txt"))).toBe("ended\n");
     });
 
@@ -286,7 +286,7 @@ describe.skipIf(problem !== undefined)("send-keys", { concurrent: true }, () => 
       ["\u007f", "BSpace"],
     ]) {
       expect(await text("send-keys", { literal_text: `half${control}` })).toMatch(
-        new RegExp(`^Tool error: literal_text is text, and there is a control character in it: the key ${key}\\b`),
+        new RegExp(`^Tool error: literal_text is text, but it contains a control character: the key ${key}\\b`),
       );
     }
     expect(await screen()).not.toContain("half");

@@ -22,13 +22,14 @@ const nothing = defineTool({
 
 describe("createToolkit", () => {
   test("has the tools of a coding agent by default; with tools of one's own, those alone", async () => {
-    expect([...(await toolkitWith()).tools.keys()]).toEqual(["read", "bash", "edit", "write"]);
+    expect([...(await toolkitWith()).tools.keys()]).toEqual(["read", "bash", "edit", "write", "jobs"]);
     expect([...(await toolkitWith({ tools: [nothing] })).tools.keys()]).toEqual(["nothing"]);
     expect([...(await toolkitWith({ preset: "coding", tools: [nothing] })).tools.keys()]).toEqual([
       "read",
       "bash",
       "edit",
       "write",
+      "jobs",
       "nothing",
     ]);
     const none = await toolkitWith({ preset: "none" });

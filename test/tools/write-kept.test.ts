@@ -9,7 +9,7 @@ import { numberedLines, toolsOn } from "./tools.ts";
 
 const approveOnce: Approver = async () => ({ answer: "once" });
 
-const REFUSED = "Tool error: a.txt was changed since it was last read here; it was not replaced";
+const REFUSED = "Tool error: a.txt has changed since it was last read here; it was not replaced";
 
 describe("a file that is replaced keeps its encoding", () => {
   const wide = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
@@ -43,7 +43,7 @@ describe("a file that is replaced keeps its encoding", () => {
     const { folder, text } = await toolsOn({ "a.txt": before });
     expect(await text("write", { path: "a.txt", content: "文件\n" })).toBe(
       "Tool error: content has characters that windows-1252, the encoding of a.txt, does not have; it was not replaced\n" +
-        "Use characters it has, or remove the file first: a new one is written as UTF-8.",
+        "Use only characters of that encoding, or remove the file first: a new file is written as UTF-8.",
     );
     expect(await readFile(join(folder, "a.txt"))).toEqual(before);
   });
@@ -61,7 +61,7 @@ describe("a file that is replaced keeps its encoding", () => {
   });
 });
 
-describe("a file that was changed since it was seen here", () => {
+describe("a file that has changed since it was seen here", () => {
   test("is not replaced: the difference is shown, and the next write then means it", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
     await text("read", { path: "a.txt" });
@@ -70,7 +70,7 @@ describe("a file that was changed since it was seen here", () => {
     expect(await write()).toBe(
       [
         REFUSED,
-        "What changed is below. Write again to replace it all the same, or edit it.",
+        "What changed is below. Write again to replace it anyway, or use edit.",
         "--- a/a.txt",
         "+++ b/a.txt",
         "@@ -1,3 +1,3 @@",
@@ -106,7 +106,7 @@ describe("a file that was changed since it was seen here", () => {
     await symlink("a.txt", join(folder, "link.txt"));
     await text("read", { path: "link.txt" });
     await writeFile(join(folder, "a.txt"), "two\n");
-    expect(await text("write", { path: "a.txt", content: "x" })).toMatch(/was changed since it was last read here/);
+    expect(await text("write", { path: "a.txt", content: "x" })).toMatch(/has changed since it was last read here/);
   });
 
   test("once more after the difference was shown, must be read first", async () => {
@@ -129,7 +129,7 @@ describe("a file that was changed since it was seen here", () => {
     for (const path of ["a.txt", "large.txt"]) {
       for (let time = 0; time < 2; time++) {
         expect(await text("write", { path, content: "x" })).toBe(
-          `Tool error: ${path} was changed since it was last read here; it was not replaced\nRead it again, then write.`,
+          `Tool error: ${path} has changed since it was last read here; it was not replaced\nRead it again, then write.`,
         );
       }
       await text("read", { path });
@@ -181,7 +181,7 @@ describe("it is no alarm", () => {
     await other.text("read", { path: "a.txt" });
     await text("write", { path: "a.txt", content: "two\n" });
     expect(await text("write", { path: "a.txt", content: "three\n" })).toBe("Replaced a.txt (6B)");
-    expect(await other.text("write", { path: "a.txt", content: "four\n" })).toMatch(/was changed since/);
+    expect(await other.text("write", { path: "a.txt", content: "four\n" })).toMatch(/has changed since/);
   });
 });
 

@@ -63,7 +63,7 @@ test("any text arrives exactly, in a file of any usual name", async () => {
 test("half a surrogate pair, which no file can hold, is refused and the file left as it was", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "before" });
   expect(await text("write", { path: "a.txt", content: "smile \ud83d" })).toBe(
-    "Tool error: content has half a character in it (a lone surrogate, \\ud83d), which no file can hold\nSend the whole character.",
+    "Tool error: content contains half a character (a lone surrogate, \\ud83d), which cannot be written to a file\nSend the whole character.",
   );
   expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("before");
 });

@@ -414,7 +414,7 @@ function tooLarge(text: string): string | undefined {
   if (bytes > MAX_SCRIPT_BYTES) {
     return (
       `it is ${bytes} bytes long, and more than ${MAX_SCRIPT_BYTES} are not looked at; ` +
-      "long text goes into a file with the write tool, not through a command"
+      "write long text to a file instead of giving it to a command"
     );
   }
   for (const [open, close] of ["()", "{}"]) {

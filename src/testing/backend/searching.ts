@@ -3,7 +3,10 @@ import type { HelperOptions, Process } from "../../contract/backend.ts";
 import { type Cases, type Scene, failureOf, soon, whole } from "./scene.ts";
 
 /** As the tools that search give them, in every call. */
-const ALWAYS = ["--no-config", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--color=never", "--null"];
+const ALWAYS = [
+  ...["--no-config", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--hidden"],
+  ...["--color=never", "--null"],
+];
 
 /** The same for lines. Longer ones than 2,004 bytes are cut. */
 const LINES = [
@@ -12,7 +15,7 @@ const LINES = [
   ...["--max-columns=2004", "--max-columns-preview"],
 ];
 
-const VISIBLE = "--glob=!.*";
+const WITHOUT_GIT = "--glob=!.git";
 
 /** What a search for lines is asked, as the tool asks it. */
 function lineArguments(pattern: string, ...more: readonly string[]): readonly string[] {
@@ -23,7 +26,7 @@ function lineArguments(pattern: string, ...more: readonly string[]): readonly st
     "--crlf",
     "--max-count=101",
     `--regexp=${pattern}`,
-    VISIBLE,
+    WITHOUT_GIT,
     "--sort=path",
   ];
 }
@@ -56,7 +59,7 @@ export const searching: Cases = {
     const { write, at } = scene;
     await write("file", "a.b(c)\naxb\nA.B(C)\n");
     const found = async (...args: readonly string[]) =>
-      (await search(scene, [...LINES, ...args, VISIBLE])).output.replaceAll(`${at("file")}\0`, "");
+      (await search(scene, [...LINES, ...args, WITHOUT_GIT])).output.replaceAll(`${at("file")}\0`, "");
     equal(await found("--case-sensitive", "--fixed-strings", "--regexp=a.b(c)"), "1:a.b(c)\n");
     equal(await found("--ignore-case", "--fixed-strings", "--regexp=a.b(c)"), "1:a.b(c)\n3:A.B(C)\n");
     equal(await found("--case-sensitive", "--regexp=a.b"), "1:a.b(c)\n2:axb\n");
@@ -98,19 +101,25 @@ export const searching: Cases = {
     ok(output.startsWith(`${scene.at("file")}: `));
   },
 
-  "files are listed with a NUL byte behind each: no hidden ones, and none that .gitignore names": async (scene) => {
+  "files are listed with a NUL byte behind each: hidden ones too, and none that .gitignore names": async (scene) => {
     const { write, at } = scene;
-    for (const name of ["a b", "new\nline", "src/x.ts", ".hidden", ".folder/file", "build/out", "x.log", "keep.log"]) {
+    const shown = [".env.example", ".folder/file", ".hidden", "a b", "keep.log", "new\nline", "src/.x", "src/x.ts"];
+    for (const name of [...shown, ".folder/x.log", "build/out", "x.log", ".git/config", "src/.git/config"]) {
       await write(name, "");
     }
     await write(".gitignore", "build/\n*.log\n!keep.log\n");
-    const { output } = await search(scene, [...ALWAYS, "--files", VISIBLE]);
-    deepEqual(listed(output), ["a b", "keep.log", "new\nline", "src/x.ts"].map(at));
-    const hidden = await search(scene, [...ALWAYS, "--files", "--hidden", "--glob=!.git"]);
-    deepEqual(
-      listed(hidden.output),
-      [".folder/file", ".gitignore", ".hidden", "a b", "keep.log", "new\nline", "src/x.ts"].map(at),
-    );
+    const all = [...shown, ".gitignore"];
+    const { output } = await search(scene, [...ALWAYS, "--files", WITHOUT_GIT]);
+    deepEqual(listed(output), all.toSorted().map(at));
+    const withGit = await search(scene, [...ALWAYS, "--files"]);
+    deepEqual(listed(withGit.output), [...all, ".git/config", "src/.git/config"].toSorted().map(at));
+  },
+
+  "lines in hidden files are found, those in git's own folder are not": async (scene) => {
+    const { write, at } = scene;
+    for (const name of [".env.example", ".github/workflows/ci.yml", ".git/config"]) await write(name, "needle\n");
+    const { output } = await search(scene, lineArguments("needle"));
+    equal(output, [".env.example", ".github/workflows/ci.yml"].map((name) => `${at(name)}\x001:needle\n`).join(""));
   },
 
   "files are chosen by name, and .gitignore stays in force": async (scene) => {
@@ -119,7 +128,7 @@ export const searching: Cases = {
     await write(".gitignore", "ignored.ts\n");
     const meant = ["--type-add=meant:*.ts", "--type=meant"];
     deepEqual(
-      listed((await search(scene, [...ALWAYS, "--files", VISIBLE, ...meant])).output),
+      listed((await search(scene, [...ALWAYS, "--files", WITHOUT_GIT, ...meant])).output),
       ["a.ts", "sub/c.ts"].map(at),
     );
     equal(
@@ -153,7 +162,7 @@ export const searching: Cases = {
     const left = ["a[b]*x", "open/file", "sub/closed/file"].map(at);
     const { output } = await search(scene, lineArguments("needle"), options);
     equal(output, left.map((path) => `${path}\x001:needle\n`).join(""));
-    deepEqual(listed((await search(scene, [...ALWAYS, "--files", VISIBLE], options)).output), left);
+    deepEqual(listed((await search(scene, [...ALWAYS, "--files", WITHOUT_GIT], options)).output), left);
   },
 
   "a link is not followed": async (scene) => {

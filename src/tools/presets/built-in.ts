@@ -52,10 +52,10 @@ export const BUILT_IN = {
   "send-keys": (options) => sendKeys(options["send-keys"]),
   // Seed 000's names and texts for reading and writing.
   read_file: (options) => readFile(options.read_file),
-  write_file: (options) => write({ name: "write_file", aliases: [], said: saidInBytes, ...options.write_file }),
+  write_file: (options) => write({ name: "write_file", said: saidInBytes, ...options.write_file }),
   // Seed 003's.
-  file_read: (options) => read({ name: "file_read", aliases: [], ...options.file_read }),
-  file_write: (options) => write({ name: "file_write", aliases: [], said: saidInBytes, ...options.file_write }),
+  file_read: (options) => read({ name: "file_read", ...options.file_read }),
+  file_write: (options) => write({ name: "file_write", said: saidInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
 /** Second names of tools that are there under their own: seeds call them so. */

@@ -3,4 +3,4 @@ import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /** Files, search and commands (seed 001). */
 export const workspace = (options?: ToolOptionsByName): readonly Tool[] =>
-  builtIn(["read", "write", "edit", "bash", "grep", "find", "ls"], options);
+  builtIn(["read", "write", "edit", "bash", "grep", "find", "ls", "jobs"], options);

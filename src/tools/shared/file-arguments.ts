@@ -6,6 +6,13 @@ export const FILE_SPELLINGS: { readonly [spelling: string]: string } = {
   filePath: "path",
   filename: "path",
   file: "path",
+  absolute_path: "path",
+  target_file: "path",
+  dir_path: "path",
+  relative_workspace_path: "path",
+  old_str: "old_text",
+  new_str: "new_text",
+  replaceAll: "replace_all",
   oldText: "old_text",
   old_string: "old_text",
   oldString: "old_text",
@@ -15,6 +22,7 @@ export const FILE_SPELLINGS: { readonly [spelling: string]: string } = {
   contents: "content",
   file_text: "content",
   start_line: "offset",
+  startLine: "offset",
   max_lines: "limit",
   showHidden: "show_hidden",
 };
@@ -24,7 +32,10 @@ export function requireWholeCharacters(argument: string, text: string): void {
   const half = /\p{Surrogate}/u.exec(text)?.[0];
   if (half === undefined) return;
   const code = `\\u${half.charCodeAt(0).toString(16)}`;
-  throw new ToolFailure(`${argument} has half a character in it (a lone surrogate, ${code}), which no file can hold`, {
-    hint: "Send the whole character.",
-  });
+  throw new ToolFailure(
+    `${argument} contains half a character (a lone surrogate, ${code}), which cannot be written to a file`,
+    {
+      hint: "Send the whole character.",
+    },
+  );
 }

@@ -3,7 +3,7 @@ import type { ToolContext } from "../../contract/tool.ts";
 import { ignoreRules } from "./ignore-rules.ts";
 import { type NamePattern, nameOf } from "./name-pattern.ts";
 import { pathOfBytes } from "./path-order.ts";
-import { type Hidden, blocks, findComplaints } from "./ripgrep.ts";
+import { blocks, findComplaints } from "./ripgrep.ts";
 
 /** What ripgrep does not list: folders, and links, which it does not follow. Relative to where the search began. */
 export interface FoldersAndLinks {
@@ -13,7 +13,7 @@ export interface FoldersAndLinks {
   readonly complaints: string;
 }
 
-/** Those under `root` (a real path) that the pattern means and that are neither hidden nor ignored. */
+/** Those under `root` (a real path) that the pattern means and that are not ignored. */
 export async function foldersAndLinks(
   root: string,
   meant: NamePattern,
@@ -21,8 +21,8 @@ export async function foldersAndLinks(
 ): Promise<FoldersAndLinks> {
   const rules = ignoreRules(root, context);
   const skipped = await rules.ignoredNames();
-  let paths = await walk(root, meant.hidden, skipped, context);
-  if (await rules.mayTakeBack(skipped, paths.rules)) paths = await walk(root, meant.hidden, [], context);
+  let paths = await walk(root, meant.git, skipped, context);
+  if (await rules.mayTakeBack(skipped, paths.rules)) paths = await walk(root, meant.git, [], context);
   rules.liesOnlyIn(paths.rules);
   const kept = async (kind: "folder" | "file", all: readonly string[]) => {
     const found: string[] = [];
@@ -43,11 +43,11 @@ interface Walked extends FoldersAndLinks {
 
 async function walk(
   root: string,
-  hidden: Hidden,
+  git: boolean,
   ignored: readonly string[],
   { backend, signal }: Pick<ToolContext, "backend" | "signal">,
 ): Promise<Walked> {
-  const unseen = [...(hidden === "none" ? [".*"] : hidden === "names" ? [".git"] : []), ...ignored];
+  const unseen = [...(git ? [] : [".git"]), ...ignored];
   // What a path is, is told by how often it is written: no other form of output is known to every find.
   const args = [
     ...["-mindepth", "1"],
@@ -66,7 +66,7 @@ async function walk(
     [...times].flatMap(([path, many]) => (many === count ? [pathOfBytes(path).slice(from)] : []));
   return {
     folders: written(1),
-    links: written(2).filter((path) => hidden !== "none" || !nameOf(path).startsWith(".")),
+    links: written(2).filter((path) => git || nameOf(path) !== ".git"),
     rules: new Set(written(3).map(folderOf)),
     complaints: await findComplaints(process, root, backend),
   };

@@ -1,12 +1,12 @@
 import type { Exit, Process } from "../../contract/backend.ts";
-import type { ToolContext } from "../../contract/tool.ts";
+import type { ToolContext, ToolNames } from "../../contract/tool.ts";
 import { pause } from "../../util/abort.ts";
 import { reportOutput } from "./command-output.ts";
 
 /** Of the screen so many lines are shown below which somebody is to type. */
 const LAST_LINES = 15;
 
-/** A command in a live terminal that goes on as a job: the time is over, or it waits for somebody to type. */
+/** A command in a live terminal that continues as a job: its timeout is over, or it waits for input. */
 export type GoesOn = {
   readonly why: "timeout" | "input";
   readonly job: string;
@@ -59,14 +59,30 @@ export async function waitFor(
   }
 }
 
-/** What is told of a command that goes on: where it is, how to look at it, to answer it, to stop it. */
-export function goesOnText({ why, job, pane, attach, screen }: GoesOn, timeoutMs: number | undefined): string {
-  const stop = `Stop it with send-keys ({"target": "${pane}", "keys": ["C-c"]}) or the jobs tool (kill ${job}). A note comes with a later result when it ends; its output is in output://job-${job}.`;
+/** What a model reads of a command that continues: where it runs, how to look at it, to answer it, to stop it. */
+export function goesOnText(
+  { why, job, pane, attach, screen }: GoesOn,
+  timeoutMs: number | undefined,
+  names: ToolNames,
+): string {
+  const keys = names("send-keys");
+  const jobs = names("jobs");
+  const look = names("capture-pane");
+  const call = (tool: string, args: string) => `${tool} ({"target": "${pane}"${args}})`;
+  const stops = [
+    ...(keys === undefined ? [] : [call(keys, ', "keys": ["C-c"]')]),
+    ...(jobs === undefined ? [] : [`${jobs} ({"action": "kill", "id": "${job}"})`]),
+  ];
+  const stop = stops.length === 0 ? `People can stop it there (${attach}).` : `Stop it with ${stops.join(" or ")}.`;
+  const end = `${stop} A later result says when it ends; its output is in output://job-${job}.`;
   if (why === "timeout") {
-    return `[The command was not done after ${(timeoutMs ?? 0) / 1_000} s. It still runs in tmux pane ${pane}, as job ${job}. Look at it with capture-pane ({"target": "${pane}"}, optionally a delay). ${stop}]`;
+    const see = look === undefined ? "" : ` Look at it with ${look} ({"target": "${pane}"}, optionally with delay).`;
+    return `[The command is still running after ${(timeoutMs ?? 0) / 1_000} s. It continues in tmux pane ${pane} as job ${job}.${see} ${end}]`;
   }
   const asked = screen === "" ? "" : `The last lines of the screen:\n${screen}\n`;
-  return `${asked}[The command waits for input in tmux pane ${pane}; it was left there, as job ${job}. Answer it with send-keys ({"target": "${pane}", "literal_text": "…", "enter": true}), or ask a person to (${attach}). ${stop}]`;
+  const typing = keys && `Answer it with ${call(keys, ', "literal_text": "…", "enter": true')}, or ask a person to`;
+  const answer = typing ?? "Ask a person to answer it";
+  return `${asked}[The command waits for input in tmux pane ${pane}. It continues there as job ${job}. ${answer} (${attach}). ${end}]`;
 }
 
 const NEVER = new Promise<never>(() => undefined);

@@ -1,7 +1,7 @@
 import { ToolFailure } from "../../contract/failure.ts";
 import { withDeadline } from "../../util/deadline.ts";
 import { clip } from "../../util/text.ts";
-import { type Hidden, hiddenIn } from "./ripgrep.ts";
+import { namesGit } from "./ripgrep.ts";
 
 /** The longest pattern or glob. */
 export const MAX_NAME_PATTERN = 1_000;
@@ -18,8 +18,8 @@ export interface NamePattern {
   pick(paths: readonly string[]): readonly string[];
   /** It ends with a slash. */
   readonly foldersOnly: boolean;
-  /** The hidden names that it names. */
-  readonly hidden: Hidden;
+  /** It names git's own folder, which is left out otherwise. */
+  readonly git: boolean;
   /** Arguments by which ripgrep leaves out files that are surely not meant; none where that is not so simple. */
   readonly ripgrepTest: readonly string[];
 }
@@ -27,7 +27,7 @@ export interface NamePattern {
 /** A glob, or a part of a name (in any case; of the path where there is a slash in it). "" means everything. */
 export async function namePattern(pattern: string): Promise<NamePattern> {
   const wanted = pattern.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
-  const about = { foldersOnly: pattern.endsWith("/"), hidden: hiddenIn(wanted) };
+  const about = { foldersOnly: pattern.endsWith("/"), git: namesGit(wanted) };
   if (wanted === "") return { pick: (paths) => paths, ...about, ripgrepTest: [] };
   if (/[*?[{]/.test(wanted)) return { pick: await matching(wanted), ...about, ripgrepTest: typeTest(wanted) };
   return { pick: containing(wanted.toLowerCase()), ...about, ripgrepTest: [] };
@@ -36,7 +36,7 @@ export async function namePattern(pattern: string): Promise<NamePattern> {
 /** A glob of files; one that ends with a slash means all under that folder. "" means everything. */
 export async function fileGlob(glob: string): Promise<NamePattern> {
   const wanted = glob.replace(/^(!?)(?:\.?\/)+/, "$1").replace(/\/+$/, "/**");
-  const about = { foldersOnly: false, hidden: hiddenIn(wanted) };
+  const about = { foldersOnly: false, git: namesGit(wanted) };
   if (wanted === "" || wanted === "!") return { pick: (paths) => paths, ...about, ripgrepTest: [] };
   return { pick: await matching(wanted), ...about, ripgrepTest: typeTest(wanted) };
 }

@@ -12,6 +12,7 @@ export const RIPGREP_ARGUMENTS: readonly string[] = [
   "--no-require-git",
   "--no-ignore-global",
   "--no-ignore-dot", // .ignore and .rgignore
+  "--hidden",
   "--color=never",
   "--null",
 ];
@@ -47,21 +48,15 @@ export async function* blocks(process: Process, separator: number, signal: Abort
   if (rest.length > 0) yield rest;
 }
 
-/** Which names with a dot before them are looked at: none, all but git's own folder, or that too. */
-export type Hidden = "none" | "names" | "git";
-
-/** A pattern or glob looks at hidden names when it names one: ".env*", ".github/**" and "{.a,b}/*" do; "*.env" and "!.env" do not. */
-export function hiddenIn(pattern: string): Hidden {
-  if (pattern.startsWith("!") || !/(^|\/)(\{([^{}/]*,)?)?\.(?!\.?([/,}]|$))/.test(pattern)) return "none";
-  return /(^|\/)(\{([^{}/]*,)?)?\.git([/,}*?]|$)/.test(pattern) ? "git" : "names";
+/** Whether a pattern or glob names git's own folder, which is searched only then: ".git/config" and "{.git,src}/**" do; "!.git" does not. */
+export function namesGit(pattern: string): boolean {
+  return !pattern.startsWith("!") && /(^|\/)(\{([^{}/]*,)?)?\.git([/,}*?]|$)/.test(pattern);
 }
 
-/** ripgrep's arguments for it. A .gitignore that takes a hidden name back, or a type, would show it. */
-export const HIDDEN_ARGUMENTS: { readonly [hidden in Hidden]: readonly string[] } = {
-  none: ["--glob=!.*"],
-  names: ["--hidden", "--glob=!.git"],
-  git: ["--hidden"],
-};
+/** Keeps ripgrep out of git's own folder, unless that is meant. */
+export function gitArguments(git: boolean): readonly string[] {
+  return git ? [] : ["--glob=!.git"];
+}
 
 /**
  * Waits for ripgrep to end and says in one line what it could not search; "" for nothing. `root` is what it was given to search;

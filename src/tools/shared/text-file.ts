@@ -1,5 +1,6 @@
 import type { Backend, FileInfo } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import type { ToolNames } from "../../contract/tool.ts";
 import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../../files/encoding.ts";
 import { formatSize } from "../../output/size.ts";
 
@@ -19,7 +20,7 @@ export interface TextFile {
  *
  * @throws ToolFailure when it is too large, no text, or has bytes that would not come back as they are.
  */
-export async function readTextFile(backend: Backend, path: string): Promise<TextFile> {
+export async function readTextFile(backend: Backend, path: string, names: ToolNames): Promise<TextFile> {
   const file = await backend.files.open(path);
   try {
     const { info } = file;
@@ -30,14 +31,12 @@ export async function readTextFile(backend: Backend, path: string): Promise<Text
     }
     const bytes = await file.read(0, info.size);
     const encoding = await detectEncoding(bytes, true);
-    if (encoding === undefined) throw await notText(path, bytes, info.size);
+    if (encoding === undefined) throw await notText(path, bytes, info.size, names);
     const text = await decodeExactly(bytes, encoding);
     if (text === undefined) {
       throw new ToolFailure(
-        `${path} looks like ${encodingLabel(encoding)} but has bytes that are not; it was left as it is`,
-        {
-          hint: "Convert or repair it with a command first.",
-        },
+        `${path} looks like ${encodingLabel(encoding)} but has bytes that are not; it was not changed`,
+        names("bash") === undefined ? {} : { hint: "Convert or repair it with a command first." },
       );
     }
     return { info, bytes, text, encoding };
@@ -47,11 +46,13 @@ export async function readTextFile(backend: Backend, path: string): Promise<Text
 }
 
 /** The failure for a file that is no text: says what it is, by its content. */
-export async function notText(path: string, start: Uint8Array, size: number): Promise<ToolFailure> {
+export async function notText(path: string, start: Uint8Array, size: number, names: ToolNames): Promise<ToolFailure> {
   const { fileTypeFromBuffer } = await import("file-type");
   const type = await fileTypeFromBuffer(start).catch(() => undefined);
   const what = type === undefined ? "binary data" : `${type.ext.toUpperCase()} (${type.mime})`;
-  return new ToolFailure(`Not text: ${path} is ${what}, ${formatSize(size)}`, {
-    hint: "Look at it with a command that knows its format.",
-  });
+  const bash = names("bash");
+  return new ToolFailure(
+    `Not text: ${path} is ${what}, ${formatSize(size)}`,
+    bash === undefined ? {} : { hint: `Use ${bash} with a program that knows its format.` },
+  );
 }

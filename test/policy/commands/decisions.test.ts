@@ -71,11 +71,11 @@ describe("rules, risk, autonomy", () => {
     expect(await judge(command)).toMatchObject({ verdict, rule });
   });
 
-  test("a script that is too long to be read is asked about, with a word on the write tool", async () => {
+  test("a script that is too long to be read is asked about, with what to do instead", async () => {
     const { judge } = await judging({ autonomy: "full" });
     const { verdict, reason } = await judge(`cat > a.txt <<'EOF'\n${"line\n".repeat(4_000)}EOF`);
     expect(verdict).toBe("ask");
-    expect(reason).toMatch(/20\d\d\d bytes.*16384.*write tool/s);
+    expect(reason).toMatch(/20\d\d\d bytes.*16384.*write long text to a file/s);
   });
 
   test("a refusal says which part, why, and what would be accepted, in the texts of the requirements", async () => {

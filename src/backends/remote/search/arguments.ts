@@ -4,8 +4,8 @@ import { ToolFailure } from "../../../contract/failure.ts";
 export interface Question {
   /** What is searched for, and how; `undefined`: files are listed. */
   readonly search: SearchFor | undefined;
-  /** Names with a dot before them that are looked at: none, all but git's own folder, or that too. */
-  readonly hidden: "none" | "names" | "git";
+  /** Whether git's own folder is searched too. Other hidden files always are. */
+  readonly git: boolean;
   /** Globs of names, of which one has to match; none: every name does. */
   readonly names: readonly string[];
 }
@@ -28,14 +28,22 @@ export interface SearchFor {
 
 /** They say what grep and find do anyway. */
 const UNDERSTOOD: ReadonlySet<string> = new Set([
-  ...["--no-config", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--color=never", "--null"],
+  ...[
+    "--no-config",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--no-ignore-dot",
+    "--color=never",
+    "--null",
+    "--hidden",
+  ],
   ...["--with-filename", "--line-number", "--no-heading", "--no-context-separator", "--max-columns-preview"],
   // They are sorted in any case.
   ...["--sort=path", "--case-sensitive"],
 ]);
 
 /** Those without which the output would be another. */
-const NEEDED: readonly string[] = ["--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--null"];
+const NEEDED: readonly string[] = ["--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--hidden", "--null"];
 
 /** Those that ripgrep needs for a search to be written as we write it. */
 const NEEDED_TO_SEARCH: readonly string[] = [
@@ -53,13 +61,13 @@ const NEEDED_TO_SEARCH: readonly string[] = [
 export function questionOf(args: readonly string[], place: string): Question {
   const values = new Map<string, string>();
   const names: string[] = [];
-  const globs = new Set<string>();
+  let withoutGit = false;
   const flags = new Set<string>();
   for (const arg of args) {
     const [, name = arg, value] = /^(--[a-z-]+)=(.*)$/s.exec(arg) ?? [];
     if (UNDERSTOOD.has(arg) || FLAGS.has(arg)) flags.add(arg);
     else if (name === "--type-add" && value?.startsWith("meant:")) names.push(value.slice("meant:".length));
-    else if (name === "--glob" && (value === "!.*" || value === "!.git")) globs.add(value);
+    else if (name === "--glob" && value === "!.git") withoutGit = true;
     else if (value !== undefined && (name === "--regexp" || (NUMBERS.has(name) && /^\d{1,9}$/.test(value))))
       values.set(name, value);
     else throw unknownFailure(arg, place);
@@ -84,14 +92,13 @@ export function questionOf(args: readonly string[], place: string): Question {
             longest: number("--max-columns", Number.MAX_SAFE_INTEGER),
             text: flags.has("--text"),
           },
-    hidden: !flags.has("--hidden") || globs.has("!.*") ? "none" : globs.has("!.git") ? "names" : "git",
+    git: !withoutGit,
     names: flags.has("--type=meant") ? names : [],
   };
 }
 
 const FLAGS: ReadonlySet<string> = new Set([
   "--files",
-  "--hidden",
   "--ignore-case",
   "--fixed-strings",
   "--crlf",

@@ -28,7 +28,7 @@ export async function listFiles(
   const left = except.filter((path) => isInside(path, root)).map((path) => posix.relative(root, path));
   const walk = async (pruned: readonly string[]) => {
     const process = run.adopt(
-      await start(["sh", "-c", WALK, "sh", root, ...expressionOf(question.hidden, { pruned, left, find })]),
+      await start(["sh", "-c", WALK, "sh", root, ...expressionOf(question.git, { pruned, left, find })]),
     );
     return walked(process, root, run);
   };
@@ -36,10 +36,8 @@ export async function listFiles(
   if (await rules.mayTakeBack(entries.rules)) entries = await walk([]);
   await rules.read(entries.rules);
   const isMeant = namesTest(question.names);
-  const { hidden } = question;
   const kept = entries.files.filter((path) => {
     const name = path.slice(path.lastIndexOf("/") + 1);
-    if (hidden === "none" && name.startsWith(".")) return false;
     return isMeant(textOf(name)) && !rules.ignores(textOf(path));
   });
   entries.complaints.forEach(run.complain);
@@ -66,15 +64,14 @@ interface Pruning {
 }
 
 /** What lists a file once, and twice what says what is to be left out: a .gitignore (besides, where it is a file) and a .git. */
-function expressionOf(hidden: Question["hidden"], { pruned, left, find: { print } }: Pruning): readonly string[] {
+function expressionOf(git: boolean, { pruned, left, find: { print } }: Pruning): readonly string[] {
   const left_out = left.flatMap((path) => ["-path", `./${path.replace(/[\\*?[\]]/g, "\\$&")}`, "-prune", "-o"]);
   const anyOf = pruned.flatMap((name, index) => [...(index === 0 ? [] : ["-o"]), "-name", name]);
   return [
     ...left_out,
-    ...(hidden === "git"
+    ...(git
       ? ["-type", "d", "-name", ".git", ...print, ...print, "-o"]
       : ["-name", ".git", ...print, ...print, "-prune", "-o"]),
-    ...(hidden === "none" ? ["-name", ".?*", "!", "-name", ".gitignore", "-prune", "-o"] : []),
     ...(pruned.length === 0 ? [] : ["-type", "d", "(", ...anyOf, ")", "-prune", "-o"]),
     ...["-name", ".gitignore", "-type", "f", ...print, ...print, ...print, "-o"],
     ...["-name", ".gitignore", ...print, ...print, "-o"],

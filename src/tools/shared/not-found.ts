@@ -1,0 +1,154 @@
+import { type ParsedPath, posix } from "node:path";
+import { distance } from "fastest-levenshtein";
+import type { FileInfo } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import type { ToolContext, ToolNames } from "../../contract/tool.ts";
+import { absolutePath, displayPath, isInside } from "../../util/paths.ts";
+import { shownPath } from "./shown-path.ts";
+
+/** How far below the nearest folder names are compared, and how many bytes of names. */
+const DEPTH = 2;
+const MOST_BYTES = 1024 * 1024;
+const MOST_MS = 2_000;
+
+/** The nearest folder that is there, and the one above it. */
+const LOOKED_THROUGH = 2;
+
+/** Folders on the way that are looked at. */
+const MOST_FOLDERS = 16;
+
+/** Paths that are suggested at most. */
+const SUGGESTED = 3;
+
+/** Folders in which nobody means a file, with more names than all others. */
+const SKIPPED = [".git", "node_modules"];
+
+/**
+ * Does work on a path. Where that fails since nothing is there, the failure names the nearest paths that are: letters in another case, another
+ * folder, a misspelling, or what models write around a path (`"src/a.ts"`, `@src/a.ts`, `src/a.ts:3`, `src\a.ts`).
+ */
+export async function orNearest<T>(
+  path: string,
+  context: ToolContext,
+  names: ToolNames,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ToolFailure) || context.signal.aborted || !(await isMissing(path, context))) throw error;
+    const near = await nearestPaths(path, context).catch(() => []);
+    const { message, cause } = error;
+    throw new ToolFailure(message, { hint: near.length > 0 ? didYouMean(near) : searchText(path, names), cause });
+  }
+}
+
+/** @throws ToolFailure when nothing is there. */
+export async function statOf(path: string, { backend }: Pick<ToolContext, "backend">): Promise<FileInfo> {
+  const info = await backend.files.stat(path);
+  if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
+  return info;
+}
+
+async function isMissing(path: string, { backend }: ToolContext): Promise<boolean> {
+  return backend.files.stat(path).then(
+    (info) => info === undefined,
+    () => false,
+  );
+}
+
+function didYouMean(near: readonly string[]): string {
+  const [first = "", ...more] = near.map(shownPath);
+  return more.length === 0 ? `Did you mean ${first}?` : `Did you mean one of: ${[first, ...more].join(", ")}?`;
+}
+
+/** How to look for it, by what tools there are. */
+function searchText(path: string, names: ToolNames): string {
+  const find = names("find", "pattern");
+  if (find !== undefined) {
+    return `Look for it with ${find}: ${JSON.stringify({ pattern: posix.basename(bare(path)) })}.`;
+  }
+  const look = names("ls") ?? names("bash");
+  return look === undefined ? "Check the path." : `Look for it with ${look}.`;
+}
+
+/**
+ * Existing paths near one that is not there, the nearest first, as a model would write them. Only in folders that the call may read without asking
+ * anybody; at most two of them are looked through, and neither deeply.
+ */
+async function nearestPaths(path: string, context: ToolContext): Promise<readonly string[]> {
+  const { backend, permit } = context;
+  const wanted = absolutePath(bare(path), backend);
+  const top = isInside(wanted, backend.workDir) ? backend.workDir : posix.dirname(wanted);
+  await permit({ kind: "read", path: top }, { unasked: true });
+  const ways = waysUp(wanted, top).slice(0, MOST_FOLDERS);
+  const infos = await Promise.all(ways.map((way) => backend.files.stat(way).catch(() => undefined)));
+  const at = infos.findIndex((info) => info !== undefined);
+  if (at === 0) return isOpen(wanted, context) ? [displayPath(wanted, backend)] : []; // it was only written in another way
+  if (at === -1) return [];
+  const isThere = async (found: string) => isOpen(found, context) && !(await isMissing(found, context));
+  for (const [index, info] of infos.slice(at, at + LOOKED_THROUGH).entries()) {
+    if (info?.kind !== "folder") continue;
+    const below = await namesBelow(info.path, context);
+    const near = ranked(below, posix.relative(ways[at + index] ?? "/", wanted))
+      .slice(0, SUGGESTED)
+      .map((found) => posix.join(info.path, found));
+    const there = await Promise.all(near.map(isThere)); // a link may lead to nothing
+    if (there.includes(true))
+      return near.filter((_, which) => there[which]).map((found) => displayPath(found, backend));
+  }
+  return [];
+}
+
+/** The path and the folders above it, up to `top`. */
+function waysUp(path: string, top: string): readonly string[] {
+  return path === top || path === "/" ? [path] : [path, ...waysUp(posix.dirname(path), top)];
+}
+
+function isOpen(path: string, { closed }: ToolContext): boolean {
+  return !closed.holds(path);
+}
+
+async function namesBelow(folder: string, { backend, signal }: ToolContext): Promise<readonly string[]> {
+  const skipped = SKIPPED.flatMap((name) => ["-name", name, "-prune", "-o"]);
+  const args = ["-mindepth", "1", "-maxdepth", String(DEPTH), ...skipped, "-print0"];
+  const process = await backend.helper("find", args, { paths: [folder], signal });
+  const timer = setTimeout(() => void process.kill(), MOST_MS);
+  await process.exit;
+  clearTimeout(timer);
+  const text = Buffer.from(await process.output.read(0, Math.min(process.output.kept, MOST_BYTES))).toString("utf8");
+  return text
+    .split("\0")
+    .slice(0, -1)
+    .map((found) => posix.relative(folder, found));
+}
+
+/** Those of the paths that may be meant, the nearest first: in another case; else in another folder; else misspelt, or with another extension. */
+function ranked(paths: readonly string[], wanted: string): readonly string[] {
+  const asked = wanted.toLowerCase();
+  const { dir, base, name } = posix.parse(asked);
+  const isAlike = (known: ParsedPath) =>
+    known.dir === dir &&
+    (known.name === name || distance(known.base, base) <= Math.max(1, Math.floor(base.length / 4)));
+  const tests: readonly ((known: ParsedPath) => boolean)[] = [
+    (known) => known.dir === dir && known.base === base,
+    (known) => known.base === base,
+    isAlike,
+  ];
+  for (const test of tests) {
+    const found = paths.filter((path) => test(posix.parse(path.toLowerCase())));
+    const away = (path: string) => distance(path.toLowerCase(), asked);
+    if (found.length > 0) return found.toSorted((one, other) => away(one) - away(other));
+  }
+  return [];
+}
+
+/** The path without what models write around one. */
+function bare(path: string): string {
+  return path
+    .trim()
+    .replace(/^["'`<]+|["'`>]+$/g, "")
+    .replace(/^@/, "")
+    .replace(/((:\d+){1,2}|#L\d+(-L?\d+)?)$/, "")
+    .replaceAll("\\", "/");
+}
