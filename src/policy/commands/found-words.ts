@@ -64,6 +64,9 @@ function literalOf(part: WordPart, home: string): string | undefined {
       // The walk of the script knows in which folder that is.
       if (part.text === "$PWD" || part.text === "${PWD}") return ".";
       return part.text === "$HOME" || part.text === "${HOME}" ? home : undefined;
+    case "CommandExpansion":
+      // An empty one is nothing: `su$()do`.
+      return part.script?.commands.length === 0 ? "" : undefined;
     case "ProcessSubstitution":
       return "/dev/fd/63";
     default:

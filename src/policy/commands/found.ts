@@ -4,6 +4,7 @@ import {
   type HereDoc,
   type Pipeline,
   type Redirect,
+  type Redirection,
   type Script,
   type SyntaxNode,
   forEachChild,
@@ -88,6 +89,8 @@ interface Place {
   readonly reads: readonly string[];
   /** The command whose words and redirections these are. */
   readonly owner: string;
+  /** What is read from here-documents and here-strings. */
+  readonly here: readonly FoundWord[];
   readonly inFunction: string | undefined;
   /** In double quotes or a here-document. */
   readonly quoted: boolean;
@@ -223,6 +226,8 @@ export function findCommands(script: string, { home }: { readonly home: string }
           for (const { value } of wordsOf(node.value, home)) applyAll(expandedIn(value), place);
         }
         return;
+      case "Redirected":
+        return visitAll(node, { ...place, here: [...place.here, ...node.redirects.flatMap(hereText)] });
       case "Redirect":
         return visitRedirect(node, place);
       case "HereDoc":
@@ -235,6 +240,17 @@ export function findCommands(script: string, { home }: { readonly home: string }
   /** Names in arithmetic are looked up, and what they hold is evaluated in its turn. */
   const noteArithmetic = (node: SyntaxNode): void => {
     if (/[A-Za-z_]/.test(textOf(node))) unknown.add(`${textOf(node)} evaluates what its variables hold`);
+  };
+
+  /** What a redirection lets a command read, if that is in the script. */
+  const hereText = (redirect: Redirection): readonly FoundWord[] => {
+    if (redirect.type === "HereString") return redirect.target === undefined ? [] : wordsOf(redirect.target, home);
+    if (redirect.type !== "HereDoc") return [];
+    const { body, delimiter } = redirect;
+    if (delimiter?.quoted === true) return [knownWord(body.text)];
+    const text = body.text.replaceAll(/\\([$`\\\n])/g, (_, letter: string) => (letter === "\n" ? "" : letter));
+    const isKnown = body.parts?.every(({ type }) => type === "Literal") ?? true;
+    return [{ text, value: isKnown ? text : undefined, prefix: "" }];
   };
 
   const visitTested = (node: SyntaxNode, place: Place, evaluates: boolean): void => {
@@ -294,7 +310,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
   };
 
   const visitCommand = (node: Command, place: Place): void => {
-    const words: FoundWord[] = node.name === undefined ? [] : [...wordsOf(node.name, home)];
+    const words: FoundWord[] = [];
     const assigns: Assigned[] = [];
     const assigned = (part: Assignment): FoundWord => {
       const word = assignmentWord(part, home);
@@ -302,20 +318,21 @@ export function findCommands(script: string, { home }: { readonly home: string }
       return word;
     };
     for (const part of node.prefix) if (part.type === "Assignment") assigned(part);
-    for (const part of node.suffix) {
+    const before = node.prefix.at(-1);
+    let end = before?.type === "Assignment" ? before.end : undefined;
+    for (const part of node.name === undefined ? node.suffix : [node.name, ...node.suffix]) {
       const added = part.type === "Word" ? wordsOf(part, home) : part.type === "Assignment" ? [assigned(part)] : [];
       if (isSpent(added.length * STEPS_PER_WORD)) break;
-      words.push(...added);
+      // What touches is one word to a shell: `x=<(a)`.
+      if (added.length > 0 && part.pos === end) glue(words, added);
+      else words.push(...added);
+      end = added.length > 0 ? part.end : undefined;
     }
-    const here = node.redirects.flatMap((redirect) => {
-      if (redirect.type === "HereDoc") return [hereText(redirect)];
-      return redirect.type === "HereString" && redirect.target !== undefined ? wordsOf(redirect.target, home) : [];
-    });
     const found = open(words, textOf(node), assigns, place);
     const from = commands.length;
     visitAll(node, { ...place, owner: nameOf(found) });
     found.inWords = commands.slice(from).map(nameOf);
-    follow(found, here, place);
+    follow(found, { ...place, here: [...place.here, ...node.redirects.flatMap(hereText)] }, place);
   };
 
   const open = (
@@ -330,8 +347,8 @@ export function findCommands(script: string, { home }: { readonly home: string }
     return found;
   };
 
-  /** What a command runs in its turn, and where it leaves the shell. */
-  const follow = (found: Writable<FoundCommand>, here: readonly FoundWord[], place: Place): void => {
+  /** What a command runs in its turn, and where it leaves `shell`. */
+  const follow = (found: Writable<FoundCommand>, place: Place, shell: Place): void => {
     const [name, first] = found.words;
     const base = nameOf(found);
     if (SETTERS.has(base)) found.assigns = [...found.assigns, ...found.words.slice(1).flatMap(assignedIn)];
@@ -341,35 +358,38 @@ export function findCommands(script: string, { home }: { readonly home: string }
     }
     if (name === undefined) return;
     if (name.value === undefined) return void unknown.add(`which command ${name.text} is`);
-    const wrapped = wrappedIn(base, found.words, here);
+    const wrapped = wrappedIn(base, found.words, place.here);
     const inner = wrapped.flatMap((each) => (each.kind === "command" ? [each.words.length] : []));
     found.own = Math.max(1, found.words.length - Math.max(0, ...inner));
-    if (CHANGES_SHELL[base]?.test(found.text) === true)
+    if (CHANGES_SHELL.get(base)?.test(found.text) === true)
       unclear.add(`${found.text} changes how the shell reads the rest`);
-    applyAll(wrapped, place);
-    if (base === "popd") place.folder = undefined;
+    const folder = applyAll(wrapped, place);
+    if (/^(eval|command|builtin)$/.test(base)) shell.folder = folder;
+    if (base === "popd") shell.folder = undefined;
     if (base !== "cd" && base !== "pushd") return;
     const to = first === undefined ? home : found.words.find(({ prefix }, at) => at > 0 && !/^-./.test(prefix))?.value;
-    if (to === undefined || to === "-" || (place.folder === undefined && !to.startsWith("/"))) place.folder = undefined;
-    else place.folder = to.startsWith("/") ? to : [place.folder, to].filter((each) => each !== "").join("/");
+    if (to === undefined || to === "-" || (place.folder === undefined && !to.startsWith("/"))) shell.folder = undefined;
+    else shell.folder = to.startsWith("/") ? to : [place.folder, to].filter((each) => each !== "").join("/");
   };
 
-  const applyAll = (wrapped: readonly Wrapped[], place: Place): void => {
+  /** Follows all of them; returns the folder that they leave their shell in. */
+  const applyAll = (wrapped: readonly Wrapped[], place: Place): string | undefined => {
     const within = { ...place, nested: true, depth: place.depth + 1, quoted: false };
     for (const each of wrapped) {
       if (each.kind === "unknown") unknown.add(each.why);
       else if (each.kind === "expanded") readExpanded(each.text, within);
       else if (each.kind === "script")
-        readScript(each.text, { ...within, hidden: place.hidden || each.hidden === true });
+        readScript(each.text, each.hidden === true ? { ...within, hidden: true } : within);
       else if (each.words.length === 0 || isSpent(each.words.length)) continue;
       else if (within.depth > MAX_DEPTH) unclear.add(`commands in it are nested more than ${MAX_DEPTH} deep`);
-      else follow(open(each.words, each.words.map(({ text }) => text).join(" "), [], within), [], within);
+      else follow(open(each.words, each.words.map(({ text }) => text).join(" "), [], within), within, within);
     }
+    return within.folder;
   };
 
   const large = tooLarge(script);
   if (large !== undefined) unclear.add(large);
-  const start = { folder: "", nested: false, hidden: false, depth: 0, reads: [], owner: "", quoted: false };
+  const start = { folder: "", nested: false, hidden: false, depth: 0, reads: [], here: [], owner: "", quoted: false };
   readScript(script, { ...start, inFunction: undefined });
   return { commands, redirections, unclear: [...unclear], unknown: [...unknown], steps };
 }
@@ -379,12 +399,14 @@ export function nameOf({ words: [name] }: Pick<FoundCommand, "words">): string {
   return name?.value?.slice(name.value.lastIndexOf("/") + 1) ?? "";
 }
 
-/** What a command reads from a here-document. */
-function hereText({ body, delimiter }: HereDoc): FoundWord {
-  if (delimiter?.quoted === true) return knownWord(body.text);
-  const text = body.text.replaceAll(/\\([$`\\\n])/g, (_, letter: string) => (letter === "\n" ? "" : letter));
-  const isKnown = body.parts?.every(({ type }) => type === "Literal") ?? true;
-  return { text, value: isKnown ? text : undefined, prefix: "" };
+/** Adds words to the last of those before them. Where there is none, they belong to an assignment. */
+function glue(words: FoundWord[], added: readonly FoundWord[]): void {
+  const last = words.pop();
+  const [first, ...more] = added;
+  if (last === undefined || first === undefined) return;
+  const value = last.value === undefined || first.value === undefined ? undefined : last.value + first.value;
+  const prefix = last.value === undefined ? last.prefix : last.value + first.prefix;
+  words.push({ text: last.text + first.text, value, prefix }, ...more);
 }
 
 /** Commands whose words set variables. */
@@ -399,14 +421,14 @@ function assignedIn({ prefix, value, text }: FoundWord): readonly Assigned[] {
 const RUN_VARIABLES = /^(BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|BASH_FUNC_.*|SHELLOPTS|BASHOPTS)$/;
 
 /** Builtins after which the shell reads words or commands in another way. */
-const CHANGES_SHELL: { readonly [name: string]: RegExp } = {
-  set: /\s-[a-z]*k|\s-[a-z]*o\s+(keyword|history|physical|posix)/,
-  shopt: /expand_aliases|extdebug/,
-  enable: /./,
-  hash: /\s-\w*p/,
-  printf: /%[-\d.*]*n/,
-  wait: /\s-\w*p/,
-};
+const CHANGES_SHELL: ReadonlyMap<string, RegExp> = new Map([
+  ["set", /\s-[a-z]*k|\s-[a-z]*o\s+(keyword|history|physical|posix)/],
+  ["shopt", /expand_aliases|extdebug/],
+  ["enable", /./],
+  ["hash", /\s-\w*p/],
+  ["printf", /%[-\d.*]*n/],
+  ["wait", /\s-\w*p/],
+]);
 
 /** Why a text would take too long to read, with what to do; `undefined`: it would not. */
 function tooLarge(text: string): string | undefined {

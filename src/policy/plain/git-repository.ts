@@ -56,7 +56,7 @@ const SECTION = /^\[([a-z]+)(?: "([^"\\\p{Cc}]*)")?\]$/iu;
 const NAME = /^[a-z][a-z0-9-]*$/i;
 
 /** Why a repository's configuration is not plain; `undefined`: each line of it is known to be inert. Takes time in proportion to the text. */
-function unknownSetting(config: string): string | undefined {
+export function unknownSetting(config: string): string | undefined {
   let section = "";
   let subsection: string | undefined;
   for (const line of config.split("\n").map((each) => each.trim())) {

@@ -119,7 +119,5 @@ function reading(subcommand: number, paths: Reading["paths"], added: readonly st
 
 /** `:(magic)`, `:/text`, and `REVISION:path` of a sensitive file. */
 function isUnclear(operand: string): boolean {
-  if (operand.startsWith(":")) return true;
-  const parts = operand.split(":");
-  return parts.some((_, index) => index > 0 && sensitive(parts.slice(index).join(":")) !== undefined);
+  return operand.startsWith(":") || (operand.includes(":") && sensitive(operand.replaceAll(":", "/")) !== undefined);
 }

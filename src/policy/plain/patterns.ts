@@ -2,18 +2,21 @@ import type { FileEntry } from "../../contract/backend.ts";
 import type { PlainWord } from "./script.ts";
 
 /** How many comparisons of characters the patterns of one script may take, and how many names they may match. */
-const MOST_STEPS = 500_000;
+const MOST_STEPS = 250_000;
+/** What a name costs beside that. */
+const STEPS_A_NAME = 10;
 const MOST_NAMES = 1_000;
 
-/** A word with wildcards: `folder` with its slash ("" for the working folder), and what names in it are like. */
+/** A word with wildcards. */
 export interface Pattern {
+  /** With its slash; "" for the working folder. */
   readonly folder: string;
-  /** Code points; 0 stands for `*`, -1 for `?`. */
+  /** What names in it are like, in UTF-16 code units; `STAR` and `ANY` among them. */
   readonly name: readonly number[];
 }
 
-const STAR = 0;
-const ANY = -1;
+const STAR = -1;
+const ANY = -2;
 
 /** Reads a word as a pattern. A string says why it is none that we resolve. */
 export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | string {
@@ -22,12 +25,10 @@ export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | str
   const wild = new Set(wildcards);
   const name: number[] = [];
   for (let at = start; at < value.length; at++) {
-    const code = value.codePointAt(at) ?? 0;
-    const next = !wild.has(at) ? code : code === 0x2a ? STAR : ANY;
+    const next = !wild.has(at) ? value.charCodeAt(at) : value[at] === "*" ? STAR : ANY;
     if (next !== STAR || name.at(-1) !== STAR) name.push(next);
-    if (code > 0xffff) at += 1;
   }
-  if ([".", ".."].some((each) => matches(name, codesOf(each), newBudget())))
+  if (matches(name, ".", newBudget()) || matches(name, "..", newBudget()))
     return `${JSON.stringify(value)} may match ".", or the folder above`;
   return { folder: value.slice(0, start), name };
 }
@@ -53,11 +54,10 @@ export function matching(
 ): readonly FileEntry[] | string {
   const found: FileEntry[] = [];
   for (const entry of entries) {
-    budget.steps -= entry.name.length;
-    if (!matches(name, codesOf(entry.name), budget)) {
-      if (budget.steps < 0) return "its patterns take too long to match";
-      continue;
-    }
+    budget.steps -= STEPS_A_NAME;
+    const isMatch = matches(name, entry.name, budget);
+    if (budget.steps < 0) return "its patterns take too long to match";
+    if (!isMatch) continue;
     if (/^-|[\p{Cc}\ufffd]/u.test(entry.name)) return `${JSON.stringify(entry.name)} is not a plain file name`;
     found.push(entry);
     budget.names -= 1;
@@ -68,22 +68,23 @@ export function matching(
 
 const DOT = 0x2e;
 
-/** Compares with two pointers: only the last star is ever gone back to. */
-function matches(pattern: readonly number[], name: readonly number[], budget: Budget): boolean {
-  if (budget.steps < 0) return false;
-  if (name[0] === DOT && pattern[0] !== DOT) return false;
+/** Compares with two pointers: only the last star is ever gone back to. Half of a pair of surrogates is only ever skipped by a star. */
+function matches(pattern: readonly number[], name: string, budget: Budget): boolean {
+  if (name.charCodeAt(0) === DOT && pattern[0] !== DOT) return false;
   let at = 0;
   let inName = 0;
   let star = -1;
   let afterStar = 0;
   while (inName < name.length) {
-    budget.steps -= 1;
-    if (budget.steps < 0) return false;
+    if (budget.steps-- < 0) return false;
     const wanted = pattern[at];
     if (wanted === STAR) {
       star = at++;
       afterStar = inName;
-    } else if (at < pattern.length && (wanted === ANY || wanted === name[inName])) {
+    } else if (wanted === ANY) {
+      at += 1;
+      inName += (name.codePointAt(inName) ?? 0) > 0xffff ? 2 : 1;
+    } else if (wanted === name.charCodeAt(inName)) {
       at += 1;
       inName += 1;
     } else if (star !== -1) {
@@ -93,8 +94,4 @@ function matches(pattern: readonly number[], name: readonly number[], budget: Bu
   }
   while (pattern[at] === STAR) at += 1;
   return at === pattern.length;
-}
-
-function codesOf(text: string): readonly number[] {
-  return Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }

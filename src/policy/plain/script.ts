@@ -130,19 +130,20 @@ function readWord(text: string, start: number): { word: PlainWord; end: number }
   if (lone !== undefined) return { word: { value: lone }, end: start + lone.length };
   const wildcards: number[] = [];
   let value = "";
+  let last = "";
   let at = start;
   for (;;) {
     const bare = matchAt(BARE, text, at);
     const quoted =
       bare === undefined ? (matchAt(SINGLE_QUOTED, text, at) ?? matchAt(DOUBLE_QUOTED, text, at)) : undefined;
     const character = text[at] ?? "";
-    if (bare !== undefined) value += bare;
-    else if (quoted !== undefined) value += quoted.slice(1, -1);
-    else if ((character === "~" || character === "^") && !/(^|[:=])$/.test(value.slice(-1))) value += character;
-    else if (character === "*" || character === "?") {
-      wildcards.push(value.length);
-      value += character;
-    } else break;
+    const isMark = (character === "~" || character === "^") && last !== "" && last !== ":" && last !== "=";
+    const isWildcard = character === "*" || character === "?";
+    if (bare === undefined && quoted === undefined && !isMark && !isWildcard) break;
+    if (isWildcard) wildcards.push(value.length);
+    const part = bare ?? quoted?.slice(1, -1) ?? character;
+    value += part;
+    last = part.at(-1) ?? last;
     at += bare?.length ?? quoted?.length ?? 1;
   }
   const isEnd = at === text.length || /[ \t\n;|&]/.test(text[at] ?? "");

@@ -35,6 +35,9 @@ describe("every command of a script is found", () => {
     ["sh -c 'a; bash -lc \"b\"'", "a b bash sh"],
     ["bash <<E\na | b\nE", "a b bash"],
     ["sh <<< 'a; b'", "a b sh"],
+    ["{ env bash; } <<< 'a'", "a bash env"],
+    ["su$()do a", "a sudo"],
+    ["constructor; toString x", "constructor toString"],
     ["eval a '; b'", "a b eval"],
     ['eval "a $x; b"', "a b eval"],
     ["{env,} a", "a env"],
@@ -59,16 +62,18 @@ describe("every command of a script is found", () => {
   });
 
   test("the folder of a command follows cd, and a shell of its own keeps it to itself", () => {
-    const folders = found("cd a && (cd ../.. && x); y; cd /z; z; cd $q; u").commands.map(({ words, folder }) => {
-      return [words[0]?.value, folder];
-    });
+    const folders = found("cd a && (cd ../.. && x); y; eval 'command cd /z'; z; cd $q; u").commands.map(
+      ({ words, folder }) => {
+        return [words[0]?.value, folder];
+      },
+    );
     const expected = [
       ["x", "a/../.."],
       ["y", "a"],
       ["z", "/z"],
       ["u", undefined],
     ];
-    expect(folders.filter(([name]) => name !== "cd")).toEqual(expected);
+    expect(folders.filter(([name]) => !/cd|eval|command/.test(name ?? ""))).toEqual(expected);
   });
 
   test("a command says what it reads, what its words contain, and whether it is inside another", () => {
@@ -181,6 +186,8 @@ describe("what is not understood", () => {
 const HIDDEN_COMMANDS: readonly string[] = [
   "echo x[$(alpha)]",
   "x=($(alpha))a",
+  "x=<() alpha",
+  "env x=<(:) alpha",
   "echo {a,b<(alpha)}",
   "cat <<E\n${x:-$(alpha)}\nE",
   "cat <<E\n${x:-`alpha`}\nE",
@@ -201,6 +208,18 @@ const HIDDEN_COMMANDS: readonly string[] = [
   "declare 'a[$(alpha)]=1'",
   "a=(1); unset 'a[$(alpha)]'",
   "true & wait -n -p 'a[$(alpha)]'",
+  "declare -n r='a[$(alpha)]'; r=1",
+  "declare -i x='a[$(alpha)]'",
+  "x='a[$(alpha)]'; echo ${b[x]}",
+  "getopts a 'x[$(alpha)]' -a",
+  "readonly 'x[$(alpha)]=1'",
+  "x=1; echo ${x:$(alpha)0}",
+  "[[ a == @($(alpha)) ]]",
+  "echo $((alpha); :)",
+  "echo `echo '$(x)' \\`alpha\\``",
+  "echo ${x:-'$(b)'}\"'\"$(alpha)",
+  'cat <<"E" <<F\nit\'s\nE\n$(alpha)\nF',
+  "# '\nalpha # '",
   "jobs -x alpha",
   "mapfile -C alpha -c 1 < a.txt",
   "compgen -C alpha x",
