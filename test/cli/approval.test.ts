@@ -124,9 +124,7 @@ describe("the question", () => {
   test("shows a script of a few lines as it is written", async () => {
     const line = await commandLine({ "call.json": JSON.stringify({ command: "cd sub\nrm -rf build" }) });
     const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N/s/a] ");
-    expect(terminal.screen()).toMatch(
-      /Run: cd sub\nrm -rf build\n.*allow:\n( {2}cd sub\n)? {2}rm -rf build\n \[y\/N\/s\/a\] $/,
-    );
+    expect(terminal.screen()).toMatch(/Run: cd sub\nrm -rf build \[y\/N\/s\/a\] $/);
     terminal.type("n\r");
     await terminal.ended;
   });

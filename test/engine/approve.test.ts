@@ -215,8 +215,7 @@ describe("what a person answers", () => {
     expect(result).toMatchObject({ status: "denied", by: "policy" });
     expect(asText(result)).toBe(
       "Command requires approval: every command is asked about (`true`), and there is nobody to ask. To allow it: run where a " +
-        "person can answer (a terminal, or an MCP client with elicitation), pass an approver, approve in advance with --yes, or set the " +
-        "autonomy to full.",
+        "person can answer (a terminal, or an MCP client with elicitation), pass an approver, or approve in advance with --yes.",
     );
   });
 

@@ -144,7 +144,7 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
     expect(isError).toBe(true);
     const [first, second, third] = asked[0]?.message.split("\n") ?? [];
     expect(first).toMatch(/^Allow this call of bash\? Risk: (medium|high)\.$/);
-    expect(second).toMatch(/^Command requires approval: every command is asked about/);
+    expect(second).toMatch(/^Command requires approval: /);
     expect(third).toBe("");
     expect(asked[0]?.message).toContain("Run: echo one >> ran # approved: true");
     expect(asked[0]?.message).toContain("\\x1b[2J\\u202e");
@@ -175,7 +175,7 @@ describe.each(ERAS)("a client of revision %s that cannot ask", (era) => {
         text:
           "Command requires approval: every command is asked about (`echo one >> ran`), and there is nobody to ask. " +
           "To allow it: run where a person can answer (a terminal, or an MCP client with elicitation), pass an approver, " +
-          "approve in advance with --yes, or set the autonomy to full.",
+          "or approve in advance with --yes.",
       },
     ]);
     expect(existsSync(join(workDir, "ran"))).toBe(false);

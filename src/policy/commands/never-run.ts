@@ -345,13 +345,14 @@ function forks(command: FoundCommand, commands: readonly FoundCommand[]): string
   return own.length > 1 ? "a function that starts itself twice fills the machine with processes" : undefined;
 }
 
-/** `handrail approvals|trust|policy grants|serve`, also as a script of the package. */
+/** `handrail approvals|trust|policy grants|serve`, and `--yes` with any command; also as a script of the package. */
 function answersForPerson(command: FoundCommand): boolean {
   const { words } = command;
   const isOurs = ({ prefix }: FoundWord) =>
     /(^|\/)handrail(@[^/]*)?(\.[cm]?js)?$|\/handrail\/(dist|src|bin)\/[^/]+$/.test(prefix);
   const at = words.findIndex((word, index) => isOurs(word) && (index === 0 || INTERPRETER.test(nameOf(command))));
   if (at === -1) return false;
+  if (words.slice(at + 1).some(({ value }) => value === "--yes")) return true;
   const actions = words.slice(at + 1).flatMap(({ value = "?" }) => (value.startsWith("-") ? [] : [value]));
   // The first may be the value of an option.
   return /^(\S+ )?(approvals|trust|serve|policy grants)( |$)/.test(actions.slice(0, 3).join(" "));

@@ -64,6 +64,7 @@ describe("rules, risk, autonomy", () => {
     [{ autonomy: "full", blockHighRiskCommands: false }, "handrail approvals", "deny", "answers_for_person"],
     [{ commands: { allow: ["handrail *"] } }, "handrail trust", "deny", "answers_for_person"],
     [{ autonomy: "full" }, "handrail policy grants revoke 1", "deny", "answers_for_person"],
+    [{ autonomy: "full" }, "handrail call bash ls --yes", "deny", "answers_for_person"],
     [{ autonomy: "full" }, "handrail doctor", "allow", "autonomy"],
   ];
   test.each(matrix)("with %j, %s: %s (%s)", async (policy, command, verdict, rule) => {

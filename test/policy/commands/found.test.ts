@@ -142,8 +142,10 @@ describe("what is not understood", () => {
     expect(found(script).unclear).not.toEqual([]);
   });
 
-  test("a script that is too long names the write tool", () => {
-    expect(found(`cat > x <<'E'\n${"line\n".repeat(4_000)}E`).unclear[0]).toMatch(/more than 16384 .* write tool/);
+  test("a script that is too long says what to do instead", () => {
+    expect(found(`cat > x <<'E'\n${"line\n".repeat(4_000)}E`).unclear[0]).toMatch(
+      /more than 16384 .*write long text to a file/,
+    );
   });
 
   test.each([
