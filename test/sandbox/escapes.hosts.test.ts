@@ -1,6 +1,6 @@
 // Every way out of the sandbox, tried by an ordinary user where the tests run as root. The other files of this name try them as whoever runs the tests.
 import { describe } from "vitest";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, secondUserProblem } from "../support/here.ts";
 import { SECOND_USER } from "./escapes.ts";
 import { tryFileEscapes } from "./escapes-files.ts";
 import { tryLaterEscapes } from "./escapes-later.ts";
@@ -8,7 +8,7 @@ import { tryNetworkEscapes } from "./escapes-network.ts";
 import { tryProcessEscapes } from "./escapes-processes.ts";
 import { noSandbox } from "./world.ts";
 
-const problem = noSandbox ?? (process.getuid?.() === 0 ? undefined : "only root can run something as another user");
+const problem = noSandbox ?? secondUserProblem();
 mustBeHere("the sandbox for a second user", problem);
 
 describe.skipIf(problem !== undefined)("out of the sandbox", () => {

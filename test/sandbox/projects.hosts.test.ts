@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, secondUserProblem } from "../support/here.ts";
 import { bubblewrapProblem } from "./contained.ts";
 import { type ProjectOptions, type ProjectRun, type Step, runProject } from "./project-runs.ts";
 
@@ -18,7 +18,8 @@ afterAll(() => {
 });
 
 /** Who works: whoever runs the tests, and where that is root somebody else too. */
-const USERS = [undefined, ...(process.getuid?.() === 0 ? [65_534] : [])] as const;
+const USERS = [undefined, ...(secondUserProblem() === undefined ? [65_534] : [])] as const;
+mustBeHere("projects of a second user", secondUserProblem());
 
 mustBeHere("projects in the sandbox", problem);
 

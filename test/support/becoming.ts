@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { installed } from "./here.ts";
+import { installed, programProblem, secondUserProblem } from "./here.ts";
 import { until } from "./until.ts";
 
 /** A program that becomes root as `sudo` does, so that an ordinary user who has started it cannot end it. */
@@ -13,8 +13,7 @@ export interface Becoming {
 
 /** Why there can be none; `undefined`: there can. */
 export function becomingProblem(): string | undefined {
-  if (process.getuid?.() !== 0) return "only root can make a program that becomes root";
-  return installed("perl") === undefined ? "there is no perl, in which it is written" : undefined;
+  return secondUserProblem() ?? programProblem("perl");
 }
 
 /** Makes one in a folder. The file system there must heed the bit (no `nosuid`). */

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,6 +17,13 @@ export function mustBeHere(what: string, problem: string | undefined): void {
 /** Why a program cannot be used here; `undefined`: it can. */
 export function programProblem(program: string): string | undefined {
   return installed(program) === undefined ? `${program} is not installed` : undefined;
+}
+
+/** Why nothing can be run as another user (nobody, 65534); `undefined`: it can. */
+export function secondUserProblem(): string | undefined {
+  if (process.getuid?.() !== 0) return "only root can run something as another user";
+  const { status } = spawnSync(process.execPath, ["-e", ""], { uid: 65_534, gid: 65_534, cwd: "/" });
+  return status === 0 ? undefined : `other users may not run ${process.execPath}`;
 }
 
 /** Those of the command lines whose program is installed: `["zsh -f"]`. Each of the others is a test that reports it. */

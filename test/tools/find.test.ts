@@ -7,6 +7,7 @@ import picomatch from "picomatch";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
+import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
 import {
@@ -629,23 +630,21 @@ describe("when things go wrong", () => {
     );
   });
 
-  test.skipIf(permissionsUntested)(
-    `what may not be read is told, and the rest found${permissionsUntested === undefined ? "" : ` (skipped: ${permissionsUntested})`}`,
-    async () => {
-      await boundByPermissions(async () => {
-        const place = await layout();
-        vi.stubEnv("XDG_CONFIG_HOME", place.home);
-        for (const file of ["a.txt", "locked/b.txt", "c.txt"]) await place.file(file);
-        chmodSync(join(place.workDir, "locked"), 0);
-        chmodSync(join(place.workDir, "c.txt"), 0);
-        const toolkit = await place.toolkit({ tools: [find()], policy: { autonomy: "full", forbiddenPaths: [] } });
-        const text = async (input: object) => asText(await toolkit.call({ name: "find", input }));
-        const NOTICE = "\n\n[Not everything could be searched: locked: Permission denied]";
-        expect(await text({})).toBe(`a.txt\nc.txt\nlocked/${NOTICE}`);
-        expect(await text({ type: "dir" })).toBe(`locked/${NOTICE}`);
-        expect(await text({ type: "file" })).toBe(`a.txt\nc.txt${NOTICE}`);
-        chmodSync(join(place.workDir, "locked"), 0o700);
-      });
-    },
-  );
+  mustBeHere("what permissions forbid", permissionsUntested);
+  test.skipIf(permissionsUntested !== undefined)("what may not be read is told, and the rest found", async () => {
+    await boundByPermissions(async () => {
+      const place = await layout();
+      vi.stubEnv("XDG_CONFIG_HOME", place.home);
+      for (const file of ["a.txt", "locked/b.txt", "c.txt"]) await place.file(file);
+      chmodSync(join(place.workDir, "locked"), 0);
+      chmodSync(join(place.workDir, "c.txt"), 0);
+      const toolkit = await place.toolkit({ tools: [find()], policy: { autonomy: "full", forbiddenPaths: [] } });
+      const text = async (input: object) => asText(await toolkit.call({ name: "find", input }));
+      const NOTICE = "\n\n[Not everything could be searched: locked: Permission denied]";
+      expect(await text({})).toBe(`a.txt\nc.txt\nlocked/${NOTICE}`);
+      expect(await text({ type: "dir" })).toBe(`locked/${NOTICE}`);
+      expect(await text({ type: "file" })).toBe(`a.txt\nc.txt${NOTICE}`);
+      chmodSync(join(place.workDir, "locked"), 0o700);
+    });
+  });
 });

@@ -11,6 +11,7 @@ import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
+import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
 import {
@@ -907,36 +908,34 @@ describe("when things go wrong", () => {
     expect(await pathsOf(tools, { pattern: "needle" })).toEqual(["a.txt"]);
   });
 
-  test.skipIf(permissionsUntested)(
-    `what may not be read is told, and the rest found${permissionsUntested === undefined ? "" : ` (skipped: ${permissionsUntested})`}`,
-    async () => {
-      await boundByPermissions(async () => {
-        const place = await layout();
-        vi.stubEnv("XDG_CONFIG_HOME", place.home);
-        for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
-        chmodSync(join(place.workDir, "locked"), 0);
-        chmodSync(join(place.workDir, "c.txt"), 0);
-        for (const patience of [0, 60_000]) {
-          const toolkit = await place.toolkit({
-            tools: [grep({ patience })],
-            policy: { autonomy: "full", forbiddenPaths: [] },
-          });
-          const text = async (input: object) => asText(await toolkit.call({ name: "grep", input }));
-          expect(await text({ pattern: "needle" })).toBe(
-            "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
-          );
-          expect(await text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
-          await toolkit.close();
-        }
-        mkdirSync(join(place.workDir, "many"));
-        for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
-        const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full", forbiddenPaths: [] } });
-        expect(asText(await toolkit.call({ name: "grep", input: { pattern: "x", path: "many" } }))).toBe(
-          "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
+  mustBeHere("what permissions forbid", permissionsUntested);
+  test.skipIf(permissionsUntested !== undefined)("what may not be read is told, and the rest found", async () => {
+    await boundByPermissions(async () => {
+      const place = await layout();
+      vi.stubEnv("XDG_CONFIG_HOME", place.home);
+      for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
+      chmodSync(join(place.workDir, "locked"), 0);
+      chmodSync(join(place.workDir, "c.txt"), 0);
+      for (const patience of [0, 60_000]) {
+        const toolkit = await place.toolkit({
+          tools: [grep({ patience })],
+          policy: { autonomy: "full", forbiddenPaths: [] },
+        });
+        const text = async (input: object) => asText(await toolkit.call({ name: "grep", input }));
+        expect(await text({ pattern: "needle" })).toBe(
+          "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
         );
-        for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)])
-          chmodSync(join(place.workDir, path), 0o700);
-      });
-    },
-  );
+        expect(await text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
+        await toolkit.close();
+      }
+      mkdirSync(join(place.workDir, "many"));
+      for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
+      const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full", forbiddenPaths: [] } });
+      expect(asText(await toolkit.call({ name: "grep", input: { pattern: "x", path: "many" } }))).toBe(
+        "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
+      );
+      for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)])
+        chmodSync(join(place.workDir, path), 0o700);
+    });
+  });
 });

@@ -4,6 +4,7 @@ import { find } from "../../src/tools/find.ts";
 import { type GrepOptions, grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
+import { secondUserProblem } from "../support/here.ts";
 import { type Tools, toolsOn } from "./tools.ts";
 
 /** grep, find and read on a new folder that has the files given. */
@@ -42,11 +43,8 @@ function argumentsOf(pid: string): string {
   }
 }
 
-/** Why permissions mean nothing to this process; `undefined` when they can be tried. */
-export const permissionsUntested =
-  process.platform === "linux" && process.getuid !== undefined && process.seteuid !== undefined
-    ? undefined
-    : "only Linux can change the user in between";
+/** Why permissions cannot be tried; `undefined` when they can. */
+export const permissionsUntested = process.getuid?.() === 0 ? secondUserProblem() : undefined;
 
 /** Runs as a user whom permissions bind: root works as "nobody" meanwhile. Everything it touches must be made within. */
 export async function boundByPermissions<T>(work: () => Promise<T>): Promise<T> {

@@ -9,6 +9,10 @@ const SIDE_BY_SIDE = 12;
 
 /** `exit`. */
 export const endings: Cases = {
+  "a child that is killed is the shell's own affair": async ({ sh }) => {
+    deepEqual((await sh("sh -c 'kill -9 $$'; exit $?")).exit, { how: "exited", code: 137 });
+  },
+
   "every exit code from 0 to 255 comes back": async ({ backend }) => {
     const codes = Array.from({ length: 256 }, (_, code) => code);
     for (let start = 0; start < codes.length; start += SIDE_BY_SIDE) {
@@ -31,10 +35,6 @@ export const endings: Cases = {
       const byName = { how: "signaled", signal: `SIG${name}` };
       deepEqual(exit, differences.signals === "name" ? byName : { how: "exited", code: 128 + number }, name);
     }
-  },
-
-  "a child that is killed is the shell's own affair": async ({ sh }) => {
-    deepEqual((await sh("sh -c 'kill -9 $$'; exit $?")).exit, { how: "exited", code: 137 });
   },
 
   "the exit says the same as often as it is asked": async ({ backend }) => {
