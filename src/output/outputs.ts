@@ -42,8 +42,8 @@ export const DEFAULT_MAX_OUTPUT_BYTES = 2_147_483_648;
 
 /** It is looked how much all outputs take whenever this one process has saved so much: this part of the limit. */
 const LOOK_AFTER = 1 / 16;
-/** So much of the limit is then left: two processes that save at the same time stay within it. */
-const LEAVE = 7 / 8;
+/** So much of the limit is then left: four processes that save at the same time stay within it, or two with 1/8 saved meanwhile. */
+const LEAVE = 3 / 4;
 
 const DAY = 24 * 60 * 60 * 1000;
 const OWNER = /^[A-Za-z0-9_-]{1,64}$/;
@@ -58,9 +58,9 @@ const PIECE = 1024 * 1024;
  * be opened only by who was told its id, through the outputs of the same owner.
  *
  * The first save, then one a day and one for every 1/16 of `maxBytes` that is saved here, removes outputs of any owner: those older
- * than `maxAgeMs`, then the oldest until 7/8 of `maxBytes` is left; and empty folders of owners. So `maxBytes` can be exceeded by what is
- * saved while others are removed, and by 1/16 for each process beyond the second that saves at the same time. The newest output is never
- * removed for its size. Not counted and not removed: output logs of running processes, which become saved outputs when they are saved.
+ * than `maxAgeMs`, then the oldest until 3/4 of `maxBytes` is left; and empty folders of owners. With two processes that save at the same
+ * time, `maxBytes` is exceeded only when they save more than 1/8 of it while others are removed; each further process takes 1/16 of that
+ * room. The newest output is never removed for its size. Output logs of running processes are neither counted nor removed.
  * Removing never leaves `folder`, follows no link, and never makes a save fail or wait.
  *
  * @throws TypeError for an owner that could not be the name of a folder.

@@ -108,8 +108,7 @@ describe("without a terminal", () => {
     expect(await run(["call", "bash", '{"command":"touch made.txt"}', "--sandbox", "off"])).toEqual(
       ended(
         "Medium-risk command requires approval: `touch made.txt` (makes files or changes their times), and there is nobody to ask. To allow it: run where a " +
-          "person can answer (a terminal, or an MCP client with elicitation), pass an approver, approve in advance with --yes, or set the " +
-          "autonomy to full.\n",
+          "person can answer (a terminal, or an MCP client with elicitation), pass an approver, or approve in advance with --yes.\n",
         1,
       ),
     );
@@ -134,9 +133,9 @@ describe("without a terminal", () => {
         stderr: "",
       });
     }
-    expect(await run(["call", "bash", '{"command":"touch x"}', "--autonomy", "readonly", "--yes"])).toEqual(
-      ended("Read-only mode: cannot perform 'run a command'\n", 1),
-    );
+    expect(
+      await run(["call", "bash", '{"command":"touch x"}', "--autonomy", "readonly", "--sandbox", "off", "--yes"]),
+    ).toEqual(ended("Read-only mode: cannot perform 'run a command'\n", 1));
   });
 });
 

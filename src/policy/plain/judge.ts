@@ -212,6 +212,8 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     if (typeof pattern === "string") return no(pattern);
     const path = pathOf(word.value, folder);
     if (path === undefined) return behindName(word.value);
+    if (path === "/dev/null") return [word.value];
+    if (ENDLESS.test(path)) return no(`${path} does not end`);
     if (pattern === undefined) return (await judge(path, undefined, reading)) ?? [word.value];
     const inside = posix.resolve(folder, pattern.folder);
     const [entries, real] = await Promise.all([look.list(inside), look.realPath(inside)]);
@@ -226,6 +228,9 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     return judged.find((each) => each !== undefined) ?? found.map(({ name }) => `${pattern.folder}${name}`);
   };
 }
+
+/** Devices that are harmless to read, though not unasked. Other devices are forbidden paths. */
+const ENDLESS = /^\/dev\/(zero|full|u?random)$/;
 
 function isWords(operand: readonly string[] | Problem): operand is readonly string[] {
   return Array.isArray(operand);

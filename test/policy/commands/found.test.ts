@@ -213,8 +213,6 @@ const HIDDEN_COMMANDS: readonly string[] = [
   "declare -n r='a[$(alpha)]'; r=1",
   "declare -i x='a[$(alpha)]'",
   "x='a[$(alpha)]'; echo ${b[x]}",
-  "getopts a 'x[$(alpha)]' -a",
-  "readonly 'x[$(alpha)]=1'",
   "x=1; echo ${x:$(alpha)0}",
   "[[ a == @($(alpha)) ]]",
   "echo $((alpha); :)",

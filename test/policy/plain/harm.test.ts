@@ -19,7 +19,7 @@ import { type Layout, layout } from "../../support/layout.ts";
 import { containmentProblem } from "../oracle.ts";
 import { CASES } from "./cases.ts";
 
-const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 1_000);
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 1_500);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 500;
 const SECRET = "canary-b7c1";
@@ -143,6 +143,11 @@ async function plant() {
   await file("a", "one\ntwo\nfour\n");
   await file("src/a.ts", "changed\n");
   await file("nested/x", "changed\n");
+  // The one filter whose configuration counts as inert: it is started by its name.
+  await file(
+    ".git/config",
+    `${readFileSync(join(workDir, ".git/config"), "utf8")}[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n`,
+  );
   const config = [
     "core.fsmonitor",
     "diff.external",
@@ -322,10 +327,32 @@ const NASTY: readonly string[] = [
   ],
 ];
 
-const BASES = CASES.flatMap(([accepted, refused]) => [
-  ...accepted.flatMap((command) => [command, command, command]),
-  ...refused,
-]);
+/** Those of git look at changed files, where its drivers would come in. */
+const MORE = [
+  ...[
+    "git diff",
+    "git diff HEAD -- src",
+    "git log -p",
+    "git show HEAD a",
+    "git status",
+    "git blame a",
+    "git diff --stat a",
+    "git ls-files -m",
+  ],
+  ...[
+    "find . -delete",
+    "find src -exec ./evil {} +",
+    "find . -fprint x",
+    "sort -o x a",
+    "tree -o x",
+    "rg --pre ./evil foo",
+    "grep -r foo .",
+  ],
+];
+const BASES = [
+  ...CASES.flatMap(([accepted, refused]) => [...accepted, ...accepted, ...accepted, ...accepted, ...refused]),
+  ...MORE.flatMap((command) => Array.from({ length: 20 }, () => command)),
+];
 
 /** Scripts of the list's commands, with nasty words in the place of harmless ones. */
 function nastyScripts(): fc.Arbitrary<string> {
@@ -334,7 +361,7 @@ function nastyScripts(): fc.Arbitrary<string> {
       fc.constantFrom(...BASES),
       fc.array(fc.constantFrom(...NASTY), { minLength: 8, maxLength: 8 }),
       fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-      fc.array(fc.tuple(fc.nat({ max: 6 }), fc.constantFrom(...NASTY)), { maxLength: 1 }),
+      fc.oneof(fc.constant([]), fc.array(fc.tuple(fc.nat({ max: 6 }), fc.constantFrom(...NASTY)), { maxLength: 1 })),
     )
     .map(([base, nasty, chosen, inserted]) => {
       const words = base.split(" ").map((word, index) => {
@@ -356,9 +383,9 @@ function nastyScripts(): fc.Arbitrary<string> {
         "cd up && ",
         "cd src/leads && ",
       ),
-      fc.array(fc.tuple(command, fc.constantFrom(" | ", " && ", "; ", " || ", "\n", " & ", " |& ")), {
+      fc.array(fc.tuple(command, fc.constantFrom(" | ", " | ", " && ", "; ", "; ", " || ", "\n", "\n", " & ")), {
         minLength: 1,
-        maxLength: 3,
+        maxLength: 2,
       }),
     )
     .map(
