@@ -278,7 +278,7 @@ with zipfile.ZipFile("${wheel}", "w") as z:
     expect(proxy.refused()).toEqual([]);
   });
 
-  const settings = `mkdir -p p/src && cd p && printf '[package]\\nname="p"\\nversion="0.1.0"\\n[dependencies]\\nitoa="1"\\n' > Cargo.toml && echo > src/lib.rs`;
+  const settings = `mkdir -p p/src && cd p && printf '[package]\\nname="p"\\nversion="0.1.0"\\n[dependencies]\\nx={git="https://registry.example.org/x.git"}\\n' > Cargo.toml && echo > src/lib.rs`;
   test.for<[program: string, script: string, host: string]>([
     ["curl", "curl -sS https://registry.example.org/", "registry.example.org:443"],
     ["wget", "wget -q -t 1 https://registry.example.org/", "registry.example.org:443"],
@@ -289,7 +289,7 @@ with zipfile.ZipFile("${wheel}", "w") as z:
       "python3 -m pip download --retries 0 --index-url https://registry.example.org/simple tiny-thing",
       "registry.example.org:443",
     ],
-    ["cargo", `${settings} && CARGO_HOME=$PWD/c CARGO_NET_RETRY=0 cargo fetch`, "index.crates.io:443"],
+    ["cargo", `${settings} && CARGO_HOME=$PWD/c CARGO_NET_RETRY=0 cargo fetch`, "registry.example.org:443"],
     [
       "mvn",
       "echo '<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>a</artifactId><version>1</version></project>' > pom.xml; mvn -B -q -Dmaven.repo.local=$PWD/m compile",
