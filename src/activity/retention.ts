@@ -29,7 +29,7 @@ const STEP_PAGES = 200;
 const LOOK_AFTER = 1 / 32;
 const LOOK_AFTER_BYTES = 16_777_216;
 /** So much of `maxBytes` is used: what is written between two looks comes on top. */
-const USED = 15 / 16;
+const USED = 7 / 8;
 /** What a row takes beside its body: its other columns, and its place in the indexes. */
 const ROW_BYTES = 250;
 

@@ -39,7 +39,7 @@ export const DEFAULT_MAX_DATABASE_BYTES = 1_073_741_824;
  *   that says why and what to do, and its event is then not recorded.
  * - Whoever opens the file closes what dead processes left in progress, as interrupted. Nothing is run again.
  * - What is too old or too much is removed in the background, in small steps: whole calls, the oldest first, none in progress. What is too
- *   old is looked for once a day, what is too much also whenever a process has written 1/32 of a limit or 16 MB. It is removed until 15/16 of
+ *   old is looked for once a day, what is too much also whenever a process has written 1/32 of a limit or 16 MB. It is removed until 7/8 of
  *   `maxBytes` is used, so that processes that write meanwhile stay within it.
  * - `close` writes what is left, and rejects when it cannot. A closed store can still be read.
  *
