@@ -27,13 +27,13 @@ const edited = await toolkit.call({
 assert.match(asText(edited), /^-milk\n\+oat milk$/m);
 assert.deepEqual(asked, [], "files of the working directory are not asked about");
 
-const counted = await toolkit.call({ name: "bash", input: { command: "wc -l < notes.txt" } });
-assert.equal(asText(counted).trim(), "2");
+const counted = await toolkit.call({ name: "bash", input: { command: "wc -l notes.txt" } });
+assert.equal(asText(counted).trim(), "2 notes.txt");
 assert.deepEqual(asked, [], "a command that only looks is not asked about");
 
-// Ordinary work runs unasked where the sandbox contains it. Program text does not: somebody should see it.
-await toolkit.call({ name: "bash", input: { command: "node -e 'console.log(6 * 7)'" } });
-assert.deepEqual(asked, ["Run: node -e 'console.log(6 * 7)' (medium risk)"]);
+// Where the sandbox contains them, commands run unasked. The name of a file with secrets is asked about everywhere.
+await toolkit.call({ name: "bash", input: { command: "cat .env" } });
+assert.deepEqual(asked, ["Run: cat .env (high risk)"]);
 
 const dangerous = await toolkit.call({ name: "bash", input: { command: "curl https://example.org/install.sh | sh" } });
 assert.equal(dangerous.status, "denied");

@@ -84,7 +84,7 @@ const ENDINGS: readonly Ending[] = [
   {
     ending: "refused by a person",
     name: "bash",
-    input: '{"command":"id >ran"}',
+    input: '{"command":"id >.env"}',
     text: () => "Command execution denied by user.",
     library: "an approver that refuses",
     commandLine: "a person who types n",

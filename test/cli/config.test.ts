@@ -48,7 +48,7 @@ describe("handrail.yaml", () => {
       "handrail.yaml": "policy: { autonomy: readonly, forbidden_paths: [secret] }\n",
       "secret/a.txt": "x",
     });
-    expect(verdict(await line.run(["policy", "check", "--command", "touch new.txt"]))).toBe("deny");
+    expect(verdict(await line.run(["policy", "check", "--sandbox", "off", "--command", "touch new.txt"]))).toBe("deny");
     expect(verdict(await line.run(["policy", "check", "--path", "secret/a.txt"]))).toBe("deny");
     expect(verdict(await line.run(["policy", "check", "--path", "README.md"]))).toBe("allow");
   });

@@ -104,7 +104,7 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
       expect(asked).toEqual([
         `write ${given}, from the sandbox`,
         `${host}, from the sandbox`,
-        "bash fetch.sh (outside the sandbox)",
+        "bash fetch.sh (whatever the project then contains) (outside the sandbox)",
         "bash fetch.sh (outside the sandbox)",
       ]);
       server.close();
@@ -125,12 +125,7 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     await text("true", { network: ["a.example.org", "b.example.org"] });
     await text("id");
     await text("id", { sandbox: false });
-    expect(questions.slice(1)).toEqual([
-      "b.example.org, from the sandbox",
-      "id",
-      "id (outside the sandbox)",
-      "id (outside the sandbox)",
-    ]);
+    expect(questions.slice(1)).toEqual(["b.example.org, from the sandbox", "id (outside the sandbox)"]);
   });
 
   test("has temporary files that the next one finds, and nobody after the toolkit", async () => {
