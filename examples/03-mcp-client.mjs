@@ -10,6 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const folder = await mkdtemp(join(tmpdir(), "handrail-example-"));
 await writeFile(join(folder, "hello.txt"), "hello from a file\n");
+await writeFile(join(folder, ".env"), "");
 
 const client = new Client({ name: "example", version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } });
 const questions = [];
@@ -39,9 +40,9 @@ assert.deepEqual(
 const { content } = await client.callTool({ name: "read", arguments: { path: "hello.txt" } });
 assert.deepEqual(content, [{ type: "text", text: "hello from a file\n" }]);
 
-const run = await client.callTool({ name: "bash", arguments: { command: "node -e 0 && tr a-z A-Z < hello.txt" } });
+const run = await client.callTool({ name: "bash", arguments: { command: "cat .env; tr a-z A-Z < hello.txt" } });
 assert.deepEqual(run.content, [{ type: "text", text: "HELLO FROM A FILE\n" }]);
-assert.equal(questions.length, 1, "program text on the command line is asked about");
+assert.equal(questions.length, 1, "the name of a file with secrets is asked about");
 
 console.log(tools.map(({ name, title }) => `${name}: ${title}`).join("\n"));
 console.log(questions[0]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { asOutcome } from "../../src/engine/result.ts";
 import type { CheckedCall } from "../../src/contract/call.ts";
+import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { toolsOn } from "./tools.ts";
 
 const preset = { preset: "default" } as const;
@@ -53,8 +54,8 @@ describe("shell, as seed 003 has it", () => {
     const asked: CheckedCall[] = [];
     const policy = { autonomy: "supervised" } as const;
     const input = { command: "touch made", approved: true };
-    const refused = await toolsOn({}, { ...preset, policy });
-    expect(await refused.call("shell", input)).toMatchObject({ status: "denied", by: "policy" });
+    const refused = await toolkitWith({ ...preset, policy, workDir: temporaryFolder() });
+    expect(await refused.call({ name: "shell", input })).toMatchObject({ status: "denied", by: "policy" });
     const approved = await toolsOn(
       {},
       {
