@@ -77,7 +77,10 @@ describe("how a command ended", () => {
     expect(await text("bash", { command: "no-such-program-here" })).toMatch(
       /no-such-program-here: command not found\n\nExit code: 127$/,
     );
-    const { text: whatever } = await toolsOn({}, { policy: { autonomy: "full", blockHighRiskCommands: false } });
+    const { text: whatever } = await toolsOn(
+      {},
+      { policy: { autonomy: "full" }, approver: async () => ({ answer: "once" }) },
+    );
     expect(await whatever("bash", { command: "if then" })).toMatch(/syntax error[\s\S]*Exit code: 2$/);
     expect(await call("bash", { command: "exit 7" })).toMatchObject({
       status: "ok",
@@ -137,7 +140,7 @@ describe("where a command runs", () => {
   });
 
   test("a script too long for the system is refused with the way out", async () => {
-    const { text } = await toolsOn({}, { policy: { autonomy: "full", blockHighRiskCommands: false } });
+    const { text } = await toolsOn({}, { policy: { autonomy: "full" }, approver: async () => ({ answer: "once" }) });
     expect(await text("bash", { command: `: ${"x".repeat(140_000)}` })).toBe(
       "Tool error: cannot start bash: its arguments are too long; write them to a file",
     );

@@ -23,7 +23,6 @@ export async function toolsOn(
     ...(options.tools === undefined && { preset: "all" }),
     ...(options.backend === undefined && { workDir: folder }),
     policy: { autonomy: "full" },
-    approver: async () => ({ answer: "once" }), // what these tools do is tried here, not what people are asked
     ...options,
   });
   const call = (name: string, input: unknown) => toolkit.call({ name, input });
