@@ -159,7 +159,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
       expect(names).toEqual(expect.arrayContaining(["run_shell", "capture-pane", "send-keys"]));
       const result = await client.callTool({ name: "run_shell", arguments: { command: "echo served" } });
       expect(JSON.stringify(result.content)).toContain("exit code: 0\\nstdout:\\nserved");
-      expect(tmux("capture-pane", "-p", "-t", "=served:")).toMatch(/ echo served\nserved$/m);
+      expect(tmux("capture-pane", "-p", "-t", "=served:")).toMatch(/ '\S*\/echo' 'served'\nserved$/m);
     } finally {
       await client.close();
     }

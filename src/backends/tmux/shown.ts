@@ -21,6 +21,6 @@ function scriptOf(argv: readonly string[]): string | undefined {
   const [program = "", ...options] = argv;
   const [option, script] = options.slice(-2);
   const isShell = /(?:^|\/)(?:ba|da|z|k)?sh$/.test(program);
-  const isPlain = options.slice(0, -2).every((each) => each === "--noprofile" || each === "--norc");
+  const isPlain = options.slice(0, -2).every((each) => /^(--noprofile|--norc|-p)$/.test(each));
   return isShell && isPlain && option === "-c" ? script : undefined;
 }

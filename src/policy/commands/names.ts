@@ -7,7 +7,7 @@ import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
 import { protectedFile, sensitive } from "../sensitive.ts";
-import type { FoundCommand, FoundScript } from "./found.ts";
+import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
 
 /** So many names of a script are looked up. */
@@ -70,14 +70,31 @@ export async function judgeNames(
 
   // What ".." leads to is not known where the script may have gone to another folder.
   const names = namedPaths(found).filter(({ path, folder: from }) => from !== undefined || !path.startsWith(".."));
+  // git writes its configuration by itself, where it is told to.
+  const configured = (contained ? found.commands.filter(setsConfiguration) : []).map((command): NamedPath => {
+    return { path: ".git/config", begins: false, use: "write", text: command.text, folder: command.folder, command };
+  });
   const judged = await Promise.all(
-    names.slice(0, MOST_NAMES).map(async (named) => ({ command: named.command, decision: await judge(named) })),
+    [...configured, ...names]
+      .slice(0, MOST_NAMES)
+      .map(async (named) => ({ command: named.command, decision: await judge(named) })),
   );
   const strictest = (command: FoundCommand | undefined) =>
     judged
       .filter((each) => each.command === command)
       .reduce<Decision | undefined>((most, { decision }) => stricter(most, decision), undefined);
   return { of: strictest, ofScript: strictest(undefined), needs: { read: [...read], write: [...write] } };
+}
+
+/** True for `git config KEY VALUE` and for changes of remotes. */
+function setsConfiguration(command: FoundCommand): boolean {
+  if (nameOf(command) !== "git") return false;
+  const words = command.words.map(({ prefix }) => prefix);
+  const at = words.findIndex((word) => word === "config" || word === "remote");
+  const operands = words.slice(at + 1).filter((word) => !word.startsWith("-"));
+  if (words[at] === "remote") return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(operands[0] ?? "");
+  const isUnset = words.some((word) => /^--(unset|add|replace-all|remove-section|rename-section|edit)/.test(word));
+  return words[at] === "config" && (operands.length > 1 || isUnset) && !words.includes("--global");
 }
 
 function against(decision: Decision): Decision | undefined {
