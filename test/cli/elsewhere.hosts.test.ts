@@ -78,7 +78,7 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     const command = "echo begun; until [ -e go ]; do sleep 0.05; done; echo done; exit 4";
     const { stdout } = await handrail(call("bash", { command, detached: true }));
     const [, id = ""] = /^Job (\w+) was started, detached/.exec(stdout) ?? [];
-    expect(stdout).toContain(`people do that with \`handrail jobs --ssh ${server.target}\`.`);
+    expect(stdout).toContain(`people use \`handrail jobs --ssh ${server.target}\`.`);
     expect((await handrail(["jobs"])).stdout).toMatch(
       new RegExp(`^${id}  running for \\d+ s, \\d+B of output  echo begun; until`),
     );
