@@ -337,6 +337,8 @@ const MORE = [
     "git status",
     "git blame a",
     "git diff --stat a",
+    "git diff a",
+    "git diff HEAD a",
     "git ls-files -m",
   ],
   ...[
@@ -434,7 +436,7 @@ async function harmOf(runs: readonly PlainRun[]): Promise<readonly number[]> {
     },
     ...{
       RIPGREP_CONFIG_PATH: join(world.workDir, ".ripgreprc"),
-      GIT_EXTERNAL_DIFF: "evil",
+      GIT_EXTERNAL_DIFF: join(world.workDir, "evil"),
       GIT_EDITOR: "evil",
       SHELLOPTS: "xtrace",
       PS4: "$(evil)",
@@ -456,6 +458,8 @@ async function harmOf(runs: readonly PlainRun[]): Promise<readonly number[]> {
       "/proc",
     ],
     ...[
+      "--tmpfs",
+      "/tmp",
       "--bind",
       world.root,
       world.root,
