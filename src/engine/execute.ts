@@ -60,7 +60,8 @@ async function end(running: Running): Promise<Content | undefined> {
   const refusals = (await running.confined?.end()) ?? [];
   if (refusals.length === 0) return undefined;
   running.record.refused(refusals);
-  return text(`[${describeRefusals(refusals)}]`);
+  const { within } = running.call.decision;
+  return text(`[${describeRefusals(refusals, within !== undefined && within !== "none" && within.readOnly === true)}]`);
 }
 
 function withNote(error: unknown, note: Content | undefined): unknown {

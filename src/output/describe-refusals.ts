@@ -4,8 +4,14 @@ import { clip } from "../util/text.ts";
 /** More of a kind are counted, not named. */
 const MOST_NAMED = 5;
 
-/** What the sandbox kept a command from, in words for a model: what it was, and how to ask for it. */
-export function describeRefusals(refusals: readonly Refusal[]): string {
+/**
+ * What the sandbox kept a command from, in words for a model: what it was, and how to ask for it. `readOnly`: the workspace was read-only, and
+ * nothing can be asked for. Default false.
+ */
+export function describeRefusals(refusals: readonly Refusal[], readOnly = false): string {
+  if (readOnly) {
+    return "The sandbox refused some of what it tried: the autonomy is read-only, so nothing but temporary files can be written, and no network reached.";
+  }
   const written = pathsOf(refusals, "write");
   const read = pathsOf(refusals, "read");
   const aside = pathsOf(refusals, "held-back");

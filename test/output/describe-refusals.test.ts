@@ -59,4 +59,10 @@ describe("what a model reads of refusals", () => {
     expect(text).toContain("/a, /b, /c, /d, /e and 2 more:");
     expect(text).toContain('write: ["/a","/b","/c","/d","/e"]');
   });
+
+  test("offers nothing to ask for where the workspace is read-only", () => {
+    const words = describeRefusals([{ kind: "write", path: "/srv/ws/a" }], true);
+    expect(words).toContain("the autonomy is read-only");
+    expect(words).not.toContain("run it again");
+  });
 });
