@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { bridged } from "../../src/backends/sandbox/bridge-command.ts";
 import type { EgressProxy } from "../../src/backends/sandbox/proxy.ts";
 import { refusalsIn } from "../../src/backends/sandbox/refusals.ts";
-import { mustBeHere, programProblem } from "../support/here.ts";
+import { mustBeHere, mustRun, programProblem } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
 import { proxyWith, webServer } from "./way-out.ts";
@@ -177,7 +177,7 @@ describe("the bridge runs a command as if it were not there", () => {
 mustBeHere("programs behind the bridge", problem);
 const noCurl = programProblem("curl");
 mustBeHere("curl behind the bridge", noCurl);
-mustBeHere("cargo behind the bridge", has("cargo") ? undefined : "cargo does not run");
+mustRun("cargo behind the bridge", ["cargo", "--version"]);
 
 describe.skipIf(problem !== undefined)("behind the bridge, in a sandbox", () => {
   test.skipIf(noCurl !== undefined)(

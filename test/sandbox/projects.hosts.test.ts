@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { mustBeHere, secondUserProblem } from "../support/here.ts";
+import { mustBeHere, mustRun, programProblem, secondUserProblem } from "../support/here.ts";
 import { bubblewrapProblem } from "./contained.ts";
 import { type ProjectOptions, type ProjectRun, type Step, runProject } from "./project-runs.ts";
 
@@ -42,7 +42,11 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
     LONG,
   );
 
-  const python = toolchain("Python", ["python3", "-c", "import ensurepip, venv, sys; print(sys.executable)"]);
+  const python = mustRun("Python in the sandbox", [
+    "python3",
+    "-c",
+    "import ensurepip, venv, sys; print(sys.executable)",
+  ]);
   test.skipIf(python === undefined)(
     "Python: tested, packed, installed into an environment of its own",
     async () => {
@@ -77,7 +81,7 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
     LONG,
   );
 
-  const rust = toolchain("Rust", ["rustc", "--print", "sysroot"]);
+  const rust = mustRun("Rust in the sandbox", ["rustc", "--print", "sysroot"]);
   test.skipIf(rust === undefined)(
     "Rust: built, tested, looked over",
     async () => {
@@ -109,9 +113,10 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
     LONG,
   );
 
-  const c = toolchain("C with make", ["sh", "-c", "command -v make && command -v cc"]);
+  const noC = programProblem("make") ?? programProblem("cc");
+  mustBeHere("C with make in the sandbox", noC);
   for (const user of USERS) {
-    test.skipIf(c === undefined)(
+    test.skipIf(noC !== undefined)(
       `C with make: configured, built, tested, installed, cleaned${by(user)}`,
       async () => {
         const ran = await worked("C", {
@@ -256,13 +261,6 @@ function steps(...commands: readonly string[]): readonly Step[] {
 
 function by(user: number | undefined): string {
   return user === undefined ? "" : ", by an ordinary user";
-}
-
-/** What a program of the project's is found by; says so where it is missing. */
-function toolchain(name: string, argv: readonly string[]): string | undefined {
-  const answer = answerOf(argv);
-  mustBeHere(`${name} in the sandbox`, answer === undefined ? `\`${argv.join(" ")}\` does not work` : undefined);
-  return answer;
 }
 
 function answerOf([program = "", ...args]: readonly string[]): string | undefined {

@@ -19,6 +19,22 @@ export function programProblem(program: string): string | undefined {
   return installed(program) === undefined ? `${program} is not installed` : undefined;
 }
 
+/**
+ * What a program writes to stdout, run to its end; `undefined` where it cannot be tested. It must be installed (`mustBeHere`). One that is installed
+ * and does not run is skipped, with CI=true too: rustup and pyenv have such stand-ins for what is not installed for this user.
+ */
+export function mustRun(what: string, [program, ...args]: readonly [string, ...string[]]): string | undefined {
+  mustBeHere(what, programProblem(program));
+  if (programProblem(program) !== undefined) return undefined;
+  const { status, stdout } = spawnSync(program, args, { encoding: "utf8" });
+  if (status === 0) return stdout.trim();
+  test(`${program} runs here`, ({ skip }) => {
+    skip(status !== 0, `${program} is installed and does not run`);
+    expect(status).toBe(0);
+  });
+  return undefined;
+}
+
 /** Why nothing can be run as another user (nobody, 65534); `undefined`: it can. */
 export function secondUserProblem(): string | undefined {
   if (process.getuid?.() !== 0) return "only root can run something as another user";
