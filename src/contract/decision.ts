@@ -18,8 +18,8 @@ export interface Decision {
    * about, where it is named itself.
    */
   readonly except?: readonly string[];
-  /** What runs in place of a command that was allowed because it is plain. Left out: the command as it is written. */
-  readonly runs?: CommandRun;
+  /** What runs in place of commands that were allowed because they are plain. A command that is not in it runs as it is written. */
+  readonly runs?: readonly CommandRun[];
   /** How a command is run where there is a sandbox, paths real. Left out: contained, with nothing beside the workspace. */
   readonly within?: Containment;
   /** Of a command: what was said of each part of its script, in the order of the script. */
@@ -28,8 +28,9 @@ export interface Decision {
 
 /** A command as the policy wrote it anew, so that nothing in it depends on how a shell reads the text. */
 export interface CommandRun {
-  /** The command that it stands for, as the call declared it. */
+  /** The command that it stands for, as the call declared it, and the real folder of that. */
   readonly command: string;
+  readonly folder: string;
   readonly argv: readonly [program: string, ...args: string[]];
   /** Real. */
   readonly cwd: string;
@@ -65,14 +66,14 @@ export function stricter(one: Decision | undefined, other: Decision | undefined)
   const { scopes: _, runs: __, ...decision } = difference > 0 ? other : one;
   const scopes = scopesOfBoth(one, other);
   const except = [...new Set([...(one.except ?? []), ...(other.except ?? [])])];
-  const runs = one.runs ?? other.runs;
+  const runs = [...(one.runs ?? []), ...(other.runs ?? [])];
   const within = one.within && other.within ? narrower(one.within, other.within) : (one.within ?? other.within);
   const parts = [...(one.parts ?? []), ...(other.parts ?? [])];
   return {
     ...decision,
     ...(scopes !== undefined && { scopes }),
     ...(except.length > 0 && { except }),
-    ...(runs !== undefined && decision.verdict === "allow" && { runs }),
+    ...(runs.length > 0 && { runs }),
     ...(within !== undefined && { within }),
     ...(parts.length > 0 && { parts }),
   };

@@ -96,8 +96,9 @@ export function confine(
       );
     }
     // How it is contained is the policy's to say, and so is what runs in place of a plain command.
-    const { within = {}, runs: run } = later.get(effect) ?? call.decision;
-    if (run?.command !== effect.command) return { ...command, cwd: real, within };
+    const { within = {}, runs: anew = [] } = later.get(effect) ?? call.decision;
+    const run = anew.find((each) => each.command === effect.command && each.folder === real);
+    if (run === undefined) return { ...command, cwd: real, within };
     if (run.cwd !== real && (await inner.files.realPath(run.cwd)) !== run.cwd) {
       throw new ToolFailure(`${run.cwd} leads to another folder now; nothing was run`, { hint: "Run it again." });
     }

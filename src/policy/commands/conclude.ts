@@ -26,6 +26,8 @@ interface Refused {
 /** The script as a whole. */
 interface Whole {
   readonly effect: Extract<Effect, { kind: "exec" }>;
+  /** The script of the effect without blanks around it. */
+  readonly command: string;
   /** Where it runs. */
   readonly folder: string;
   readonly contained: boolean;
@@ -71,16 +73,19 @@ export function conclude(parts: readonly Part[], whole: Whole): Decision {
     risk,
     ...(shown.length > 0 && { parts: shown }),
     ...(decision.verdict === "ask" && { scopes: scopesOf(parts, whole) }),
-    ...(decision.verdict === "allow" && plain?.plain === true && { runs: { ...plain.run, command: effect.command } }),
+    ...(decision.verdict === "allow" &&
+      plain?.plain === true && {
+        runs: [{ ...plain.run, command: effect.command, folder: whole.folder }],
+      }),
   };
 }
 
 /** Asked about in every autonomy. In the sandbox only where there are rules that may be about what nobody sees. */
-function notUnderstood({ effect, contained, typed, settings, unclear: [why] }: Whole): readonly Decision[] {
+function notUnderstood({ command, contained, typed, settings, unclear: [why] }: Whole): readonly Decision[] {
   const { deny = [], ask = [], only = [] } = settings.commands ?? {};
   const isLeft = contained && deny.length + ask.length + only.length === 0;
   if (why === undefined || typed || isLeft) return [];
-  const reason = `Command requires approval: \`${shorten(effect.command)}\` is not understood as a whole: ${why}`;
+  const reason = `Command requires approval: \`${shorten(command)}\` is not understood as a whole: ${why}`;
   return [{ verdict: "ask", risk: "medium", rule: "not_understood", reason }];
 }
 
@@ -89,6 +94,7 @@ const READ_ONLY = "Read-only mode: cannot perform 'run a command'";
 /** What else is said of the script beyond its commands. */
 function decisionsOnWhole({
   effect,
+  command,
   contained,
   typed,
   settings,
@@ -100,7 +106,7 @@ function decisionsOnWhole({
   const found: Decision[] = redirected === undefined ? [] : [redirected];
   if (refusal !== undefined && (blockHighRiskCommands || autonomy !== "full"))
     found.push(highRisk(refusal, blockHighRiskCommands));
-  const shown = shorten(effect.command);
+  const shown = shorten(command);
   const ask = (rule: string, risk: Risk, reason: string) => found.push({ verdict: "ask", risk, rule, reason });
   if (effect.background === "detached" && autonomy !== "full") {
     ask("detached", "medium", `Command requires approval: \`${shown}\` goes on in the background after this session`);
@@ -122,8 +128,9 @@ function weight({ verdict, risk }: Decision): number {
 /** Each command that was asked about by itself, if all of what is asked about is such; else the whole script. */
 function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
   const asked = parts.filter(({ decision: { verdict } }) => verdict === "ask");
-  const isByCommand = asked.length > 0 && asked.every(({ isOwn }) => isOwn) && whole.problem === undefined;
-  const { command } = whole.effect;
+  const isByCommand =
+    asked.length > 0 && asked.every(({ isOwn }) => isOwn) && whole.problem === undefined && whole.unclear.length === 0;
+  const { command } = whole;
   const project = parts.some((part) => part.project);
   return isByCommand
     ? asked.map((part) => scopeOf(part, whole))

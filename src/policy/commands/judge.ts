@@ -57,7 +57,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
   const weigh = weigher(settings);
 
   return async (effect, { judgePath, look, contained, typed }) => {
-    const command = effect.command.trim();
+    // Blanks of other kinds are letters to a shell.
+    const command = effect.command.replace(/^[ \t\n]+/, "").replace(/[ \t\n]+$/, "");
     const folder = effect.real ?? absolutePath(effect.cwd ?? ".", backend);
     const found = findCommands(command, { home });
     const script = typed ? NOT_TYPED : plainScriptOf(command, effect, found);
@@ -106,7 +107,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       };
     });
     const decision = conclude(parts, {
-      effect: { ...effect, command },
+      effect,
+      command,
       folder,
       contained,
       typed,

@@ -191,16 +191,30 @@ describe("a plain command", () => {
     await world.file("a.txt", "one\ntwo\n");
     const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
     const command = 'cat a.txt | grep "tw" && echo done';
-    const { runs } = await toolkit.judge([{ kind: "exec", command }]);
-    expect(runs?.argv.slice(0, -1).map((word) => word.replace(/^.*\//, ""))).toEqual([
+    const { runs: [run] = [] } = await toolkit.judge([{ kind: "exec", command }]);
+    expect(run?.argv.slice(0, -1).map((word) => word.replace(/^.*\//, ""))).toEqual([
       "bash",
       "--noprofile",
       "--norc",
       "-p",
       "-c",
     ]);
-    expect(runs?.argv.at(-1)).toMatch(/^'\/.*\/cat' 'a\.txt' \| '\/.*\/grep' 'tw' && '\/.*\/echo' 'done'$/);
+    expect(run?.argv.at(-1)).toMatch(/^'\/.*\/cat' 'a\.txt' \| '\/.*\/grep' 'tw' && '\/.*\/echo' 'done'$/);
     expect(asText(await toolkit.call({ name: "bash", input: { command } }))).toBe("two\ndone\n");
+  });
+
+  test("runs as it was written anew with blanks around it, too, and beside another command of the same call", async () => {
+    const { world } = await judging();
+    const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
+    for (const command of ["ls\n", "  ls", "\nls\n"]) {
+      const decision = await toolkit.judge([
+        { kind: "exec", command },
+        { kind: "exec", command: "pwd" },
+      ]);
+      expect(decision.verdict).toBe("allow");
+      expect(decision.runs?.map((each) => each.command)).toEqual([command, "pwd"]);
+    }
+    expect(await toolkit.judge([{ kind: "exec", command: "\u00a0ls" }])).toMatchObject({ verdict: "ask" });
   });
 
   test("runs in the folder that a cd at its start leads to", async () => {
@@ -264,7 +278,7 @@ describe("git", () => {
     // What git reads there is the workspace's own repository, whatever lies in the folder.
     for (const cwd of ["other", "bare", "linked"]) {
       const { runs, verdict } = await judge(cwd);
-      if (verdict === "allow") expect(runs?.argv.at(-1)).toContain(`GIT_DIR='${world.workDir}/.git'`);
+      if (verdict === "allow") expect(runs?.[0]?.argv.at(-1)).toContain(`GIT_DIR='${world.workDir}/.git'`);
     }
     const bare = await layout();
     const without = await bare.toolkit({ policy: { forbiddenPaths: bare.forbiddenPaths } });
