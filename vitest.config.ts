@@ -1,6 +1,6 @@
 /**
- * `npm test` (the project "core"), `npm run test:hosts` (the project "hosts") and `npm run coverage`. Each test file has a process of its own:
- * tests start programs and change into folders.
+ * `npm test` (the project "core"), `npm run test:hosts` (the project "hosts") and `npm run coverage`. Test files run in a few processes
+ * (tests start programs and change into folders), one after another in each, which share the modules of `src` and what those hold.
  */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
 
-/** Tests that need another host, a container, a terminal pane or a second user. Everything else is "core". */
+/** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. Everything else is "core". */
 const HOSTS = "test/**/*.hosts.test.ts";
 
 export default defineConfig({
@@ -30,7 +30,8 @@ export default defineConfig({
       { extends: true, test: { name: "hosts", include: [HOSTS] } },
     ],
     pool: "forks",
-    maxWorkers: availableParallelism() + 1, // half of their time tests wait for processes
+    isolate: false, // a third of the time went into loading the same modules again
+    maxWorkers: availableParallelism() + 2, // half of their time tests wait for processes
     // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
     retry: process.env["CI"] === "true" ? 1 : 0,
     chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words

@@ -97,13 +97,14 @@ export function createOutputs({
     }
   };
 
-  const clearAway = async () => {
+  const clearAway = async (): Promise<void> => {
     if (clearing || (unseen < maxBytes * LOOK_AFTER && now() - clearedAt < Math.min(DAY, maxAgeMs))) return;
     clearing = true;
     clearedAt = now();
     unseen = 0;
     await removeOld(root, { before: now() - maxAgeMs, maxBytes: maxBytes * LEAVE, except: owner });
     clearing = false;
+    await clearAway(); // for what was saved meanwhile
   };
 
   const save = async (content: string | Uint8Array | OutputLog): Promise<string> => {

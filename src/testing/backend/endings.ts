@@ -4,6 +4,11 @@ import { type Cases, run, soon, whole } from "./scene.ts";
 /** Signals whose numbers are the same on every system (POSIX, kill). */
 const SIGNALS = { HUP: 1, INT: 2, QUIT: 3, ABRT: 6, KILL: 9, TERM: 15 } as const;
 
+/** Those that mean something to shells, ssh, container engines or timeout, their neighbours, and some between. */
+const CODES = [
+  0, 1, 2, 3, 42, 63, 64, 65, 77, 100, 123, 124, 125, 126, 127, 128, 129, 130, 137, 143, 159, 200, 254, 255,
+];
+
 /** So many commands are run side by side. */
 const SIDE_BY_SIDE = 12;
 
@@ -13,10 +18,9 @@ export const endings: Cases = {
     deepEqual((await sh("sh -c 'kill -9 $$'; exit $?")).exit, { how: "exited", code: 137 });
   },
 
-  "every exit code from 0 to 255 comes back": async ({ backend }) => {
-    const codes = Array.from({ length: 256 }, (_, code) => code);
-    for (let start = 0; start < codes.length; start += SIDE_BY_SIDE) {
-      const batch = codes.slice(start, start + SIDE_BY_SIDE);
+  "an exit code from 0 to 255 comes back as it is": async ({ backend }) => {
+    for (let start = 0; start < CODES.length; start += SIDE_BY_SIDE) {
+      const batch = CODES.slice(start, start + SIDE_BY_SIDE);
       const exits = await Promise.all(
         batch.map(async (code) => (await backend.spawn({ argv: ["sh", "-c", `exit ${code}`] })).exit),
       );

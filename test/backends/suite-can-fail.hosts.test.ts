@@ -128,7 +128,7 @@ async function outcomeOf({ tests }: Collected, title: string): Promise<"passed" 
 const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Backend) => Wrong])[] = [
   [
     "takes exit code 255 for its own",
-    "every exit code from 0 to 255 comes back",
+    "an exit code from 0 to 255 comes back as it is",
     (inner) => ({
       async spawn(command) {
         const child = await inner.spawn(command);
