@@ -38,6 +38,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    setupFiles: ["test/support/file-setup.ts"],
     globalSetup: ["scripts/vitest-build.mjs", "test/support/run-setup.ts"],
     reporters: ["default", "./scripts/vitest-summary.mjs"],
     coverage: {
