@@ -14,6 +14,13 @@ export interface Needs {
   readonly read?: readonly string[];
   /** True: the workspace is read-only, too; private caches and temporary files are not. The policy sets it in read-only autonomy. Default false. */
   readonly readOnly?: boolean;
+  /** Set by the policy where it has seen a git command that may begin or continue a rebase, cherry-pick, revert or bisect. Default: none. */
+  readonly git?: GitNeeds;
+}
+
+export interface GitNeeds {
+  /** What the command names to be run between commits: `make` of `git rebase --exec make`. */
+  readonly exec: readonly string[];
 }
 
 /** Something that the sandbox kept a command from. */
@@ -78,5 +85,6 @@ export function narrower(one: Containment = {}, other: Containment = {}): Contai
     write: both(one.write, other.write),
     read: both(one.read, other.read),
     ...((one.readOnly === true || other.readOnly === true) && { readOnly: true }),
+    ...(one.git !== undefined && other.git !== undefined && { git: { exec: both(one.git.exec, other.git.exec) } }),
   };
 }

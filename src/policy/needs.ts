@@ -136,6 +136,7 @@ export function withMore(within: Containment, more: Needs): Containment {
     write: both(within.write, more.write),
     read: both(within.read, more.read),
     ...(more.readOnly === true && { readOnly: true }),
+    ...(more.git !== undefined && { git: more.git }),
   };
 }
 

@@ -1,12 +1,13 @@
 // Parts of the sandbox that only look and decide: no sandbox is needed.
-import { mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { privateCaches } from "../../src/backends/sandbox/caches.ts";
 import { exitInside } from "../../src/backends/sandbox/ending.ts";
-import { gitFolder, linkedWorktree, takeAway } from "../../src/backends/sandbox/git-folders.ts";
+import { gitFolder, linkedWorktree } from "../../src/backends/sandbox/git-folders.ts";
 import { hiddenPaths } from "../../src/backends/sandbox/hidden.ts";
 import { protectedFinder } from "../../src/backends/sandbox/protected.ts";
+import { putAside } from "../../src/backends/sandbox/put-aside.ts";
 import { socketNames } from "../../src/backends/sandbox/sockets.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -24,7 +25,7 @@ describe("protected files", () => {
   const find = (root: string, isProtected = (path: string) => /\/secret(\/|$)/.test(path)) =>
     protectedFinder(isProtected)(root);
 
-  test("are found in the folder and three levels below, repositories too, and not in node_modules or behind links", () => {
+  test("are found at any depth, repositories too, and not in node_modules or behind links", () => {
     const root = made([
       "secret",
       "a/b/c/secret",
@@ -36,22 +37,20 @@ describe("protected files", () => {
     ]);
     symlinkSync(join(root, "target"), join(root, "a/link"));
     const { paths, repositories } = find(root);
-    expect(paths.toSorted()).toEqual(
-      ["a/b/c/secret", "a/secret", "secret", "target/secret"].map((path) => join(root, path)),
+    expect(paths).toEqual(
+      ["secret", "a/secret", "target/secret", "a/b/c/secret", "a/b/c/d/secret"].map((path) => join(root, path)),
     );
     expect(repositories).toEqual([join(root, "sub")]);
   });
 
-  test("are looked for in two thousand entries and no more, the nearest first", () => {
-    const root = made([
-      ...Array.from({ length: 40 }, (_, n) => [...Array(60).keys()].map((m) => `f${n}/${m}`)).flat(),
-      "f39/deep/secret",
-      "secret",
-    ]);
-    let asked = 0;
-    const { paths } = find(root, (path) => ((asked += 1), path.endsWith("/secret")));
-    expect(paths).toEqual([join(root, "secret")]);
-    expect(asked).toBeLessThan(2_200);
+  test("are found among many; where there are more than 400, whole folders of the root are taken for them", () => {
+    const folders = Array.from({ length: 450 }, (_, n) => `f${String(n).padStart(3, "0")}`);
+    const root = made([...folders.map((name) => `${name}/a/secret`), "secret"]);
+    const { paths } = find(root);
+    expect(paths).toHaveLength(451);
+    expect(paths).toContain(join(root, "secret"));
+    expect(paths).toContain(join(root, "f000/a/secret"));
+    expect(paths).toContain(join(root, "f449"));
   });
 
   test("that come and go are seen the next time, also within one tick of the clock", () => {
@@ -153,17 +152,34 @@ describe("repositories", () => {
     mkdirSync(join(root, "link"));
     symlinkSync(join(root, "other/.git"), join(root, "link/.git"));
     writeFileSync(join(root, "pointer/.git"), `gitdir: ${join(root, "other/.git")}\n`);
-    const nothing = { writable: [], readOnly: [], mustNotAppear: [] };
-    expect(gitFolder(join(root, "plain"))).toEqual(nothing);
-    expect(gitFolder(join(root, "link"))).toEqual(nothing);
+    const heldIn = (folder: string) => {
+      const { writable, readOnly, appeared } = gitFolder(join(root, folder));
+      return [...writable, ...readOnly, ...appeared()];
+    };
+    expect(heldIn("plain")).toEqual([]);
+    expect(heldIn("link")).toEqual([]);
     expect(linkedWorktree(join(root, "pointer"))).toBeUndefined();
-    expect(gitFolder(join(root, "pointer"))).toEqual({ ...nothing, readOnly: [join(root, "pointer/.git")] });
+    expect(heldIn("pointer")).toEqual([join(root, "pointer/.git")]);
   });
 
-  test("what must not have appeared is removed, folder or file, and named", () => {
-    const root = made(["a", "b/c"]);
-    expect(takeAway(["a", "b", "none"].map((name) => join(root, name)))).toEqual([join(root, "a"), join(root, "b")]);
-    expect(takeAway([join(root, "a")])).toEqual([]);
+  test("what is put aside keeps its content under a name that is free; a link goes; behind a link nothing is touched", () => {
+    const root = made(["a", "b/c", "b.held-back", "other/d"]);
+    symlinkSync(join(root, "other"), join(root, "link"));
+    expect(["a", "b", "none", "link/d", "link"].map((name) => putAside(join(root, name)))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+    ]);
+    expect(readdirSync(root, { recursive: true }).toSorted()).toEqual([
+      "a.held-back",
+      "b.held-back",
+      "b.held-back-2",
+      "b.held-back-2/c",
+      "other",
+      "other/d",
+    ]);
   });
 });
 

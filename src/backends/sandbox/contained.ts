@@ -8,12 +8,12 @@ import { bridged } from "./bridge-command.ts";
 import { guardDisk } from "./disk-guard.ts";
 import { exitInside, isSetUp } from "./ending.ts";
 import { removeEmpty } from "./facts.ts";
-import { takeAway } from "./git-folders.ts";
 import { holdBack } from "./new-repositories.ts";
 import type { CommandLimits } from "./limits.ts";
 import { NO_RETRIES } from "./offline.ts";
 import { type Mount, heldBelow, isHidden, isWritable, mountAbove, repositoryOf } from "./mounts.ts";
 import type { EgressProxy } from "./proxy.ts";
+import { putAside } from "./put-aside.ts";
 import { requireStartable } from "./startable.ts";
 import {
   type Files,
@@ -67,7 +67,7 @@ export async function spawnContained(
   let files: Files | undefined;
   try {
     const { argv: inside, env: bridge, paths } = proxy === undefined ? NO_BRIDGE(argv) : bridged(argv, PROXY_INSIDE);
-    const { facts, mustNotAppear, made, repositories, isMade } = shop.factsFor(needs, {
+    const { facts, appeared, made, repositories, isMade, sequence } = shop.factsFor(needs, {
       reopened: paths,
       given: givenBy(shop, proxy),
     });
@@ -103,9 +103,16 @@ export async function spawnContained(
       command,
       cwd,
       mounts,
-      mustNotAppear,
       made,
-      holdBack: () => holdBack(repositories(), { files: shop.inner.files, isMade }),
+      async holdBack() {
+        const { files: inner } = shop.inner;
+        const gitFolders = repositories();
+        return [
+          ...appeared().filter(putAside),
+          ...(await sequence.end(gitFolders, inner)),
+          ...(await holdBack(gitFolders, { files: inner, isMade })),
+        ];
+      },
       networked,
       shop,
       limits,
@@ -124,9 +131,8 @@ interface Running {
   readonly command: Command;
   readonly cwd: string;
   readonly mounts: readonly Mount[];
-  readonly mustNotAppear: readonly string[];
   readonly made: readonly string[];
-  /** What of new repositories led to programs and does no more. */
+  /** What of repositories led to programs and does no more. */
   holdBack(): Promise<readonly string[]>;
   readonly networked: boolean;
   readonly shop: Workshop;
@@ -155,7 +161,7 @@ function watchedOver(child: Process, running: Running): Process {
     disk.stop();
     const said = await endOf(child);
     const exit = exitInside(outer, command.argv[0], files.status, said);
-    const appeared = [...takeAway(running.mustNotAppear), ...(await running.holdBack())];
+    const appeared = await running.holdBack();
     removeEmpty(running.made);
     return { exit, said, appeared };
   })();

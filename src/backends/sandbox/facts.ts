@@ -5,6 +5,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
 import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
+import { type Sequence, createSequences } from "./git-sequences.ts";
 import { hiddenPaths, realOf } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
@@ -52,10 +53,12 @@ export interface Extras {
 
 export interface CommandFacts {
   readonly facts: Omit<Facts, "ownProcesses">;
-  /** What is not there now and must not be there after the command. */
-  readonly mustNotAppear: readonly string[];
+  /** What of repositories is there when the command has ended, was not there now, and leads git to programs or elsewhere. */
+  appeared(): readonly string[];
   /** Folders of the repositories that are there now, for when the command has ended. */
   repositories(): readonly string[];
+  /** The rebases and their like in them. */
+  readonly sequence: Sequence;
   /** Whether a command could have made what is in a repository's folder. */
   isMade(gitFolder: string): boolean;
   /** Empty files that were made so that the command may write them. */
@@ -86,6 +89,7 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
   const home = replaced.some((at) => at !== options.home && isInside(options.home, at)) ? [options.home] : [];
 
   const withSubmodules = submoduleFinder();
+  const sequences = createSequences();
   const repositoriesOf = (root: string) => {
     const { paths, repositories } = findProtected(root);
     const all = withSubmodules([root, ...repositories]);
@@ -117,11 +121,17 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
       });
       return {
         paths,
+        gitFolders: all.flatMap(gitFoldersOf),
         repositories: [repository, ...below.filter((path) => old.has(path)).map((path) => gitFolder(path))],
       };
     });
     const repositories = found.flatMap((each) => each.repositories);
-    const held = [...found.flatMap(({ paths }) => paths), ...repositories.flatMap(({ readOnly }) => readOnly)];
+    const sequence = sequences.begin(unique(found.flatMap(({ gitFolders }) => gitFolders)), needs.git);
+    const held = unique([
+      ...found.flatMap(({ paths }) => paths),
+      ...repositories.flatMap(({ readOnly }) => readOnly),
+      ...sequence.readOnly,
+    ]);
     const made = wanted
       .filter(
         (each) => isComing(each) && isFolder(dirname(each.path)) && held.some((path) => isInside(each.path, path)),
@@ -136,7 +146,7 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
     return {
       facts: {
         writable: [...new Set(allWritable)],
-        readOnly: [...new Set(held)].filter((path) => !isLifted(path)),
+        readOnly: held.filter((path) => !isLifted(path)),
         hidden: hidden
           .filter(({ path }) => existsSync(path))
           .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
@@ -154,8 +164,10 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
         given: extras.given,
         settings,
       },
-      mustNotAppear: repositories.flatMap((each) => each.mustNotAppear).filter((path) => !isLifted(path)),
-      repositories: () => roots.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersOf)),
+      appeared: () => repositories.flatMap((each) => each.appeared()).filter((path) => !isLifted(path)),
+      repositories: () =>
+        unique(roots.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersOf))),
+      sequence,
       isMade: (path) =>
         allWritable.some((root) => isInside(path, root)) &&
         ![...atFirst.values()].some((old) => old.has(path)) &&
@@ -214,6 +226,10 @@ export function removeEmpty(made: readonly string[]): void {
 /** As they really are, those that are there, each once. */
 function uniqueReal(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.filter((path) => existsSync(path)).map(realOf))];
+}
+
+function unique(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)];
 }
 
 function isFolder(path: string): boolean {

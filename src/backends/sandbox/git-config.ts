@@ -53,26 +53,43 @@ const HARMLESS: { readonly [section: string]: true | readonly string[] } = {
   rebase: ["autosquash", "autostash", "updaterefs", "stat"],
   init: ["defaultbranch"],
   lfs: ["repositoryformatversion"],
+  branch: ["remote", "merge", "pushremote", "rebase", "description", "autosetupmerge", "autosetuprebase", "sort"],
+  commit: ["gpgsign", "cleanup", "status", "verbose"],
+  extensions: ["objectformat", "refstorage", "worktreeconfig", "partialclone", "noop", "noop-v1", "relativeworktrees"],
+  fetch: [
+    "prune",
+    "prunetags",
+    "all",
+    "parallel",
+    "fsckobjects",
+    "recursesubmodules",
+    "writecommitgraph",
+    "showforcedupdates",
+  ],
+  gc: [
+    "auto",
+    "autodetach",
+    "autopacklimit",
+    "pruneexpire",
+    "worktreepruneexpire",
+    "reflogexpire",
+    "reflogexpireunreachable",
+  ],
+  log: ["date", "decorate", "follow", "mailmap", "abbrevcommit"],
+  pull: ["ff", "rebase", "octopus"],
+  push: ["default", "autosetupremote", "followtags", "gpgsign", "recursesubmodules"],
+  rerere: ["enabled", "autoupdate"],
   advice: true,
-  branch: true,
   color: true,
-  commit: true,
-  extensions: true,
   feature: true,
-  fetch: true,
-  gc: true,
   i18n: true,
   index: true,
-  log: true,
   pack: true,
-  pull: true,
-  push: true,
-  rerere: true,
   status: true,
 };
 
 const HEADER = /^\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]\s*(.*)$/;
-const KEY = /^\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?$/;
+const KEY = /^\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?)\s*)?$/;
 const NOTHING = /^\s*(?:[#;].*)?$/;
 const ODD = /[^\t\x20-\x7e\x80-\u{10ffff}]/u;
 
@@ -82,9 +99,15 @@ const HELD_BACK = "# held back by Handrail's sandbox: ";
 /**
  * A configuration in which every line that might lead git to a program, or to another file, is a comment. The same text where there is none.
  * A line goes on in the next one only where it ends in a backslash; those are held back, so that each line that is left stands for itself.
+ * `isOwnTree`: whether a `core.worktree` is the repository's own; default: none is.
  */
-export function harmlessConfig(text: string): string {
+export function harmlessConfig(text: string, isOwnTree: (worktree: string) => boolean = () => false): string {
   let section = "";
+  const isHarmless = (line: string): boolean => {
+    const [, key = "", value = ""] = KEY.exec(line) ?? [];
+    if (section === "core" && key.toLowerCase() === "worktree") return /^[\w./-]+$/.test(value) && isOwnTree(value);
+    return isHarmlessKey(section, key.toLowerCase());
+  };
   return text
     .split("\n")
     .map((line) => {
@@ -92,11 +115,11 @@ export function harmlessConfig(text: string): string {
       if (NOTHING.test(plain) && !ODD.test(plain)) return line;
       const [, header, rest = ""] = HEADER.exec(plain) ?? [];
       const isOdd = ODD.test(plain) || plain.endsWith("\\");
-      if (header === undefined) return !isOdd && isHarmless(section, plain) ? line : `${HELD_BACK}${line}`;
+      if (header === undefined) return !isOdd && isHarmless(plain) ? line : `${HELD_BACK}${line}`;
       const name = plain.slice(0, plain.length - rest.length);
       if (ODD.test(name)) return `${HELD_BACK}${line}`; // what follows stays in the section before
       section = header.toLowerCase().split(".")[0] ?? "";
-      if (!isOdd && (NOTHING.test(rest) || isHarmless(section, rest))) return line;
+      if (!isOdd && (NOTHING.test(rest) || isHarmless(rest))) return line;
       return `${name}\n${HELD_BACK}${rest}`;
     })
     .join("\n");
@@ -119,8 +142,7 @@ export function ledTo(text: string): { readonly hooks: readonly string[]; readon
   return { hooks, included };
 }
 
-function isHarmless(section: string, line: string): boolean {
-  const key = KEY.exec(line)?.[1]?.toLowerCase();
+function isHarmlessKey(section: string, key: string): boolean {
   const allowed = Object.hasOwn(HARMLESS, section) ? HARMLESS[section] : undefined;
-  return key !== undefined && allowed !== undefined && (allowed === true || allowed.includes(key));
+  return key !== "" && allowed !== undefined && (allowed === true || allowed.includes(key));
 }

@@ -73,10 +73,11 @@ function indexesIn(gitFolder: string): readonly string[] {
   }
 }
 
-function versionOf(file: string): string | undefined {
+/** Differs after each change of the file; `undefined`: it is not there. */
+export function versionOf(file: string): string | undefined {
   try {
-    const { ino, ctimeMs, size } = statSync(file);
-    return `${ino} ${ctimeMs} ${size}`;
+    const { ino, ctimeNs, size } = statSync(file, { bigint: true });
+    return `${ino} ${ctimeNs} ${size}`;
   } catch {
     return undefined;
   }

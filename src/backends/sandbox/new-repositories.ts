@@ -1,10 +1,11 @@
-import { readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Files } from "../../contract/backend.ts";
-import { kindOf } from "./git-folders.ts";
+import { isInside } from "../../util/paths.ts";
+import { kindOf, modulesIn, namesIn } from "./git-folders.ts";
 import { harmlessConfig } from "./git-config.ts";
 import { gitlinkFinder } from "./git-index.ts";
 import { realOf } from "./hidden.ts";
+import { ASIDE, putAside } from "./put-aside.ts";
 import { readRegular } from "./regular-file.ts";
 
 /** So many repositories below one another are followed. */
@@ -12,9 +13,6 @@ const MOST_REPOSITORIES = 1_000;
 
 /** A configuration that is longer is put aside as a whole. Bytes. */
 const LONGEST_CONFIG = 65_536;
-
-/** Behind the name of what was put aside. */
-const ASIDE = ".held-back";
 
 /**
  * Adds to some repositories (their work trees) those that git itself goes into when it looks at them: it asks each for its status, and so runs
@@ -40,16 +38,20 @@ function gitFolderOf(folder: string): string | undefined {
   const kind = kindOf(pointer);
   if (kind === "folder") return pointer;
   if (kind === "file") return leadsTo(pointer, /^gitdir: ([^]+?)[\r\n]*$/, folder);
-  const isBare = ["HEAD", "objects", "refs"].every((name) => kindOf(join(folder, name)) !== undefined);
-  return isBare ? folder : undefined;
+  return isRepository((name) => kindOf(join(folder, name)) !== undefined) ? folder : undefined;
 }
 
-/** The real folders of a work tree's repository: its own, and where it is a linked one that of the others. */
+/** Whether git takes a folder with these names in it for a repository: it needs no `.git` (git's is_git_directory). */
+export function isRepository(has: (name: string) => boolean): boolean {
+  return has("HEAD") && ((has("objects") && has("refs")) || has("commondir"));
+}
+
+/** The real folders of a work tree's repository: its own, where it is a linked one that of the others, and those of its submodules. */
 export function gitFoldersOf(folder: string): readonly string[] {
   const own = gitFolderOf(folder);
   if (own === undefined) return [];
   const common = commonOf(own);
-  return common === undefined ? [own] : [own, common];
+  return [own, ...(common === undefined ? [] : [common]), ...modulesIn(common ?? own)];
 }
 
 function commonOf(gitFolder: string): string | undefined {
@@ -80,66 +82,33 @@ export async function holdBack(
     const common = commonOf(folder);
     if (common !== undefined) all.add(common);
     for (const name of ["config", "config.worktree"]) {
-      if (await hasChanged(() => holdConfig(join(folder, name), files))) changed.push(join(folder, name));
+      if (await holdConfig(join(folder, name), files)) changed.push(join(folder, name));
     }
     const hooks = join(folder, "hooks");
-    if (kindOf(hooks) !== undefined && kindOf(hooks) !== "folder") {
-      if (await hasChanged(() => removed(hooks, files))) changed.push(hooks);
-      continue;
-    }
-    for (const name of namesIn(hooks).filter((each) => !each.endsWith(".sample") && !each.endsWith(ASIDE))) {
-      if (await hasChanged(() => putAside(join(hooks, name), files))) changed.push(join(hooks, name));
-    }
+    const isFolder = kindOf(hooks) === "folder";
+    const names = isFolder ? namesIn(hooks).filter((each) => !each.endsWith(".sample") && !ASIDE.test(each)) : [];
+    // A folder is no hook.
+    const each = names.map((name) => join(hooks, name)).filter((path) => kindOf(path) !== "folder");
+    changed.push(...(isFolder ? each : [hooks]).filter(putAside));
   }
   return changed;
-}
-
-async function hasChanged(change: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await change();
-  } catch {
-    return true; // it is there and could not be changed
-  }
 }
 
 async function holdConfig(path: string, files: Files): Promise<boolean> {
   const kind = kindOf(path);
   if (kind === undefined) return false;
-  if (kind !== "file") return removed(path, files);
-  const text = readRegular(path, LONGEST_CONFIG)?.toString("latin1"); // byte for byte
-  if (text === undefined) return putAside(path, files);
-  const harmless = harmlessConfig(text);
+  const text = kind === "file" ? readRegular(path, LONGEST_CONFIG)?.toString("latin1") : undefined; // byte for byte
+  if (text === undefined) return putAside(path);
+  // A submodule's repository lies in that of the work tree it belongs to.
+  const [tree, module] = path.split("/.git/modules/");
+  const harmless = harmlessConfig(text, (worktree) => {
+    return module !== undefined && tree !== undefined && isInside(resolve(dirname(path), worktree), tree);
+  });
   if (harmless === text) return false;
-  await files.write(path, Buffer.from(harmless, "latin1"), { real: true });
-  return true;
-}
-
-/** A file keeps its content under another name; folders are no hooks; what else there is goes. */
-async function putAside(path: string, files: Files): Promise<boolean> {
-  const kind = kindOf(path);
-  if (kind === undefined || kind === "folder") return false;
-  if (kind === "file") {
-    const file = await files.open(path, { real: true });
-    try {
-      await files.write(`${path}${ASIDE}`, await file.read(0, file.info.size), { real: true });
-    } finally {
-      await file.close();
-    }
-  }
-  return removed(path, files);
-}
-
-async function removed(path: string, files: Files): Promise<boolean> {
-  await files.remove(path, { real: true });
-  return true;
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return files.write(path, Buffer.from(harmless, "latin1"), { real: true }).then(
+    () => true,
+    () => putAside(path), // its folder was closed
+  );
 }
 
 /** The real path that a small file names. */

@@ -1,13 +1,14 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isRepository } from "./new-repositories.ts";
 
-/** So far below a folder protected files are looked for: the folder itself, and three levels more. */
-const LEVELS = 3;
+/** So many folders are looked at in one. What lies beyond is read-only as a whole. */
+const MOST_FOLDERS = 100_000;
 
-/** So many entries are looked at in all. */
-const MOST_ENTRIES = 2_000;
+/** So many files are held one by one: each is a mount. Where there are more, the folder of the root that they lie in is read-only as a whole. */
+const MOST_FILES = 400;
 
-/** Never looked into: too much, and not a person's own. */
+/** Never looked into: git's own folder is held by other rules, and nobody works in installed packages (editors do not look there for repositories). */
 const SKIPPED = new Set(["node_modules", ".git"]);
 
 /** What changed within this time may change again without its time telling: clocks of file systems tick slowly. In milliseconds. */
@@ -24,7 +25,6 @@ interface Listing {
   readonly protectedNames: readonly string[];
   readonly folders: readonly string[];
   readonly hasRepository: boolean;
-  readonly entries: number;
 }
 
 /**
@@ -40,17 +40,21 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
     const before = known.get(folder);
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
     const entries = entriesOf(folder);
+    const names = new Set(entries.map(({ name }) => name));
+    const protectedNames = entries
+      .filter(
+        (entry) =>
+          entry.name !== ".git" && (entry.isFile() || entry.isDirectory()) && isProtected(join(folder, entry.name)),
+      )
+      .map(({ name }) => name);
     const listing: Listing = {
       changedMs,
-      entries: entries.length,
-      protectedNames: entries
-        .filter(
-          (entry) =>
-            entry.name !== ".git" && (entry.isFile() || entry.isDirectory()) && isProtected(join(folder, entry.name)),
-        )
+      protectedNames,
+      folders: entries
+        .filter(({ name }) => !SKIPPED.has(name))
+        .filter((entry) => entry.isDirectory() && !protectedNames.includes(entry.name))
         .map(({ name }) => name),
-      folders: entries.filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name)).map(({ name }) => name),
-      hasRepository: entries.some((entry) => entry.name === ".git") || isBare(entries),
+      hasRepository: names.has(".git") || isRepository((name) => names.has(name)),
     };
     known.set(folder, Date.now() - changedMs > SETTLED_MS ? listing : { ...listing, changedMs: -1 });
     return listing;
@@ -59,24 +63,29 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
   return (root) => {
     const paths: string[] = [];
     const repositories: string[] = [];
-    let left = MOST_ENTRIES;
-    let level: readonly string[] = [root];
-    for (let depth = 0; depth <= LEVELS && level.length > 0; depth++) {
-      const next: string[] = [];
-      for (const folder of level) {
-        if (left <= 0) return { paths, repositories };
-        const listing = listingOf(folder);
-        if (listing === undefined) continue;
-        left -= listing.entries;
-        const isClosed = new Set(listing.protectedNames);
-        paths.push(...listing.protectedNames.map((name) => join(folder, name)));
-        if (listing.hasRepository && folder !== root) repositories.push(folder);
-        next.push(...listing.folders.filter((name) => !isClosed.has(name)).map((name) => join(folder, name)));
+    const folders = [root];
+    // Breadth first: what lies near the root is looked at in any case.
+    for (let next = 0; next < folders.length; next++) {
+      const folder = folders[next] ?? root;
+      if (next >= MOST_FOLDERS) {
+        paths.push(folder);
+        continue;
       }
-      level = next;
+      const listing = listingOf(folder);
+      if (listing === undefined) continue;
+      paths.push(...listing.protectedNames.map((name) => join(folder, name)));
+      if (listing.hasRepository && folder !== root) repositories.push(folder);
+      for (const name of listing.folders) folders.push(join(folder, name));
     }
-    return { paths, repositories };
+    return { paths: fewer(root, paths), repositories };
   };
+}
+
+/** The same, where there are too many with whole folders of the root in place of what lies in them. */
+function fewer(root: string, paths: readonly string[]): readonly string[] {
+  const [first, rest] = [paths.slice(0, MOST_FILES), paths.slice(MOST_FILES)];
+  const whole = rest.map((path) => join(root, path.slice(root.length).split("/").find(Boolean) ?? ""));
+  return [...new Set([...first, ...whole])];
 }
 
 /** The time of its last change: that of the last modification can be set back. */
@@ -86,11 +95,6 @@ function changeOf(folder: string): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** It needs no `.git`: git takes a folder with these names for one. */
-function isBare(entries: readonly Dirent[]): boolean {
-  return ["HEAD", "objects", "refs"].every((name) => entries.some((entry) => entry.name === name));
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -71,9 +71,11 @@ export async function judgeNames(
   // What ".." leads to is not known where the script may have gone to another folder.
   const names = namedPaths(found).filter(({ path, folder: from }) => from !== undefined || !path.startsWith(".."));
   // git writes its configuration by itself, where it is told to.
-  const configured = (contained ? found.commands.filter(setsConfiguration) : []).map((command): NamedPath => {
-    return { path: ".git/config", begins: false, use: "write", text: command.text, folder: command.folder, command };
-  });
+  const configured = (contained ? found.commands : []).flatMap((command) =>
+    configurationOf(command).map((path): NamedPath => {
+      return { path, begins: false, use: "write", text: command.text, folder: command.folder, command };
+    }),
+  );
   const judged = await Promise.all(
     [...configured, ...names]
       .slice(0, MOST_NAMES)
@@ -83,18 +85,65 @@ export async function judgeNames(
     judged
       .filter((each) => each.command === command)
       .reduce<Decision | undefined>((most, { decision }) => stricter(most, decision), undefined);
-  return { of: strictest, ofScript: strictest(undefined), needs: { read: [...read], write: [...write] } };
+  const git = gitNeeds(found);
+  return {
+    of: strictest,
+    ofScript: strictest(undefined),
+    needs: { read: [...read], write: [...write], ...(git !== undefined && { git }) },
+  };
 }
 
-/** True for `git config KEY VALUE` and for changes of remotes. */
-function setsConfiguration(command: FoundCommand): boolean {
-  if (nameOf(command) !== "git") return false;
-  const words = command.words.map(({ prefix }) => prefix);
-  const at = words.findIndex((word) => word === "config" || word === "remote");
-  const operands = words.slice(at + 1).filter((word) => !word.startsWith("-"));
-  if (words[at] === "remote") return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(operands[0] ?? "");
-  const isUnset = words.some((word) => /^--(unset|add|replace-all|remove-section|rename-section|edit)/.test(word));
-  return words[at] === "config" && (operands.length > 1 || isUnset) && !words.includes("--global");
+/** What of a repository's configuration `git config KEY VALUE` writes, and changes of remotes, submodules and branches. */
+function configurationOf(command: FoundCommand): readonly string[] {
+  const [subcommand, ...rest] = gitWords(command);
+  const operands = rest.filter((word) => !word.startsWith("-"));
+  const [first = ""] = operands;
+  switch (subcommand) {
+    case "remote":
+      return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(first) ? [".git/config"] : [];
+    case "submodule":
+      return /^(add|init|update|sync|deinit|set-url|set-branch|absorbgitdirs)$/.test(first)
+        ? [".git/config", ...(/^(add|set-)/.test(first) ? [".gitmodules"] : [])]
+        : [];
+    case "branch":
+      return rest.some((word) =>
+        /^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/.test(word),
+      )
+        ? [".git/config"]
+        : [];
+    case "config": {
+      const isUnset = rest.some((word) => /^--(unset|add|replace-all|remove-section|rename-section|edit)/.test(word));
+      return (operands.length > 1 || isUnset) && !rest.includes("--global") ? [".git/config"] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
+const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
+
+function gitNeeds({ commands }: FoundScript): Needs["git"] {
+  const seen = commands.map(gitWords).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
+  if (seen.length === 0) return undefined;
+  return {
+    exec: seen.flatMap((words) =>
+      words.flatMap((word, at) => {
+        if (word === "-x" || word === "--exec") return words[at + 1] ?? [];
+        return /^(?:--exec=|-x(?=.))([^]*)$/.exec(word)?.[1] ?? [];
+      }),
+    ),
+  };
+}
+
+/** The words of a git command from its subcommand on; none of other commands. */
+function gitWords(command: FoundCommand): readonly string[] {
+  if (nameOf(command) !== "git") return [];
+  const words = command.words.slice(1).map(({ prefix }) => prefix);
+  const at = words.findIndex(
+    (word, index) => !word.startsWith("-") && !/^(-C|-c|--git-dir|--work-tree)$/.test(words[index - 1] ?? ""),
+  );
+  return at === -1 ? [] : words.slice(at);
 }
 
 function against(decision: Decision): Decision | undefined {

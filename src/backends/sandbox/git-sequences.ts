@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Files } from "../../contract/backend.ts";
+import type { GitNeeds } from "../../contract/containment.ts";
+import { sequencesIn } from "./git-folders.ts";
+import { versionOf } from "./git-index.ts";
+import { putAside } from "./put-aside.ts";
+import { readRegular } from "./regular-file.ts";
+
+/** Lines that only a person or a command that names them may write, by file: what a line says is in the first group. */
+const WATCHED: readonly (readonly [path: string, line: RegExp])[] = [
+  ["rebase-merge/git-rebase-todo", /^\s*(?:x|exec)\s+(.*?)\s*$/], // runs a program (git-rebase(1), "exec")
+  ["sequencer/todo", /^\s*(?:x|exec)\s+(.*?)\s*$/],
+  ["packed-refs", /^\S+ (refs\/replace\/.*)$/], // shows another object in place of one (git-replace(1))
+];
+
+/** A longer file is put aside as a whole. Bytes. */
+const LONGEST = 268_435_456;
+
+/**
+ * Keeps what a command wrote into a repository from being a rebase, cherry-pick, revert or bisect that a person continues later, outside of
+ * the sandbox: only a git command that the policy has seen (`Needs.git`) may begin or change one, and only steps that it named run programs.
+ * Replacements of objects are taken out too.
+ */
+export interface Sequences {
+  /** For a command that starts now. `gitFolders`: those of all repositories that it can write. */
+  begin(gitFolders: readonly string[], git: GitNeeds | undefined): Sequence;
+}
+
+export interface Sequence {
+  /** What the command must not change. */
+  readonly readOnly: readonly string[];
+  /** For when the command has ended. `gitFolders`: those that are there now. Resolves to what was held back. */
+  end(gitFolders: readonly string[], files: Files): Promise<readonly string[]>;
+}
+
+export function createSequences(): Sequences {
+  /** Those that a git command has begun. */
+  const known = new Set<string>();
+  /** What git commands have named to be run between commits. */
+  const named = new Set<string>();
+  let gitCommands = 0;
+  const read = watchedReader();
+
+  return {
+    begin(gitFolders, git) {
+      const before = new Set(gitFolders.flatMap(sequencesIn));
+      const lines = new Set(watchedIn(gitFolders).flatMap(({ path, line }) => read(path, line) ?? []));
+      if (git !== undefined) gitCommands++;
+      for (const program of git?.exec ?? []) named.add(program);
+      return {
+        readOnly: git === undefined ? [...before] : [],
+        async end(now, files) {
+          const heldBack: string[] = [];
+          for (const path of now.flatMap(sequencesIn)) {
+            if (git !== undefined) known.add(path);
+            // What comes while a git command runs is judged when that ends.
+            if (gitCommands === 0 && !before.has(path) && !known.has(path) && putAside(path)) heldBack.push(path);
+          }
+          if (git !== undefined) gitCommands--;
+          for (const { path, line } of watchedIn(now)) {
+            const found = read(path, line);
+            const isNew = (said: string) => !lines.has(said) && !named.has(said);
+            if (found !== undefined && !found.some(isNew)) continue;
+            await withoutLines(
+              path,
+              (text) => [line.exec(text)?.[1]].some((said) => said !== undefined && isNew(said)),
+              files,
+            );
+            heldBack.push(path);
+          }
+          for (const path of known) if (!existsSync(path)) known.delete(path);
+          return heldBack;
+        },
+      };
+    },
+  };
+}
+
+function watchedIn(gitFolders: readonly string[]): readonly { readonly path: string; readonly line: RegExp }[] {
+  return gitFolders
+    .flatMap((folder) => WATCHED.map(([name, line]) => ({ path: join(folder, name), line })))
+    .filter(({ path }) => existsSync(path));
+}
+
+/** Reads what the lines of a file say that match, once for each version of it; `undefined`: it is no file, or too long. */
+function watchedReader(): (path: string, line: RegExp) => readonly string[] | undefined {
+  const known = new Map<string, { readonly version: string; readonly lines: readonly string[] }>();
+  return (path, line) => {
+    const version = versionOf(path);
+    const before = known.get(path);
+    if (before !== undefined && before.version === version) return before.lines;
+    const text = readRegular(path, LONGEST)?.toString("latin1"); // byte for byte
+    const lines = text?.split("\n").flatMap((each) => line.exec(each)?.[1] ?? []);
+    if (lines !== undefined && version !== undefined) known.set(path, { version, lines });
+    return lines;
+  };
+}
+
+/** Takes lines out of a file; as it was it is kept beside it. */
+async function withoutLines(path: string, isOut: (line: string) => boolean, files: Files): Promise<void> {
+  const text = readRegular(path, LONGEST)?.toString("latin1");
+  if (!putAside(path) || text === undefined) return;
+  const kept = text.split("\n").filter((line) => !isOut(line));
+  await files.write(path, Buffer.from(kept.join("\n"), "latin1"), { real: true });
+}

@@ -1,0 +1,243 @@
+// What contained commands write into a repository's own folder, and what a person's git does with it afterwards, outside.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Needs, Refusal } from "../../src/contract/containment.ts";
+import { protectedFile } from "../../src/policy/sensitive.ts";
+import { mustBeHere } from "../support/here.ts";
+import { type World, noSandbox, world } from "./world.ts";
+
+mustBeHere("the sandbox", noSandbox);
+
+const AUTHOR = {
+  GIT_AUTHOR_NAME: "Ada",
+  GIT_AUTHOR_EMAIL: "ada@example.org",
+  GIT_COMMITTER_NAME: "Ada",
+  GIT_COMMITTER_EMAIL: "ada@example.org",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_EDITOR: "true",
+};
+
+/** As the person does: outside. */
+function git(folder: string, ...args: readonly string[]): string {
+  const { stdout, stderr } = spawnSync("git", args, {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, ...AUTHOR },
+  });
+  return stdout + stderr;
+}
+
+/** A repository with two branches that change the same line. */
+function repository(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  git(folder, "init", "-q", "-b", "main");
+  const commit = (text: string) => {
+    writeFileSync(join(folder, "file"), text);
+    git(folder, "add", ".");
+    git(folder, "commit", "-qm", text.trim());
+  };
+  commit("one\n");
+  git(folder, "checkout", "-qb", "side");
+  commit("side\n");
+  commit("side two\n");
+  git(folder, "checkout", "-q", "main");
+  commit("main\n");
+}
+
+const heldBack = (refusals: readonly Refusal[], root: string) =>
+  refusals.flatMap((each) => (each.kind === "held-back" ? [each.path.slice(root.length + 1)] : [])).toSorted();
+
+async function repositoryWorld(): Promise<World & { runs(script: string, within?: Needs): ReturnType<World["bash"]> }> {
+  const place = await world();
+  repository(place.workDir);
+  await place.bash("true"); // what is there from now on was there before
+  return {
+    ...place,
+    runs: (script, within = {}) => place.bash(script, { env: AUTHOR, within }),
+  };
+}
+
+describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () => {
+  const TODO = (
+    mark: string,
+  ) => `mkdir -p .git/rebase-merge && cd .git/rebase-merge && echo "exec touch ${mark}" >git-rebase-todo &&
+    echo refs/heads/main >head-name && git rev-parse HEAD | tee onto orig-head >/dev/null && echo 1 | tee msgnum end >/dev/null && : >interactive`;
+
+  test("a rebase that a script has planted is put aside, and a person's `git rebase --continue` runs nothing", async () => {
+    const { runs, workDir, root } = await repositoryWorld();
+    const mark = join(root, "ran");
+    const { refusals, exit } = await runs(TODO(mark));
+    expect(exit).toEqual({ how: "exited", code: 0 });
+    expect(heldBack(refusals, workDir)).toEqual([".git/rebase-merge"]);
+    expect(git(workDir, "rebase", "--continue")).toContain("No rebase in progress");
+    expect(existsSync(mark)).toBe(false);
+    // And without the sandbox it would have run.
+    execFileSync("bash", ["-c", TODO(mark)], { cwd: workDir, env: { ...process.env, ...AUTHOR } });
+    git(workDir, "rebase", "--continue");
+    expect(existsSync(mark)).toBe(true);
+  });
+
+  test("a step that runs a program is taken out of a rebase, unless the command named it", async () => {
+    const { runs, workDir, root } = await repositoryWorld();
+    const mark = join(root, "ran");
+    const conflict = await runs("git rebase main side", { git: { exec: [] } });
+    expect(conflict.exit).toEqual({ how: "exited", code: 1 });
+    expect(heldBack(conflict.refusals, workDir)).toEqual([]);
+    // A command that names no git cannot write there; one that does cannot sneak a program in.
+    const add = `echo "x touch ${mark}" >>.git/rebase-merge/git-rebase-todo`;
+    expect((await runs(add)).output).toContain("Read-only file system");
+    const sneaked = await runs(`${add}; git status`, { git: { exec: [] } });
+    expect(heldBack(sneaked.refusals, workDir)).toEqual([".git/rebase-merge/git-rebase-todo"]);
+    writeFileSync(join(workDir, "file"), "both\n");
+    git(workDir, "add", ".");
+    git(workDir, "rebase", "--continue");
+    writeFileSync(join(workDir, "file"), "both two\n");
+    git(workDir, "add", ".");
+    expect(git(workDir, "rebase", "--continue")).toContain("Successfully rebased");
+    expect(existsSync(mark)).toBe(false);
+    const named = await runs("git rebase --exec 'touch named; false' main~1 main", {
+      git: { exec: ["touch named; false"] },
+    });
+    expect(heldBack(named.refusals, workDir)).toEqual([]);
+    expect(existsSync(join(workDir, "named"))).toBe(true);
+  });
+
+  test("a rebase that the person had begun before is left alone, and cannot be changed", async () => {
+    const { runs, workDir } = await repositoryWorld();
+    git(workDir, "rebase", "main", "side");
+    const { refusals, output } = await runs(
+      "echo x >>.git/rebase-merge/git-rebase-todo; cat .git/rebase-merge/head-name",
+    );
+    expect(output).toContain("Read-only file system");
+    expect(output).toContain("refs/heads/side");
+    expect(heldBack(refusals, workDir)).toEqual([]);
+    expect(git(workDir, "status")).toContain("rebase in progress");
+  });
+
+  test.each([
+    ["info/attributes", "info/attributes", "* filter=x", "Read-only"],
+    ["config", "config", "[core] fsmonitor = x", "Read-only"],
+    ["a hook", "hooks/post-checkout", "#!/bin/sh", "Read-only"],
+    ["commondir", "commondir", "../other", "held"],
+    ["config.worktree", "config.worktree", "[core] fsmonitor = x", "held"],
+    ["objects of another place", "objects/info/alternates", "/srv/objects", "held"],
+    ["a replacement", "refs/replace/0123456789012345678901234567890123456789", "x", "held"],
+    ["a name that git does not write", "fsmonitor--daemon/cookies/x", "x", "held"],
+    ["a bisect", "BISECT_LOG", "x", "held"],
+  ] as const)("is read-only or put aside: %s", async (_, path, content, how) => {
+    const { runs, workDir } = await repositoryWorld();
+    const at = join(workDir, ".git", path);
+    const { output, refusals } = await runs(`mkdir -p ${dirname(at)}; echo '${content}' >${at}`);
+    if (how === "Read-only") expect(output).toContain("Read-only file system");
+    else expect(heldBack(refusals, workDir)).toHaveLength(1);
+    expect(existsSync(at) && readFileSync(at, "utf8").includes(content)).toBe(false);
+  });
+
+  test("a replacement in packed-refs is taken out", async () => {
+    const { runs, workDir } = await repositoryWorld();
+    git(workDir, "pack-refs", "--all");
+    const script = `echo "$(git rev-parse HEAD~1) refs/replace/$(git rev-parse HEAD)" >>.git/packed-refs`;
+    const { refusals } = await runs(script);
+    expect(heldBack(refusals, workDir)).toEqual([".git/packed-refs"]);
+    expect(git(workDir, "cat-file", "-p", "HEAD")).toContain("\nmain\n");
+  });
+
+  test("a repository of a submodule keeps its configuration; a planted one is made harmless", async () => {
+    const { runs, workDir, root } = await repositoryWorld();
+    repository(join(root, "lib"));
+    git(workDir, "-c", "protocol.file.allow=always", "submodule", "add", "-q", join(root, "lib"), "lib");
+    const mark = join(root, "ran");
+    const { output, refusals } = await runs(
+      `for each in lib new; do mkdir -p .git/modules/$each; echo '[core] fsmonitor = "touch ${mark}"' >>.git/modules/$each/config; done
+       cp -r .git/HEAD .git/objects .git/refs .git/modules/new/`,
+    );
+    // Seen for the first time only now, so it is a new one too: both are made harmless.
+    expect(heldBack(refusals, workDir)).toContain(".git/modules/new/config");
+    git(join(workDir, "lib"), "status");
+    git(workDir, "--git-dir", ".git/modules/new", "status");
+    expect(existsSync(mark), output).toBe(false);
+  });
+});
+
+describe.skipIf(noSandbox !== undefined)("protected files and repositories", () => {
+  test("are held at any depth, and among thousands of files", async () => {
+    const place = await world({ isProtected: (path) => protectedFile(path) !== undefined });
+    const deep = "org/team/group/proj";
+    repository(join(place.workDir, deep));
+    repository(join(place.workDir, "lib"));
+    place.file("ws/deep/x/y/z/.vscode/tasks.json", "{}");
+    for (let count = 0; count < 2_100; count++) place.file(`ws/.z/${count}`, "");
+    const paths = [`${deep}/.git/hooks/pre-commit`, "deep/x/y/z/.vscode/tasks.json", "lib/.git/config"];
+    const { output } = await place.bash(paths.map((path) => `echo x >>${path}`).join("\n"));
+    expect(output.match(/Read-only file system/g)).toHaveLength(paths.length);
+  });
+
+  test("a new repository six levels deep starts no monitor when the person looks at it", async () => {
+    const place = await world();
+    const mark = join(place.root, "ran");
+    const folder = "a/b/c/d/e/f";
+    const script = `mkdir -p ${folder} && cd ${folder} && git init -q . && git config core.fsmonitor 'touch ${mark}; false' && git config gc.recentObjectsHook 'touch ${mark}'`;
+    const { refusals } = await place.bash(script, { env: AUTHOR });
+    expect(heldBack(refusals, place.workDir)).toEqual([`${folder}/.git/config`]);
+    git(join(place.workDir, folder), "status");
+    git(join(place.workDir, folder), "gc", "--prune=now");
+    expect(existsSync(mark)).toBe(false);
+  });
+});
+
+describe.skipIf(noSandbox !== undefined)("git work in the sandbox", () => {
+  const SEEN: Needs = { git: { exec: [] } };
+  test.each([
+    [
+      "a clone of a local folder, and a commit",
+      "git clone -q . copy && cd copy && echo x >y && git add . && git commit -qm y",
+      {},
+    ],
+    [
+      "a merge with a conflict",
+      "git merge side; echo both >file && git add file && git commit -qm merged && git log --oneline | head -1",
+      SEEN,
+    ],
+    [
+      "a rebase with conflicts",
+      "git rebase main side; echo both >file && git add file && { git rebase --continue; echo two >file; git add file; git rebase --continue; }",
+      SEEN,
+    ],
+    [
+      "a cherry-pick with a conflict",
+      "git cherry-pick side; echo both >file && git add file && git cherry-pick --continue",
+      SEEN,
+    ],
+    ["a revert of several", "git revert --no-edit HEAD", SEEN],
+    ["a stash", "echo z >file && git stash && git stash pop", SEEN],
+    [
+      "a worktree",
+      "git worktree add -q wt side && cd wt && echo w >w && git add . && git commit -qm w && cd .. && git worktree remove wt",
+      {},
+    ],
+    [
+      "a bisect",
+      "git checkout -q side && git bisect start HEAD HEAD~2 && git bisect run true && git bisect reset",
+      SEEN,
+    ],
+    ["branches and tags", "git branch new && git tag -a -m t v1 && git branch -D new && git pack-refs --all", {}],
+    ["gc", "git gc -q && git fsck", {}],
+    ["amending", "git commit -q --amend -m again", SEEN],
+    [
+      "a submodule",
+      "git clone -q . ../lib 2>/dev/null; git init -q sub && git -C sub commit -q --allow-empty -m x && git -c protocol.file.allow=always submodule add -q ./sub mod && git commit -qm sub",
+      { ...SEEN, write: [".git/config"] },
+    ],
+  ] as const)("%s", async (_, script, within: Needs) => {
+    const { runs, workDir } = await repositoryWorld();
+    const { exit, output, refusals } = await runs(script, {
+      ...within,
+      ...(within.write !== undefined && { write: within.write.map((path) => join(workDir, path)) }),
+    });
+    expect({ exit, output }).toMatchObject({ exit: { how: "exited", code: 0 } });
+    expect(refusals, output).toEqual([]);
+    expect(readdirSync(join(workDir, ".git")).filter((name) => name.includes("held-back"))).toEqual([]);
+  });
+});
