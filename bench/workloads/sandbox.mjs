@@ -1,15 +1,20 @@
 import { fork, spawnSync } from "node:child_process";
-import { cpSync, lchownSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, lchownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** An ordinary user: nobody's number on Debian and elsewhere. */
 const ORDINARY = 65_534;
 
+/** Folders of ten files each: 50,000 files. */
+const MANY_FOLDERS = 5_000;
+
 const COMMANDS = [
   { name: "true", script: "true", times: 10, what: "true" },
   { name: "git", script: "git status", times: 10, what: "git status" },
   { name: "make", script: "make clean && make", times: 1, what: "a build of five C files" },
+  { name: "true-50k", script: "true", times: 10, what: "true beside 50,000 files", folders: MANY_FOLDERS },
+  { name: "git-50k", script: "git status", times: 10, what: "git status of 50,000 files", folders: MANY_FOLDERS },
 ];
 
 const isRoot = process.getuid?.() === 0;
@@ -26,7 +31,7 @@ export const SANDBOX = hasSandbox
  * @param {number | undefined} user
  * @returns {import("./shared.mjs").Workload}
  */
-function contained({ name, script, times, what }, user) {
+function contained({ name, script, times, what, folders = 0 }, user) {
   const who = user !== undefined ? "an ordinary user" : isRoot ? "root" : "this user";
   return {
     name: `sandbox-${name}${user === undefined ? "" : "-user"}`,
@@ -40,6 +45,11 @@ function contained({ name, script, times, what }, user) {
       for (const each of ["home", "outputs"]) mkdirSync(join(own, each), { recursive: true });
       const fixture = fileURLToPath(new URL("../../test/fixtures/projects/c", import.meta.url));
       cpSync(fixture, join(own, "ws"), { recursive: true });
+      for (let count = 0; count < folders; count++) {
+        const at = join(own, "ws", "many", `a${count % 20}`, `b${count % 100}`, `c${count}`);
+        mkdirSync(at, { recursive: true });
+        for (let file = 0; file < 10; file++) writeFileSync(join(at, `file${file}.c`), "");
+      }
       for (const argv of [["./configure"], ["git", "init", "-q"], ["git", "add", "-A"]]) {
         spawnSync(argv[0] ?? "", argv.slice(1), { cwd: join(own, "ws") });
       }

@@ -7,7 +7,7 @@ import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
 import { bridged } from "./bridge-command.ts";
 import { guardDisk } from "./disk-guard.ts";
 import { exitInside, isSetUp } from "./ending.ts";
-import { removeEmpty } from "./facts.ts";
+import { type CommandFacts, removeEmpty } from "./facts.ts";
 import { holdBack } from "./new-repositories.ts";
 import type { CommandLimits } from "./limits.ts";
 import { NO_RETRIES } from "./offline.ts";
@@ -65,12 +65,17 @@ export async function spawnContained(
     await released;
   };
   let files: Files | undefined;
+  let begun: Pick<CommandFacts, "made" | "sequence"> | undefined;
+  /** What was made for a command that was not started. */
+  const undo = () => {
+    begun?.sequence.cancel();
+    removeEmpty(begun?.made ?? []);
+  };
   try {
     const { argv: inside, env: bridge, paths } = proxy === undefined ? NO_BRIDGE(argv) : bridged(argv, PROXY_INSIDE);
-    const { facts, appeared, made, repositories, isMade, sequence } = shop.factsFor(needs, {
-      reopened: paths,
-      given: givenBy(shop, proxy),
-    });
+    const found = shop.factsFor(needs, { reopened: paths, given: givenBy(shop, proxy) });
+    begun = found;
+    const { facts, appeared, made, repositories, isMade, sequence } = found;
     const mounts = mountsFor({ facts }, shop.features);
     requireVisible(program, cwd, mounts);
     const env = {
@@ -87,16 +92,19 @@ export async function spawnContained(
       argv: wrapped(shop, files, { prefix: limits.prefix, networked, argv: inside }),
       env: { [HOLDER_VARIABLE]: shop.session.id },
     };
+    sequence.start();
     const child = await shop.inner.spawn(outside).catch((error: unknown) => {
       throw renamed(error, outside.argv[0], program);
     });
     // What was there when it was looked at, a socket of somebody's, can be gone when it is mounted.
     if (attempts > 1 && !(await isSetUp(child, files.status))) {
+      undo();
       await Promise.all([release(), removeFiles(files), child.output.dispose(), child.errors?.dispose()]);
       return await spawnContained(command, needs, shop, attempts - 1);
     }
     if (detached !== undefined) {
       shop.session.keep();
+      sequence.cancel();
       return child;
     }
     return watchedOver(child, {
@@ -121,6 +129,7 @@ export async function spawnContained(
       release,
     });
   } catch (error) {
+    undo();
     await release();
     if (files !== undefined) await removeFiles(files);
     throw error;

@@ -30,8 +30,12 @@ export interface Sequences {
 export interface Sequence {
   /** What the command must not change. */
   readonly readOnly: readonly string[];
+  /** For when all that can fail before has been done. */
+  start(): void;
   /** For when the command has ended. `gitFolders`: those that are there now. Resolves to what was held back. */
   end(gitFolders: readonly string[], files: Files): Promise<readonly string[]>;
+  /** For when the command was not started, or goes on by itself. */
+  cancel(): void;
 }
 
 export function createSequences(): Sequences {
@@ -46,10 +50,18 @@ export function createSequences(): Sequences {
     begin(gitFolders, git) {
       const before = new Set(gitFolders.flatMap(sequencesIn));
       const lines = new Set(watchedIn(gitFolders).flatMap(({ path, line }) => read(path, line) ?? []));
-      if (git !== undefined) gitCommands++;
+      let isCounted = false;
+      const cancel = () => {
+        if (isCounted) gitCommands--;
+        isCounted = false;
+      };
       for (const program of git?.exec ?? []) named.add(program);
       return {
         readOnly: git === undefined ? [...before] : [],
+        start() {
+          isCounted = git !== undefined;
+          if (isCounted) gitCommands++;
+        },
         async end(now, files) {
           const heldBack: string[] = [];
           for (const path of now.flatMap(sequencesIn)) {
@@ -57,7 +69,7 @@ export function createSequences(): Sequences {
             // What comes while a git command runs is judged when that ends.
             if (gitCommands === 0 && !before.has(path) && !known.has(path) && putAside(path)) heldBack.push(path);
           }
-          if (git !== undefined) gitCommands--;
+          cancel();
           for (const { path, line } of watchedIn(now)) {
             const found = read(path, line);
             const isNew = (said: string) => !lines.has(said) && !named.has(said);
@@ -72,6 +84,7 @@ export function createSequences(): Sequences {
           for (const path of known) if (!existsSync(path)) known.delete(path);
           return heldBack;
         },
+        cancel,
       };
     },
   };
