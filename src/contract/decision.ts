@@ -1,4 +1,5 @@
 import { type Containment, narrower } from "./containment.ts";
+import type { Env } from "./effect.ts";
 
 export type Verdict = "allow" | "ask" | "deny";
 export type Risk = "low" | "medium" | "high";
@@ -18,7 +19,7 @@ export interface Decision {
    * about, where it is named itself.
    */
   readonly except?: readonly string[];
-  /** What runs in place of commands that were allowed because they are plain. A command that is not in it runs as it is written. */
+  /** What runs in place of commands that are plain, as a whole or in parts. A command that is not in it runs as it is written. */
   readonly runs?: readonly CommandRun[];
   /** How a command is run where there is a sandbox, paths real. Left out: contained, with nothing beside the workspace. */
   readonly within?: Containment;
@@ -27,14 +28,21 @@ export interface Decision {
 }
 
 /** A command as the policy wrote it anew, so that nothing in it depends on how a shell reads the text. */
-export interface CommandRun {
+export type CommandRun = {
   /** The command that it stands for, as the call declared it, and the real folder of that. */
   readonly command: string;
   readonly folder: string;
-  readonly argv: readonly [program: string, ...args: string[]];
   /** Real. */
   readonly cwd: string;
-}
+} & (
+  | {
+      readonly argv: readonly [program: string, ...args: string[]];
+      /** Variables that it gets instead of those of other commands. */
+      readonly env: Env;
+    }
+  /** Takes the place of the script behind the `-c` of the shell that the call names. */
+  | { readonly script: string }
+);
 
 /** What was said of one part of a command. */
 export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "runs" | "within" | "parts"> {

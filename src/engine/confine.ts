@@ -103,7 +103,11 @@ export function confine(
       throw new ToolFailure(`${run.cwd} leads to another folder now; nothing was run`, { hint: "Run it again." });
     }
     alive();
-    return { ...command, argv: run.argv, cwd: run.cwd, within };
+    const anewRun =
+      "argv" in run
+        ? { argv: run.argv, env: { ...command.env, ...run.env } }
+        : { argv: withScript(command.argv, run.script) };
+    return { ...command, ...anewRun, cwd: run.cwd, within };
   };
 
   /** What is still starting when the call ends counts too. */
@@ -247,11 +251,19 @@ const SHELL = /^((\/usr)?\/bin\/)?(ba|da|z|k)?sh$/;
 /** Before `-c` only these: with others (`-c` twice, a script file, `--rcfile`) a shell runs something else too. */
 const SHELL_FLAGS: ReadonlySet<string> = new Set(["--noprofile", "--norc"]);
 
-/** The script that an argument vector runs: what stands behind a shell's `-c`, else the words themselves, quoted. */
+/** The script that an argument vector runs: what is behind a shell's `-c`, else the words themselves, quoted. */
 function scriptOf(argv: Command["argv"]): string {
+  return (isShell(argv) ? argv.at(-1) : undefined) ?? quoteWords(argv);
+}
+
+/** The same shell with another script. */
+function withScript(argv: Command["argv"], script: string): Command["argv"] {
+  if (!isShell(argv)) throw new ToolFailure(`a script cannot take the place of ${quoteWords(argv)}; nothing was run`);
   const [program, ...args] = argv;
-  const [flag, script] = args.slice(-2);
-  const isScript =
-    SHELL.test(program) && /^-l?c$/.test(flag ?? "") && args.slice(0, -2).every((arg) => SHELL_FLAGS.has(arg));
-  return isScript && script !== undefined ? script : quoteWords(argv);
+  return [program, ...args.slice(0, -1), script];
+}
+
+function isShell([program, ...args]: Command["argv"]): boolean {
+  const isFlagged = args.length > 1 && /^-l?c$/.test(args.at(-2) ?? "");
+  return SHELL.test(program) && isFlagged && args.slice(0, -2).every((arg) => SHELL_FLAGS.has(arg));
 }

@@ -261,7 +261,7 @@ function infoOf(path: string, stats: BigIntStats): FileInfo {
     modifiedMs: Number(stats.mtimeMs),
     mode: Number(stats.mode) & 0o7777,
     links: Number(stats.nlink),
-    version: `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`,
+    version: `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`,
   };
 }
 

@@ -73,10 +73,9 @@ export function conclude(parts: readonly Part[], whole: Whole): Decision {
     risk,
     ...(shown.length > 0 && { parts: shown }),
     ...(decision.verdict === "ask" && { scopes: scopesOf(parts, whole) }),
-    ...(decision.verdict === "allow" &&
-      plain?.plain === true && {
-        runs: [{ ...plain.run, command: effect.command, folder: whole.folder }],
-      }),
+    ...(plain?.run !== undefined && {
+      runs: [{ ...plain.run, command: effect.command, folder: whole.folder }],
+    }),
   };
 }
 

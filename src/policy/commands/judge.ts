@@ -52,7 +52,7 @@ type Exec = Extract<Effect, { kind: "exec" }>;
 export function createCommandJudge({ settings, backend, rules }: CommandJudgeOptions): CommandJudge {
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
-  const judgePlain = createPlainJudge({ backend });
+  const judgePlain = createPlainJudge({ backend, writable: open });
   const allows = (words: readonly string[]) => rules({ words, text: words.join(" ") })?.verdict === "allow";
   const weigh = weigher(settings);
 

@@ -23,25 +23,53 @@ const ELSEWHERE = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/us
 /** Version managers run what files of the project name (`.tool-versions`, `.python-version`). */
 const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
 
+/** The folders of a PATH in which no tool writes, in their order: as they are written there, by where they lead. */
+export type TrustedFolders = (look: LookUps) => Promise<ReadonlyMap<string, string>>;
+
+/** `writable`: what tools may write, with all under it. It is looked up once: the folders of the system do not change while an agent works. */
+export function trustedFolders(folders: readonly string[], writable: readonly string[]): TrustedFolders {
+  let trusted: ReturnType<TrustedFolders> | undefined;
+  return async (look) => {
+    trusted ??= (async () => {
+      const realOf = async (path: string) => look.realPath(path);
+      const [real, roots] = await Promise.all([Promise.all(folders.map(realOf)), Promise.all(writable.map(realOf))]);
+      const closed = [...writable, ...roots.filter((root) => typeof root === "string")];
+      const pairs = folders.map((folder, index) => [folder, real[index]] as const);
+      return new Map(
+        pairs.flatMap(([folder, at]) =>
+          typeof at === "string" && !closed.some((root) => isInside(at, root)) ? [[folder, at]] : [],
+        ),
+      );
+    })();
+    trusted.catch(() => (trusted = undefined));
+    return trusted;
+  };
+}
+
 /**
- * Finds programs in the folders of a PATH, in their order. What is found outside of the workspace is remembered: that does not change while an
- * agent works.
+ * Finds programs in the folders of a PATH, in their order. What is found where no tool writes is remembered: that does not change while an agent
+ * works.
  */
-export function createProgramFinder({ workDir }: Pick<Backend, "workDir">, folders: readonly string[]): ProgramFinder {
+export function createProgramFinder(
+  folders: readonly string[],
+  writable: readonly string[],
+  trusted: TrustedFolders,
+): ProgramFinder {
   const found = new Map<string, FoundProgram>();
 
   return async (name, look) => {
     const known = found.get(name);
     if (known !== undefined) return known;
-    const infos = await Promise.all(
-      folders.map((folder) => look.info(posix.join(folder, name)).catch(() => undefined)),
-    );
+    const [safe, ...infos] = await Promise.all([
+      trusted(look),
+      ...folders.map((folder) => look.info(posix.join(folder, name)).catch(() => undefined)),
+    ]);
     const first = infos.findIndex(isProgram);
     const real = infos[first]?.path;
     if (real === undefined) return `${name} is not in PATH`;
     const program = { path: posix.join(folders[first] ?? "/", name), real };
-    if (isInside(real, workDir) || isInside(program.path, workDir))
-      return `${name} is a program of the workspace (${real})`;
+    if (writable.some((root) => isInside(real, root)) || !safe.has(folders[first] ?? ""))
+      return `${name} is a program that tools can write (${real})`;
     if (SHIM.test(real) || SHIM.test(program.path)) return `${program.path} lets files of the project choose what runs`;
     found.set(name, program);
     return program;

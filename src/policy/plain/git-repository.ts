@@ -52,6 +52,21 @@ const INERT: { readonly [key: string]: RegExp } = {
   "filter.lfs.required": /^true$/,
 };
 
+/** Where links could lead git to read, show or write something else. */
+const LINKED = [
+  "",
+  "info",
+  "objects",
+  "objects/info",
+  "objects/pack",
+  "refs",
+  "refs/heads",
+  "refs/tags",
+  "refs/remotes",
+  "refs/remotes/origin",
+  "logs",
+].concat(["rebase-merge", "rebase-apply", "sequencer"]);
+
 const SECTION = /^\[([a-z]+)(?: "([^"\\\p{Cc}]*)")?\]$/iu;
 const NAME = /^[a-z][a-z0-9-]*$/i;
 
@@ -101,11 +116,8 @@ export interface GitRepository {
   objection(folder: string, look: LookUps): Promise<string | undefined>;
 }
 
-/**
- * The workspace's own repository: git reads this one, wherever it is started. `path` are the folders where git finds the programs that the
- * user's own configuration names.
- */
-export function gitRepository({ workDir, files }: Backend, path: readonly string[]): GitRepository {
+/** The workspace's own repository: git reads this one, wherever it is started. */
+export function gitRepository({ workDir, files }: Backend): GitRepository {
   const readText = createTextReader(files, MOST_BYTES);
   const git = posix.join(workDir, ".git");
   /** Where a link is on the way, it counts as something that is not the file. */
@@ -119,24 +131,33 @@ export function gitRepository({ workDir, files }: Backend, path: readonly string
         GIT_OPTIONAL_LOCKS: "0",
         GIT_NO_LAZY_FETCH: "1",
         GIT_ALLOW_PROTOCOL: "none",
-        PATH: path.filter((folder) => !isInside(folder, workDir)).join(":"),
       },
       // An empty file system monitor is none for every version of git.
       options: [
         "--no-pager",
-        ...["core.fsmonitor=", "core.hooksPath=/dev/null", "log.showSignature=false"].flatMap((each) => ["-c", each]),
+        ...[
+          "core.fsmonitor=",
+          "core.hooksPath=/dev/null",
+          "log.showSignature=false",
+          "diff.autoRefreshIndex=false",
+        ].flatMap((each) => ["-c", each]),
       ],
     },
     async objection(folder, look) {
       if (!isInside(folder, workDir)) return "git looks only at the repository of the workspace";
       const inner = foldersBetween(folder, workDir).flatMap((each) => [`${each}/.git`, `${each}/HEAD`]);
-      const [repository, common, config, ...nested] = await Promise.all([
+      const [links, repository, common, config, ...nested] = await Promise.all([
+        Promise.all(
+          LINKED.map(async (path) => (await look.list(posix.join(git, path))).filter((each) => each.kind === "link")),
+        ),
         kindOf(git, look),
-        kindOf(`${git}/commondir`, look),
+        Promise.all(["commondir", "objects/info/alternates"].map(async (path) => kindOf(`${git}/${path}`, look))),
         readText(`${git}/config`, { real: true }).catch(() => undefined),
         ...inner.map((each) => kindOf(each, look)),
       ]);
-      if (repository !== "folder" || common !== undefined) return `${git} is not a folder with a repository of its own`;
+      if (repository !== "folder" || common.some((each) => each !== undefined))
+        return `${git} is not a folder with a repository of its own`;
+      if (links.flat().length > 0) return `${git} has links in it: ${links.flat()[0]?.name ?? ""}`;
       if (nested.some((each) => each !== undefined)) return `${folder} may be in a repository of its own`;
       if (config === undefined) return `${git}/config cannot be read`;
       if (Buffer.byteLength(config) >= MOST_BYTES) return `${git}/config is longer than 64 KiB`;

@@ -1,6 +1,5 @@
-import { sensitive } from "../sensitive.ts";
 import { type OptionTable, optionTable, readOptions } from "./options.ts";
-import type { Reading } from "./reading.ts";
+import type { GitReading, Reading } from "./reading.ts";
 import type { PlainWord } from "./script.ts";
 
 /** A subcommand of git that only looks. */
@@ -12,6 +11,8 @@ interface Subcommand {
   /** Operands are accepted only with one of these options: without, it makes something. */
   readonly listsWith?: readonly string[];
   readonly most?: number;
+  /** It shows what is in files: always, or with one of these options. Default: never. */
+  readonly shows?: true | readonly string[];
 }
 
 const NO_SUBMODULES = "--ignore-submodules=all";
@@ -36,6 +37,12 @@ const LISTS = "--contains --contains= --no-contains --merged --merged= --no-merg
 const COLUMNS = "--color --color= --no-color --column --no-column -i --ignore-case ";
 const LISTING = ["--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at="] as const;
 
+/** With these, log shows what is in files. */
+const PATCHES = (
+  "-p -u -U -a -W -m --patch --unified= --text --binary --word-diff --word-diff= --check --function-context --cc " +
+  "--inter-hunk-context="
+).split(" ");
+
 const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
   status: {
     options:
@@ -43,9 +50,9 @@ const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
       "--show-stash --ahead-behind --no-ahead-behind --no-renames",
     added: [NO_SUBMODULES],
   },
-  log: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE },
-  show: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE },
-  diff: { options: `${SHOWS} --cached --staged --merge-base`, added: LOOKS_INSIDE },
+  log: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE, shows: PATCHES },
+  show: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE, shows: true },
+  diff: { options: `${SHOWS} --cached --staged --merge-base`, added: LOOKS_INSIDE, shows: true },
   branch: {
     options: `${LISTS} ${COLUMNS} -a -r -v -vv --all --remotes --verbose --list --show-current --abbrev=#`,
     listsWith: LISTING,
@@ -96,28 +103,44 @@ export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | 
   if (words.some(({ wildcards }) => wildcards !== undefined)) return 'git takes no bare "*" or "?": quote it';
   if (rest.some(({ value }) => SIGNATURE.test(value))) return "git would start gpg, to check signatures";
   const alone = rest.length === 1 ? `${name} ${rest[0]?.value ?? ""}` : "";
-  if (alone === "stash list" || alone === "remote -v") return reading(at, [], []);
+  if (alone === "stash list" || alone === "remote -v") return reading(at, [], {});
   const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   const table = TABLES.get(name);
   if (subcommand === undefined || table === undefined)
     return `git ${name} is not on the list of commands that only look`;
-  const read = readOptions(words, at + 1, table);
+  const read = readOptions(words, at + 1, table, "alone");
   if (typeof read === "string") return read;
   const { options, operands, late } = read;
   const { added = [], listsWith, most = Infinity } = subcommand;
   if (operands.length > most) return `git ${name} has too many operands`;
   if (operands.length > 0 && listsWith !== undefined && !listsWith.some((option) => options.has(option)))
     return `git ${name} may make a ${name}: use --list`;
-  const secret = operands.map((index) => words[index]?.value ?? "").find(isUnclear);
-  if (secret !== undefined) return `${JSON.stringify(secret)} may be a file that holds secrets, or more than one`;
-  return reading(at, [...operands, ...late], added);
+  const named = operands.map((index) => words[index]?.value ?? "");
+  const unclear = named.find((operand) => operand.startsWith(":") || /\^\{(?!commit\}$)/.test(operand));
+  if (unclear !== undefined) return `${JSON.stringify(unclear)} may be a file that holds secrets, or more than one`;
+  // A file's content has such a name as well, and its path is not known then.
+  const objects = operands.filter((index) => index < read.end && OBJECT.test(words[index]?.value ?? ""));
+  if (objects.length > 0 && name === "cat-file" && options.has("-p"))
+    return `${JSON.stringify(named.at(-1))} may be the content of any file: name it as REVISION:PATH`;
+  return reading(at, [...operands, ...late], {
+    added,
+    objects,
+    revisionPaths: named.flatMap((operand) => /^[^:]+:(.+)$/s.exec(operand)?.[1] ?? []),
+    showsContent:
+      subcommand.shows === true ||
+      (subcommand.shows !== undefined &&
+        !options.has("--follow") &&
+        subcommand.shows.some((option) => options.has(option))),
+  });
 }
 
-function reading(subcommand: number, paths: Reading["paths"], added: readonly string[]): Reading {
-  return { paths, end: 0, git: { subcommand, added } };
-}
+/** The name of an object: a commit, or what is in a file. */
+const OBJECT = /^[0-9a-f]{4,64}$|-g[0-9a-f]{4,64}$/i;
 
-/** `:(magic)`, `:/text`, and `REVISION:path` of a sensitive file. */
-function isUnclear(operand: string): boolean {
-  return operand.startsWith(":") || (operand.includes(":") && sensitive(operand.replaceAll(":", "/")) !== undefined);
+function reading(
+  subcommand: number,
+  paths: Reading["paths"],
+  { added = [], objects = [], revisionPaths = [], showsContent = false }: Partial<GitReading>,
+): Reading {
+  return { paths, end: 0, git: { subcommand, added, objects, revisionPaths, showsContent } };
 }

@@ -1,29 +1,40 @@
 import { posix } from "node:path";
 import type { Backend, FileEntry } from "../../contract/backend.ts";
 import type { Decision } from "../../contract/decision.ts";
+import type { Env } from "../../contract/effect.ts";
 import { displayPath, isInside } from "../../util/paths.ts";
 import { type LookUps, once } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../sensitive.ts";
-import { type FoundProgram, createProgramFinder, pathFolders } from "./finder.ts";
+import { type FoundProgram, type TrustedFolders, createProgramFinder, pathFolders, trustedFolders } from "./finder.ts";
 import { type GitRepository, gitRepository } from "./git-repository.ts";
 import { matching, newBudget, readPattern } from "./patterns.ts";
 import { readByList } from "./programs.ts";
-import type { Reading } from "./reading.ts";
+import type { GitReading, Reading } from "./reading.ts";
 import type { PlainCommand, PlainScript, PlainWord } from "./script.ts";
 import { type WrittenCommand, writeScript } from "./write.ts";
 
 /** What is run in place of the script, as `Command` has it. */
 export interface PlainRun {
   readonly argv: readonly [string, ...string[]];
+  readonly env: Env;
   readonly cwd: string;
 }
 
 export type PlainVerdict =
   /** `looks`: every command is one of the list; none is there because `allows` says so. */
   | { readonly plain: true; readonly run: PlainRun; readonly looks: boolean }
-  /** What is against each command of the script, in order; `undefined`: nothing is. */
-  | { readonly plain: false; readonly problems: readonly (Problem | undefined)[] };
+  /**
+   * What is against each command of the script, in order; `undefined`: nothing is. `run` is there where some are on the list: these are written
+   * anew in it, and the others are as they were. Approved, that runs.
+   */
+  | { readonly plain: false; readonly problems: readonly (Problem | undefined)[]; readonly run?: PartlyPlainRun };
+
+/** The script for the shell that was to run it. */
+export interface PartlyPlainRun {
+  readonly script: string;
+  readonly cwd: string;
+}
 
 /** `why`, for people. `decision`: what the path rules say, where that is the reason. */
 export interface Problem {
@@ -35,6 +46,8 @@ interface PlainJudgeOptions {
   readonly backend: Backend;
   /** Where programs are found, in this order. Default: on this machine our own PATH, elsewhere the folders that every system has. */
   readonly programFolders?: readonly string[];
+  /** Folders that tools write in: no program is taken from there. Default: the workspace. */
+  readonly writable?: readonly string[];
 }
 
 interface PlainGiven {
@@ -60,14 +73,20 @@ const MOST_BYTES = 131_071;
  * paths that may be read. All look-ups are one round trip, unless the folder of `cd` or what a pattern matches is a link. Verdicts do not
  * outlive their look-ups.
  */
-export function createPlainJudge({ backend, programFolders }: PlainJudgeOptions): PlainJudge {
+export function createPlainJudge({
+  backend,
+  programFolders,
+  writable = [backend.workDir],
+}: PlainJudgeOptions): PlainJudge {
   const folders = (programFolders ?? pathFolders(backend)).filter((folder) => folder.startsWith("/"));
-  const findProgram = createProgramFinder(backend, folders);
-  const repository = gitRepository(backend, folders);
+  const trusted = trustedFolders(folders, writable);
+  const findProgram = createProgramFinder(folders, writable, trusted);
+  const repository = gitRepository(backend);
 
   return async (script, { cwd, judgePath, look, allows = () => false }) => {
     const found = once((name) => findProgram(name, look));
-    const context = (folder: string): Context => ({ backend, folder, judgePath, look, allows, found, repository });
+    const given = { backend, judgePath, look, allows, found, trusted, repository };
+    const context = (folder: string): Context => ({ ...given, folder });
     if (script.cd === undefined) return judgeIn(script, context(cwd));
     const written = pathOf(script.cd, cwd);
     if (written === undefined) return forAll(script, behindName(script.cd));
@@ -88,6 +107,7 @@ interface Context {
   readonly look: LookUps;
   readonly allows: (words: readonly string[]) => boolean;
   readonly found: (name: string) => Promise<FoundProgram | string>;
+  readonly trusted: TrustedFolders;
   readonly repository: GitRepository;
 }
 
@@ -97,14 +117,15 @@ function forAll({ commands }: PlainScript, problem: Problem): PlainVerdict {
 
 async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerdict> {
   const { commands, separators } = script;
-  const { backend, folder, allows, found } = context;
+  const { backend, folder, look, allows, found, trusted } = context;
   const isAllowed = commands.map(({ words }) => allows(words.map(({ value }) => value)));
   const readings = commands.map(({ words }) => readByList(words));
   const judgeOperand = operandJudge(context);
   const judgedHere = context.judgePath("read", shown(folder, backend), folder);
   const shellName = backend.shell ?? "bash";
-  const [shell, here, judged] = await Promise.all([
+  const [shell, safe, here, judged] = await Promise.all([
     found(shellName),
+    trusted(look),
     judgedHere,
     Promise.all(
       commands.map(async (command, index) => {
@@ -120,19 +141,27 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
   ]);
   if (typeof shell === "string") return forAll(script, no(shell));
   if (here.verdict !== "allow") return forAll(script, against(here));
-  const written = judged.flatMap(({ result }) => ("words" in result ? [result] : []));
-  if (written.length < judged.length) {
-    return { plain: false, problems: judged.map(({ result }) => ("words" in result ? undefined : result)) };
-  }
+  const problems = judged.map(({ result }) => ("words" in result ? undefined : result));
+  const looks = judged.every((each) => each.looks) && problems.every((problem) => problem === undefined);
+  // Programs that others start are found where no tool writes, too: that of `#!/usr/bin/env node`.
+  const env = { PATH: [...new Set(safe.values())].join(":") };
+  const written = judged.map(({ result, looks: isListed }, index): WrittenCommand => {
+    if (!("words" in result)) return commands[index] as PlainCommand;
+    return isListed && !looks ? { ...result, env: { ...env, ...result.env } } : result;
+  });
   const text = writeScript(written, separators);
   if (Buffer.byteLength(text) > MOST_BYTES) {
     return forAll(script, no("with what its patterns match it is too long for a shell"));
   }
+  if (problems.some((problem) => problem !== undefined)) {
+    const isPartly = problems.includes(undefined);
+    return { plain: false, problems, ...(isPartly && { run: { script: text, cwd: folder } }) };
+  }
   const options = shellName === "bash" ? ["--noprofile", "--norc", "-p"] : [];
   return {
     plain: true,
-    run: { argv: [shell.path, ...options, "-c", text], cwd: folder },
-    looks: judged.every(({ looks }) => looks),
+    run: { argv: [shell.path, ...options, "-c", text], env: looks ? env : {}, cwd: folder },
+    looks,
   };
 }
 
@@ -140,20 +169,23 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
 async function judgeListed(
   { words, redirections }: PlainCommand,
   reading: Reading,
-  { folder, look, found, repository }: Context,
+  context: Context,
   { judgeOperand, judgedHere }: { readonly judgeOperand: OperandJudge; readonly judgedHere: Promise<Decision> },
 ): Promise<WrittenCommand | Problem> {
+  const { folder, look, found, repository } = context;
   const [name, ...others] = words;
   const { git, keepsOut, end } = reading;
   const paths = new Set(reading.paths);
-  const [program, objection, here, ...operands] = await Promise.all([
+  const [program, objection, leftOut, here, ...operands] = await Promise.all([
     found(name.value),
     git && repository.objection(folder, look),
+    git && judgeGit(git, context),
     judgedHere,
     ...others.map((word, index) => (paths.has(index + 1) ? judgeOperand(word, reading) : [word.value])),
   ]);
   if (typeof program === "string") return no(program);
   if (objection !== undefined) return no(objection);
+  if (leftOut !== undefined && !isWords(leftOut)) return leftOut;
   if (reading.looksBelow === true && here.except !== undefined) return isClosedBelow(folder);
   if (keepsOut === "grep" && posix.basename(program.real) === "busybox")
     return no("grep of busybox leaves out no files");
@@ -162,12 +194,36 @@ async function judgeListed(
   for (const [index, operand] of operands.entries()) {
     if (!isWords(operand)) return operand;
     if (index + 1 === end) out.push(...kept);
-    out.push(...operand);
+    out.push(...(git?.objects.includes(index + 1) === true ? operand.map((each) => `${each}^{commit}`) : operand));
     if (index + 1 === git?.subcommand) out.push(...git.added);
   }
   if (end === words.length) out.push(...kept);
+  out.push(...(leftOut ?? []));
   return { words: out, redirections, ...(git !== undefined && { env: repository.surroundings.env }) };
 }
+
+/** Judges the paths in revisions; resolves to pathspecs (gitglossary(7)) that leave out what may not be read. */
+async function judgeGit(
+  { revisionPaths, showsContent }: GitReading,
+  { backend, folder, judgePath }: Context,
+): Promise<readonly string[] | Problem> {
+  const { workDir } = backend;
+  for (const written of revisionPaths) {
+    const path = pathOf(written, /^\.\.?\//.test(written) ? folder : workDir);
+    if (path === undefined) return behindName(written);
+    const decision = await judgePath("read", shown(path, backend), path);
+    if (decision.verdict !== "allow") return against(decision);
+    if (decision.except !== undefined) return isClosedBelow(path);
+  }
+  if (!showsContent) return [];
+  const { except = [] } = await judgePath("read", shown(workDir, backend), workDir);
+  const closed = except.filter((path) => isInside(path, workDir));
+  return [...NO_SECRETS, ...closed.map((path) => `:(top,exclude,literal)${posix.relative(workDir, path)}`)];
+}
+
+const NO_SECRETS = [...SENSITIVE_FILES, ...SENSITIVE_FOLDERS.map((name) => `${name}/**`)].map(
+  (glob) => `:(top,exclude,icase,glob)**/${glob}`,
+);
 
 /** A command that a person's rule allows, with its words as they are. */
 async function takeAllowed(
@@ -214,18 +270,20 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     if (path === undefined) return behindName(word.value);
     if (path === "/dev/null") return [word.value];
     if (ENDLESS.test(path)) return no(`${path} does not end`);
-    if (pattern === undefined) return (await judge(path, undefined, reading)) ?? [word.value];
+    // Some programs take "@file" for a file with options in it, and "+1f" for an option.
+    const asPath = (each: string) => (reading.git === undefined && /^[@+=]/.test(each) ? `./${each}` : each);
+    if (pattern === undefined) return (await judge(path, undefined, reading)) ?? [asPath(word.value)];
     const inside = posix.resolve(folder, pattern.folder);
     const [entries, real] = await Promise.all([look.list(inside), look.realPath(inside)]);
     const found = matching(pattern, entries, budget);
     if (typeof found === "string") return no(found);
-    if (found.length === 0) return (await judge(path, undefined, reading)) ?? [word.value];
+    if (found.length === 0) return (await judge(path, undefined, reading)) ?? [asPath(word.value)];
     const realOf = ({ kind, name }: FileEntry) =>
       kind === "link" || typeof real !== "string" ? undefined : posix.join(real, name);
     const judged = await Promise.all(
       found.map((entry) => judge(posix.join(inside, entry.name), realOf(entry), reading)),
     );
-    return judged.find((each) => each !== undefined) ?? found.map(({ name }) => `${pattern.folder}${name}`);
+    return judged.find((each) => each !== undefined) ?? found.map(({ name }) => asPath(`${pattern.folder}${name}`));
   };
 }
 

@@ -40,13 +40,13 @@ export function optionTable(text: string): OptionTable {
 
 /**
  * Reads options as getopt_long(3) does where they come before operands and between them. A string says why they are not on the list.
- * `isGlued` false: a value is always the next word.
+ * Where a program takes values in another way: "next word" is never glued, and "alone" only to a letter that is the first of its word.
  */
 export function readOptions(
   words: readonly PlainWord[],
   from: number,
   { flags, values, numbers }: OptionTable,
-  isGlued = true,
+  taking: "glued" | "next word" | "alone" = "glued",
 ): ReadOptions | string {
   const options = new Set<string>();
   const operands: number[] = [];
@@ -73,7 +73,7 @@ export function readOptions(
       if (equals === 0 || !isValue(values.get(option), value.slice(equals))) return unknown;
       options.add(option);
     } else {
-      const cluster = readCluster(value, words[index + 1], { flags, values }, isGlued);
+      const cluster = readCluster(value, words[index + 1], { flags, values }, taking);
       if (cluster === undefined) return unknown;
       for (const option of cluster.options) options.add(option);
       if (!cluster.takesNext) continue;
@@ -89,7 +89,7 @@ function readCluster(
   cluster: string,
   next: PlainWord | undefined,
   { flags, values }: Pick<OptionTable, "flags" | "values">,
-  isGlued: boolean,
+  taking: "glued" | "next word" | "alone",
 ): { options: readonly string[]; takesNext: boolean } | undefined {
   const options: string[] = [];
   for (let at = 1; at < cluster.length; at++) {
@@ -98,8 +98,11 @@ function readCluster(
     if (flags.has(option)) continue;
     const kind = values.get(option);
     const glued = cluster.slice(at + 1);
-    if (glued !== "") return isGlued && isValue(kind, glued) ? { options, takesNext: false } : undefined;
-    const isGood = next !== undefined && next.wildcards === undefined && isValue(kind, next.value);
+    if (kind === undefined || (at > 1 && taking === "alone")) return undefined;
+    if (glued !== "") return taking !== "next word" && isValue(kind, glued) ? { options, takesNext: false } : undefined;
+    // What begins with a dash is an option to programs that read the word before in another way.
+    const isGood =
+      next !== undefined && next.wildcards === undefined && !/^-./.test(next.value) && isValue(kind, next.value);
     return isGood ? { options, takesNext: true } : undefined;
   }
   return { options, takesNext: false };

@@ -146,7 +146,7 @@ function readProgram(
   table: OptionTable,
 ): Reading | string {
   const name = words[0].value;
-  const read = readOptions(words, 1, table, program.isNotGlued !== true);
+  const read = readOptions(words, 1, table, program.isNotGlued === true ? "next word" : "glued");
   if (typeof read === "string") return read;
   const { options, operands, late, end } = read;
   const { operands: kind = "paths", first, noFirstWith = [], least = 0, most = Infinity } = program;

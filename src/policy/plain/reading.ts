@@ -1,3 +1,16 @@
+/** Of a git command. */
+export interface GitReading {
+  readonly subcommand: number;
+  /** Options that we add behind it. */
+  readonly added: readonly string[];
+  /** Paths in revisions, `src/a` of `HEAD:src/a`. They begin in the workspace, with "./" in the working folder. */
+  readonly revisionPaths: readonly string[];
+  /** Words that name an object, which has to be a commit. */
+  readonly objects: readonly number[];
+  /** It shows what is in files: those that may not be read are left out. */
+  readonly showsContent: boolean;
+}
+
 /** How a command of a program on the list is judged and run. Indexes are those of its words. */
 export interface Reading {
   /** Words that are judged as paths. */
@@ -13,5 +26,5 @@ export interface Reading {
   /** Where words that we add belong. */
   readonly end: number;
   /** It reads the workspace's own repository. */
-  readonly git?: { readonly subcommand: number; readonly added: readonly string[] };
+  readonly git?: GitReading;
 }

@@ -1,10 +1,10 @@
 import type { Env } from "../../contract/effect.ts";
-import type { Separator } from "./script.ts";
+import type { PlainWord, Separator } from "./script.ts";
 
 /** What of a command is run: literal words, and what the shell does for it. */
 export interface WrittenCommand {
-  /** The program by its path, and its arguments. */
-  readonly words: readonly string[];
+  /** The program by its path, and its arguments. Only bare `*` and `?` of a `PlainWord` are expanded. */
+  readonly words: readonly (string | PlainWord)[];
   readonly env?: Env;
   readonly redirections: readonly string[];
 }
@@ -18,7 +18,17 @@ export function writeScript(commands: readonly WrittenCommand[], separators: rea
 
 function line({ words, env = {}, redirections }: WrittenCommand): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
-  return [...variables, ...words.map(quoted), ...redirections].join(" ");
+  return [...variables, ...words.map(written), ...redirections].join(" ");
+}
+
+function written(word: string | PlainWord): string {
+  if (typeof word === "string") return quoted(word);
+  const { value, wildcards = [] } = word;
+  const starts = [0, ...wildcards.map((at) => at + 1)];
+  const parts = starts.map(
+    (start, index) => quoted(value.slice(start, wildcards[index])) + (value[wildcards[index] ?? -1] ?? ""),
+  );
+  return parts.join("");
 }
 
 function quoted(word: string): string {

@@ -52,6 +52,9 @@ const ATTACKS: { readonly [kind: string]: readonly Attack[] } = {
     { script: "python3 -m pip list", prepare: ({ file }) => file("pip/__main__.py", "open('pwned', 'w')\n") },
     { script: "node help", prepare: ({ file }) => file("help.js", "require('fs').writeFileSync('pwned', '')\n") },
   ],
+  "options of git that another reading makes": ["log -iS", "log -mG", "show -ES", "log -FG", "log -gS", "show -S"].map(
+    (words) => ({ script: `git ${words} --output=pwned` }),
+  ),
   "git reads that execute": [
     {
       script: "git status",

@@ -336,15 +336,7 @@ export const CASES: readonly (readonly [accepted: readonly string[], refused: re
         "git tag -d x",
         "git tag -n x",
       ],
-      ...[
-        "git tag -v x",
-        "git show HEAD:.env",
-        "git show HEAD:src/.ENV.local",
-        "git show :0:.env",
-        "git show ':/x'",
-        "git diff -- ':(exclude)x'",
-        "git show HEAD:a/id_rsa",
-      ],
+      ...["git tag -v x", "git show :0:.env", "git show ':/x'", "git diff -- ':(exclude)x'"],
       ...[
         "git rev-parse --git-dir",
         "git rev-parse --parseopt",

@@ -14,7 +14,7 @@ import { createLookUps } from "../../../src/policy/look-ups.ts";
 import { pathJudge } from "../../../src/policy/paths.ts";
 import { type PlainRun, createPlainJudge } from "../../../src/policy/plain/judge.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
-import { quoteWords } from "../../../src/util/shell.ts";
+import { quoteWord, quoteWords } from "../../../src/util/shell.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { containmentProblem } from "../oracle.ts";
 import { CASES } from "./cases.ts";
@@ -65,11 +65,11 @@ test.skipIf(problem !== undefined)(
 
 test.skipIf(problem !== undefined)("what would be harm is seen", async () => {
   const { workDir } = world;
-  const run = (script: string): PlainRun => ({ argv: ["/bin/bash", "-p", "-c", script], cwd: workDir });
+  const run = (script: string): PlainRun => ({ argv: ["/bin/bash", "-p", "-c", script], env: {}, cwd: workDir });
   const scripts = ["true", "./evil", "cat .env", "cat leak", "git-lfs", "echo; ls", `touch ${markers}/x`];
   expect(await harmOf(scripts.map(run))).toEqual([1, 2, 3, 4, 6]);
   // Every shell that reads start-up files would start one.
-  expect(await harmOf([{ argv: ["/bin/bash", "-c", "ls"], cwd: workDir }])).toEqual([0]);
+  expect(await harmOf([{ argv: ["/bin/bash", "-c", "ls"], env: {}, cwd: workDir }])).toEqual([0]);
 });
 
 /** Names that a shell, or a program that takes them for options, would do something with. */
@@ -417,8 +417,8 @@ async function harmOf(runs: readonly PlainRun[]): Promise<readonly number[]> {
   mkdirSync(out, { recursive: true });
   const driver = join(out, "driver");
   const steps = runs.map(
-    ({ argv, cwd }, index) =>
-      `cd ${cwd} && /usr/bin/timeout -k 1 5 ${quoteWords(argv)} >${out}/${index} 2>&1 </dev/null\n` +
+    ({ argv, cwd, env: { PATH = folders.join(":") } }, index) =>
+      `cd ${cwd} && /usr/bin/env PATH=${quoteWord(PATH)} /usr/bin/timeout -k 1 5 ${quoteWords(argv)} >${out}/${index} 2>&1 </dev/null\n` +
       `set -- ${markers}/*; if [ -e "$1" ]; then echo ${index} >>${out}/marked; rm -f ${markers}/*; fi`,
   );
   writeFileSync(driver, steps.join("\n"));
