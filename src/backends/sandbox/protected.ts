@@ -22,7 +22,7 @@ export interface ProtectedFiles {
 
 interface Listing {
   readonly changedMs: number;
-  readonly protectedNames: readonly string[];
+  readonly protectedPaths: readonly string[];
   readonly folders: readonly string[];
   readonly hasRepository: boolean;
 }
@@ -41,19 +41,17 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
     const entries = entriesOf(folder);
     const names = new Set(entries.map(({ name }) => name));
-    const protectedNames = entries
-      .filter(
-        (entry) =>
-          entry.name !== ".git" && (entry.isFile() || entry.isDirectory()) && isProtected(join(folder, entry.name)),
-      )
-      .map(({ name }) => name);
+    const protectedPaths = entries
+      .filter((entry) => entry.name !== ".git" && (entry.isFile() || entry.isDirectory()))
+      .map(({ name }) => join(folder, name))
+      .filter(isProtected);
     const listing: Listing = {
       changedMs,
-      protectedNames,
+      protectedPaths,
       folders: entries
-        .filter(({ name }) => !SKIPPED.has(name))
-        .filter((entry) => entry.isDirectory() && !protectedNames.includes(entry.name))
-        .map(({ name }) => name),
+        .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name))
+        .map(({ name }) => join(folder, name))
+        .filter((path) => !protectedPaths.includes(path)),
       hasRepository: names.has(".git") || isRepository((name) => names.has(name)),
     };
     known.set(folder, Date.now() - changedMs > SETTLED_MS ? listing : { ...listing, changedMs: -1 });
@@ -73,9 +71,9 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
       }
       const listing = listingOf(folder);
       if (listing === undefined) continue;
-      paths.push(...listing.protectedNames.map((name) => join(folder, name)));
+      paths.push(...listing.protectedPaths);
       if (listing.hasRepository && folder !== root) repositories.push(folder);
-      for (const name of listing.folders) folders.push(join(folder, name));
+      for (const path of listing.folders) folders.push(path);
     }
     return { paths: fewer(root, paths), repositories };
   };
@@ -91,7 +89,7 @@ function fewer(root: string, paths: readonly string[]): readonly string[] {
 /** The time of its last change: that of the last modification can be set back. */
 function changeOf(folder: string): number | undefined {
   try {
-    return statSync(folder).ctimeMs;
+    return statSync(folder, { throwIfNoEntry: false })?.ctimeMs;
   } catch {
     return undefined;
   }
