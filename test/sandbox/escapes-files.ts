@@ -164,7 +164,10 @@ const ESCAPES: readonly Escape[] = [
     { by: "fchmodat2", script: `perl -e '$f = "tool"; syscall(452, -100, $f, 04755, 0)'` },
     { by: "open", script: `rm tool; perl -e '$f = "tool"; syscall(2, $f, 0101, 04755)'` },
     { by: "openat", script: `rm tool; perl -e '$f = "tool"; syscall(257, -100, $f, 0101, 02755)'` },
-    { by: "openat2", script: `rm tool; perl -e '$f = "tool"; $how = pack("QQQ", 0101, 04755, 0); syscall(437, -100, $f, $how, 24)'` },
+    {
+      by: "openat2",
+      script: `rm tool; perl -e '$f = "tool"; $how = pack("QQQ", 0101, 04755, 0); syscall(437, -100, $f, $how, 24)'`,
+    },
     { by: "creat", script: `rm tool; perl -e '$f = "tool"; syscall(85, $f, 04755)'` },
     { by: "mknod", script: `rm tool; perl -e '$f = "tool"; syscall(133, $f, 0104755, 0)'` },
     { by: "mknodat", script: `rm tool; perl -e '$f = "tool"; syscall(259, -100, $f, 0102755, 0)'` },

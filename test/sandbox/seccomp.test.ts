@@ -74,7 +74,23 @@ describe("the filter, interpreted", () => {
     const word = fc.oneof(
       fc.integer({ min: 0, max: 0xffffffff }),
       fc.integer({ min: 0, max: 45 }),
-      fc.constantFrom(0x5412, 0x541c, 0x5413, 0x80, 0x10000000, 0x3d0f00, 0x1200011, 0xffffffff, 0x40000, 0x400000, 0o101, 0o20000002, 0o4755, 0o2755, 0o1777),
+      fc.constantFrom(
+        0x5412,
+        0x541c,
+        0x5413,
+        0x80,
+        0x10000000,
+        0x3d0f00,
+        0x1200011,
+        0xffffffff,
+        0x40000,
+        0x400000,
+        0o101,
+        0o20000002,
+        0o4755,
+        0o2755,
+        0o1777,
+      ),
     );
     const anyCall = fc.oneof(
       fc.constantFrom(...calls.map(({ number }) => number)),
@@ -202,8 +218,18 @@ describe.skipIf(problem !== undefined || PERL === undefined)("the filter, in the
         }`;
       const command = [PERL!, "-e", script, isTemporary ? "1" : ""];
       const refused = `refused ${ERRORS.EPERM}`;
-      expect(run([...CONTAINED, ...command]).stdout.split("\n").slice(0, 5)).toEqual(["755", "1644", "4755", "2755", "6711"]);
-      expect(filtered(CONTAINED, command).stdout.split("\n").slice(0, 5)).toEqual(["755", "1644", refused, refused, refused]);
+      expect(
+        run([...CONTAINED, ...command])
+          .stdout.split("\n")
+          .slice(0, 5),
+      ).toEqual(["755", "1644", "4755", "2755", "6711"]);
+      expect(filtered(CONTAINED, command).stdout.split("\n").slice(0, 5)).toEqual([
+        "755",
+        "1644",
+        refused,
+        refused,
+        refused,
+      ]);
     },
   );
 

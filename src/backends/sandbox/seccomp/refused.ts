@@ -226,7 +226,8 @@ export const REFUSED: readonly Family[] = [
     },
   },
   {
-    reason: "A filter cannot see its mode, which is behind a pointer. Programs use openat where a kernel is without it.",
+    reason:
+      "A filter cannot see its mode, which is behind a pointer. Programs use openat where a kernel is without it.",
     answer: "ENOSYS",
     calls: { openat2: [437, 437] },
   },
