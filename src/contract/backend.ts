@@ -18,6 +18,8 @@ export interface Backend {
   /** How people get there from this machine. Left out: they are there. */
   readonly access?: Access;
   readonly files: Files;
+  /** Files as programs see them that are not contained; only on a backend where contained commands see others. Default: `files`. */
+  readonly outside?: Files;
   /**
    * Starts a program. Rejects with a `ToolFailure` when it cannot be started at all (no such folder, no such program);
    * whatever happens after that is in `exit`.
