@@ -66,7 +66,7 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     expect(await text("write", { path: "/tmp/first", content: "1\n" })).toBe("Created /tmp/first (2B)");
     expect(await text("bash", { command: "cat /tmp/first >/tmp/copy", detached: true })).toMatch(/job/i);
     const [job] = await toolkit.jobs.list();
-    await job?.ended;
+    await job?.process.exit;
     expect(await text("read", { path: "/tmp/copy" })).toBe("1\n");
     expect(await bash("cat /tmp/copy")).toBe("1\n");
   });
@@ -146,7 +146,7 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
       await expect(files.stat(path, real)).rejects.toThrow(/changed/);
       await expect(files.write(path, Buffer.from("x"), real)).rejects.toThrow(/changed|on the way/);
     }
-    await expect(files.list("/tmp/folder", real)).rejects.toThrow();
+    await expect(files.list("/tmp/folder", real)).rejects.toThrow(/not a folder|changed|circle|on the way/i);
     await expect(files.remove("/tmp")).rejects.toThrow("/tmp cannot be removed");
     expect(existsSync(tmp)).toBe(true);
   });

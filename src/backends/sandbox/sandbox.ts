@@ -42,14 +42,14 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     },
   });
 
-  const helper: Backend["helper"] = async (program, args, options) => {
-    const state = !closed && options.paths.some(isTemporary) ? await prepared() : undefined;
-    if (state?.works !== true) return inner.helper(program, args, options);
+  const helper: Backend["helper"] = async (program, args, wanted) => {
+    const state = !closed && wanted.paths.some(isTemporary) ? await prepared() : undefined;
+    if (state?.works !== true) return inner.helper(program, args, wanted);
     const { containedHelper } = await import("./contained-helper.ts");
     // The home is shown, but is no part of a temporary folder that it lies in.
-    const holdsHome = options.paths.some((path) => isTemporary(path) && isInside(base.home, path));
-    const except = [...(options.except ?? []), ...(holdsHome ? [base.home] : [])];
-    return containedHelper(program, args, { ...options, except }, state.spawn);
+    const holdsHome = wanted.paths.some((path) => isTemporary(path) && isInside(base.home, path));
+    const except = [...(wanted.except ?? []), ...(holdsHome ? [base.home] : [])];
+    return containedHelper(program, args, { ...wanted, except }, state.spawn);
   };
 
   const spawn = async (command: Command): Promise<Process> => {
