@@ -52,7 +52,7 @@ const STARTED_TOGETHER = [
   { name: "tools", test: /src\/(tools|engine\/toolset|config\/(state|settings|load|find))/, priority: 3 },
   {
     name: "toolkit",
-    test: /src\/(toolkit|policy\/describe|output\/terminal-text|backends\/sandbox\/(sandbox|hidden))\.ts$/,
+    test: /src\/(toolkit|policy\/describe|output\/terminal-text|backends\/sandbox\/(sandbox|hidden|session-files|temporary))\.ts$/,
     priority: 2,
   },
   { name: "call", test: /src\/cli\/(commands\/call|approver|signals)\.ts$/, priority: 1 },

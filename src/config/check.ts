@@ -13,7 +13,7 @@ function checkGroup(node: Node, group: string, reading: Reading): readonly (read
   if (node.kind === "other" && node.value === null) return []; // nothing behind the colon, or an empty file
   const known = namesIn(group);
   if (node.kind !== "map") {
-    reading.report(node.place, group, `expected a map of ${known.join(", ")}, got ${shown(node)}`);
+    reading.report(node.place, group, `expected a map of ${known.join(", ")}, got ${kindOf(node)}`);
     return [];
   }
   return entriesOf(node.entries, group, reading).flatMap(({ key: name, place, value }) => {
@@ -27,6 +27,11 @@ function checkGroup(node: Node, group: string, reading: Reading): readonly (read
     reading.report(place, key, `unknown key. ${meant}`);
     return [];
   });
+}
+
+/** What is no configuration at all is not cited: it can be any file of the user's. */
+function kindOf(node: Node): string {
+  return node.kind === "text" ? "text" : shown(node);
 }
 
 /** A right name in a wrong place. */

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { displayPath } from "../util/paths.ts";
 import type { Ask } from "./asking.ts";
 import { check } from "./check.ts";
-import type { Given } from "./keys.ts";
+import { type Given, KEYS } from "./keys.ts";
 import type { Problem } from "./problem.ts";
 import { readSource } from "./source.ts";
 import { parseYaml } from "./yaml-tree.ts";
@@ -26,11 +26,19 @@ export interface ConfigFile {
 /** Where names in `${NAME}` come from, for a file with this content; `undefined` when it may have none. */
 export type EnvFor = (file: Pick<ConfigFile, "path" | "sha256">) => Promise<NodeJS.ProcessEnv | undefined>;
 
-/** Reads and checks one file. Never rejects: what is wrong is added to the problems. */
-export async function readConfigFile(path: string, problems: Problem[], envFor: EnvFor): Promise<ConfigFile> {
+/**
+ * Reads and checks one file. Never rejects: what is wrong is added to the problems. A project's file may be a link only to a file in or below its
+ * own folder.
+ */
+export async function readConfigFile(
+  path: string,
+  problems: Problem[],
+  envFor: EnvFor,
+  whose: "own" | "project",
+): Promise<ConfigFile> {
   const shown = displayPath(path, { workDir: process.cwd() });
   const file: ConfigFile = { shown, path: inRealFolder(path), sha256: "", given: {}, leftOut: [] };
-  const read = await readSource(path);
+  const read = await readSource(path, whose === "project" ? dirname(file.path) : "/");
   if (!read.ok) {
     problems.push({ file: shown, message: read.message });
     return file;
@@ -47,13 +55,18 @@ export async function readConfigFile(path: string, problems: Problem[], envFor: 
     home: homedir(),
     env: await envFor({ path: file.path, sha256 }),
     report(place, key, message) {
-      problems.push({ file: shown, place, message, ...(key !== "" && { key }) });
+      problems.push({ file: shown, place, message, ...(isNamed(key) && { key }) });
     },
     leftOut(place, key, names) {
       leftOut.push({ key, place, gives: `this value gets ${names.join(", ")} of your environment` });
     },
   });
   return { ...file, sha256, given, leftOut };
+}
+
+/** Whether a message names a key. At the top of a file what is no plain word may be text of a file that is no configuration at all. */
+function isNamed(key: string): boolean {
+  return /^\w{1,80}$/.test(key) || Object.keys(KEYS).some((known) => key.startsWith(known.replace(/(\..*)?$/, ".")));
 }
 
 /** The path with the links of its folder followed, but not of its own last part. */

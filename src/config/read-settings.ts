@@ -46,7 +46,7 @@ export async function readSettings(
   const problems: Problem[] = [];
   const own: ConfigFile[] = [];
   for (const path of [files.user, files.named]) {
-    if (path !== undefined) own.push(await readConfigFile(path, problems, async () => env));
+    if (path !== undefined) own.push(await readConfigFile(path, problems, async () => env, "own"));
   }
   const chosen = own.map(({ given }) => given["tools.preset"]?.value).findLast((each) => each !== undefined);
   const settings = over(defaultSettings(preset ?? chosen), own, problems);
@@ -82,7 +82,7 @@ async function readProject(
   problems: Problem[],
 ): Promise<FileSettings> {
   const envFor = async (file: TrustedFile) => ((await trust.standing(file)) === "trusted" ? env : undefined);
-  const file = await readConfigFile(path, problems, envFor);
+  const file = await readConfigFile(path, problems, envFor, "project");
   const standing = await trust.standing(file);
   const { given, asks } = allowedOfProject(file, without, standing === "trusted", problems);
   const settings = withProject(without.settings, given);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { constants, type FileHandle, open } from "node:fs/promises";
+import { constants, type FileHandle, open, readlink, realpath } from "node:fs/promises";
 import { codeOf, messageOf } from "../util/errors.ts";
+import { isInside } from "../util/paths.ts";
 import { readRange } from "../util/private-file.ts";
 
 /** A file as it was read, once: what is checked, shown and trusted is this very content. */
@@ -17,12 +18,22 @@ export type ReadSource =
 /** A configuration is text that people write. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads a configuration file. Never rejects, and waits for nothing: a FIFO or a device is refused. */
-export async function readSource(path: string): Promise<ReadSource> {
+/**
+ * Reads a configuration file. Never rejects, and waits for nothing: a FIFO or a device is refused. With `within`, a real folder, a link that
+ * leads out of it is not read: whoever made the project could have it lead to a file of the user's, and learn of it from the errors.
+ */
+export async function readSource(path: string, within = "/"): Promise<ReadSource> {
   try {
+    const real = await realpath(path);
+    if (!isInside(real, within)) {
+      const message = `not read, because it is a link to ${real}, which is outside its folder. Put the file itself there`;
+      return { ok: false, message };
+    }
     // O_NONBLOCK: opening a FIFO must not wait for its other end.
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
+      const opened = process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : real;
+      if (opened !== real) return { ok: false, message: "it was replaced while it was read; try again" };
       return await readOpen(file);
     } finally {
       await file.close();

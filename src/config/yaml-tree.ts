@@ -1,5 +1,4 @@
 import type * as Yaml from "yaml";
-import { messageOf } from "../util/errors.ts";
 import type { Place } from "./problem.ts";
 
 /** What a YAML file says: plain data, each piece with its place. Nothing of it is trusted. */
@@ -62,7 +61,7 @@ export async function parseYaml(text: string): Promise<Tree> {
     return root !== undefined && faults.length === 0 ? { ok: true, root } : { ok: false, faults };
   } catch (error) {
     if (error instanceof TooMuch) return failed({ place: START, message: error.message });
-    return failed({ place: START, message: sentence(messageOf(error)) });
+    return failed({ place: START, message: error instanceof RangeError ? "nested too deeply" : "broken YAML" });
   }
 }
 
@@ -91,7 +90,7 @@ function treeReader(
       const place = placeOf(node, lineCounter);
       if (++aliases > MOST_ALIASES) throw new TooMuch(`more than ${MOST_ALIASES} aliases`);
       const meant = anchors.get(node.source);
-      if (meant === undefined) return fault(place, `no anchor &${node.source} stands before the alias *${node.source}`);
+      if (meant === undefined) return fault(place, "expected the anchor of this alias (&name) before it");
       const copy = read(meant, place, level + 1);
       return copy && { ...copy, place };
     }
@@ -128,11 +127,13 @@ const SENTENCES: { readonly [code: string]: string } = {
   MULTIPLE_DOCS: 'expected one document, but "---" begins a second one; remove it and what follows',
   RESOURCE_EXHAUSTION: "nested too deeply",
   TAG_RESOLVE_FAILED: "tags (!name) are not understood here; write the value without one",
+  BAD_DIRECTIVE: "a line that begins with % is a directive of YAML, and this one is not known; remove it",
+  BAD_DQ_ESCAPE: "after a backslash in double quotes YAML expects an escape it knows; use single quotes",
 };
 
+/** Without what the library cites of the file behind a colon: the file need not be the configuration that it should be. */
 function sentence(message: string): string {
-  const [first = message] = message.split("\n");
-  return `broken YAML: ${first}`;
+  return `broken YAML: ${message.replace(/(?<=\w): .*/s, "")}`;
 }
 
 function failed(fault: Fault): Tree {

@@ -18,6 +18,8 @@ export interface Backend {
   /** How people get there from this machine. Left out: they are there. */
   readonly access?: Access;
   readonly files: Files;
+  /** Files as programs see them that are not contained; only on a backend where contained commands see others. Default: `files`. */
+  readonly outside?: Files;
   /**
    * Starts a program. Rejects with a `ToolFailure` when it cannot be started at all (no such folder, no such program);
    * whatever happens after that is in `exit`.
@@ -164,8 +166,9 @@ export interface Files {
   /** Opens a regular file; anything else is a failure at once (a FIFO or a device is never waited for). */
   open(path: string, options?: PathOptions): Promise<OpenFile>;
   /**
-   * Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. Mode and owner stay;
-   * a file with several names (hard links) keeps them all, and only there a kill in the middle can leave a mixture.
+   * Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. Permissions (0o777)
+   * and owner stay; setuid, setgid and sticky bits do not. A file with several names (hard links) keeps them all, and only there a
+   * kill in the middle can leave a mixture.
    */
   write(path: string, bytes: Uint8Array, options?: PathOptions): Promise<FileInfo>;
   /** The entries of a folder, sorted by name (code units). */

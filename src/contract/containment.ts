@@ -64,6 +64,11 @@ export interface Sandbox {
   readonly required: boolean;
   /** Real paths that contained commands do not see, with all under them: where keys and secrets are kept. */
   readonly hidden: readonly string[];
+  /**
+   * Real paths of temporary folders ("/tmp"). Where the sandbox works they are the session's own for contained commands, and for the backend's files
+   * and helpers too; paths in them are those that commands use.
+   */
+  readonly temporary: readonly string[];
   /** Whether it works here; tried once. Never rejects. */
   state(): Promise<SandboxState>;
 }

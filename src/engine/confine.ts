@@ -47,6 +47,7 @@ export function confine(
   call: ApprovedCall,
   signal: AbortSignal,
 ): Confined {
+  const { outside = inner.files } = inner;
   const allowed = [...call.effects];
   /** What was said of those that were permitted while the call ran. */
   const later = new Map<Effect, Decision>();
@@ -79,7 +80,7 @@ export function confine(
 
   const runs = async (command: Command, background?: "job" | "detached"): Promise<Command> => {
     alive();
-    const real = await inner.files.realPath(command.cwd ?? ".");
+    const real = await outside.realPath(command.cwd ?? ".");
     alive();
     if (command.cwd === undefined && real !== inner.workDir) {
       throw new ToolFailure(
@@ -99,7 +100,7 @@ export function confine(
     const { within = {}, runs: anew = [] } = later.get(effect) ?? call.decision;
     const run = anew.find((each) => each.command === effect.command && each.folder === real);
     if (run === undefined) return { ...command, cwd: real, within };
-    if (run.cwd !== real && (await inner.files.realPath(run.cwd)) !== run.cwd) {
+    if (run.cwd !== real && (await outside.realPath(run.cwd)) !== run.cwd) {
       throw new ToolFailure(`${run.cwd} leads to another folder now; nothing was run`, { hint: "Run it again." });
     }
     alive();

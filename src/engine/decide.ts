@@ -1,4 +1,4 @@
-import type { Backend } from "../contract/backend.ts";
+import type { Backend, Files } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { Unreachable } from "../contract/failure.ts";
@@ -59,7 +59,7 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
       if (effect.kind === "exec") return inFolder(effect, backend);
-      if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend);
+      if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend.files);
       if (effect.kind === "terminal") return atPane(effect, backend);
       return effect;
     }),
@@ -72,7 +72,9 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
  * place, `confine` does not find the command's folder among those that were approved.
  */
 async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
-  return effect.cwd === undefined ? { ...effect, real: backend.workDir } : withReal(effect, effect.cwd, backend);
+  return effect.cwd === undefined
+    ? { ...effect, real: backend.workDir }
+    : withReal(effect, effect.cwd, backend.outside ?? backend.files);
 }
 
 type ExecEffect = Extract<Effect, { kind: "exec" }>;
@@ -83,8 +85,8 @@ type PathEffect = Exclude<Extract<Effect, { readonly real?: string }>, TerminalE
  * Where a path cannot be followed (a circle of links, a NUL byte) `real` is left out, whatever the tool wrote there: the policy
  * says what is wrong with the path, and nothing can be touched through it.
  */
-async function withReal({ real: _, ...effect }: PathEffect, path: string, backend: Backend): Promise<Effect> {
-  const real = await backend.files.realPath(path).catch((error: unknown) => {
+async function withReal({ real: _, ...effect }: PathEffect, path: string, files: Files): Promise<Effect> {
+  const real = await files.realPath(path).catch((error: unknown) => {
     if (error instanceof Unreachable) throw error;
     return undefined;
   });

@@ -33,6 +33,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
     },
     backend,
     own,
+    "commands",
   );
   let judge: Promise<UrlJudge> | undefined;
 

@@ -14,8 +14,15 @@ export type PathJudge = (operation: PathOperation, written: string, real: string
 interface Root {
   readonly path: string;
   readonly allows: boolean;
-  readonly rule: "workspace" | "allowed_roots" | "forbidden_paths" | "state";
+  readonly rule: "workspace" | "allowed_roots" | "temporary" | "forbidden_paths" | "state";
+  /** The default list has it. */
+  readonly isDefault?: boolean;
 }
+
+/** Who uses the path. For file tools the sandbox's temporary folders count like the workspace, where it works. */
+export type PathUser = "file tools" | "commands";
+
+const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
 const MAX_PATH_BYTES = 4_096;
@@ -24,13 +31,24 @@ const MAX_PATH_BYTES = 4_096;
  * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a
  * tie forbids; elsewhere `workspaceOnly` denies, else a person is asked. A path that is forbidden as it is written stays so
  * wherever a link may lead it. `own` are Handrail's own folders (state, configuration): never reachable, whatever else says.
+ * The session's own temporary folders count like the workspace for file tools, although the default list forbids the system's.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
   backend: Backend,
   own: readonly string[] = [],
+  user: PathUser = "file tools",
 ): (look: LookUps) => PathJudge {
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
+  const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
+  /** The roots that count for a path, which is no command's folder. */
+  const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
+    if (!temporary.some((folder) => isInside(path, folder))) return roots;
+    if ((await backend.sandbox?.state())?.works !== true) return roots;
+    const isSystems = ({ path: at, isDefault = false }: Root) => isDefault && temporary.includes(at);
+    const sessions = temporary.map((at): Root => ({ path: at, allows: true, rule: "temporary" }));
+    return [...roots.filter((root) => !isSystems(root)), ...sessions];
+  };
 
   return (look) => {
     // One decision looks them up once, also where one of them cannot be followed.
@@ -41,10 +59,12 @@ export function pathJudge(
       const path = absolutePath(written, backend);
       // Begun together.
       if (operation === "write" && real !== undefined) void look.infoAt(real);
-      const [roots, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
-      const asWritten = deciding(roots, path);
-      if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, roots);
+      const [usual, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
+      const rootsFor = async (at: string) => (operation === "cwd" ? usual : withTemporary(usual, at));
+      const asWritten = deciding(await rootsFor(path), path);
+      if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, usual);
       if (target instanceof Error) return unknownTarget(written, target);
+      const roots = await rootsFor(target);
       const at = target === path ? asWritten : deciding(roots, target);
       if (at !== undefined && !at.allows) return forbidden(written, at, roots);
       if (at === undefined)
@@ -182,10 +202,13 @@ function rootFinder(
   forbiddenPaths: readonly string[],
   own: readonly string[],
 ): () => Promise<readonly Root[]> {
+  const { outside: files = backend.files } = backend; // what people name is on the machine, and no command can put a link there
   const written = [
     { path: backend.workDir, allows: true, rule: "workspace" } as const,
     ...allowedRoots.map((path) => ({ path, allows: true, rule: "allowed_roots" }) as const),
-    ...forbiddenPaths.map((path) => ({ path, allows: false, rule: "forbidden_paths" }) as const),
+    ...forbiddenPaths.map(
+      (path) => ({ path, allows: false, rule: "forbidden_paths", isDefault: DEFAULTS.has(path) }) as const,
+    ),
     ...own.map((path) => ({ path, allows: false, rule: "state" }) as const),
   ].map((root): Root => ({ ...root, path: absolutePath(root.path, backend) }));
   let found: Promise<readonly Root[]> | undefined;
@@ -193,7 +216,7 @@ function rootFinder(
   const find = async (): Promise<readonly Root[]> => {
     const both = await Promise.all(
       written.map(async (root): Promise<readonly Root[]> => {
-        const real = await backend.files.realPath(root.path).catch(() => undefined);
+        const real = await files.realPath(root.path).catch(() => undefined);
         if (real === undefined) found = undefined;
         // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to. What we may not look at (a home that
         // cannot be entered) stands for itself.

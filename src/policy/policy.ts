@@ -27,9 +27,10 @@ export function createPolicy(
   rules: Rules = createRules(settings.commands, backend),
 ): Policy {
   const pathJudgeBy = pathJudge(settings, backend, own);
+  const pathJudgeOfCommands = pathJudge(settings, backend, own, "commands");
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy);
-  const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own);
+  const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own, "commands");
   const execJudgeBy = (some: PolicySettings) => execJudge(some, backend, own, rules.command);
   const judgeExec = execJudgeBy(settings);
   const judgeLeniently = execJudgeBy({ ...settings, blockHighRiskCommands: false });
@@ -37,16 +38,16 @@ export function createPolicy(
   const judgeTerminal = terminalJudge({ autonomy, backend, denied });
 
   return async (call) => {
-    const look = createLookUps(backend.files, foldersOf(call));
-    const judgePath = pathJudgeBy(look);
+    const look = createLookUps(backend.outside ?? backend.files, foldersOf(call));
+    const lookAtFiles = backend.outside === undefined ? look : createLookUps(backend.files);
     const withRules = (judge: PathJudge) => ruledPaths(judge, { rules, backend, call, look });
     const given: GivenToJudge = {
-      judgePath: withRules(judgePath),
+      judgePath: withRules(pathJudgeOfCommands(look)),
       judgeContained: withRules(pathJudgeInSandbox(look)),
       look,
     };
     const judges: Judges = {
-      path: judgePath,
+      path: pathJudgeBy(lookAtFiles),
       fetch: judgeFetch,
       exec: (effect) => judgeExec(effect, given),
       terminal: (effect) =>

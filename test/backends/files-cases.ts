@@ -58,17 +58,20 @@ export function writingCases(
     expect(info).toMatchObject({ path: join(folder, "a/b/c.txt"), kind: "file", size: 5, links: 1 });
   });
 
-  test("a new file has the mode that the user's umask leaves, and an old one keeps its own", async () => {
+  test("a new file has the mode that the user's umask leaves, and an old one keeps its own, but for setuid, setgid and sticky", async () => {
     const { files, folder } = place();
     const old = join(folder, "old.txt");
     expect((await files.write("new.txt", bytes("x"))).mode).toBe(0o666 & ~process.umask());
-    for (const mode of [0o600, 0o640, 0o644, 0o755, 0o444, 0o2755, 0o4711, 0o1777]) {
-      await writeFile(old, "old");
-      await chmod(old, mode);
-      expect((await files.write("old.txt", bytes("new"))).mode).toBe(mode);
-      expect((await stat(old)).mode & 0o7777).toBe(mode);
-      expect(await readFile(old, "utf8")).toBe("new");
-      await rm(old);
+    for (const mode of [0o600, 0o640, 0o644, 0o755, 0o444, 0o2755, 0o4711, 0o1777, 0o7666]) {
+      for (const names of [1, 2]) {
+        await writeFile(old, "old");
+        if (names === 2) await link(old, join(folder, "other-name.txt"));
+        await chmod(old, mode);
+        expect((await files.write("old.txt", bytes("new"))).mode).toBe(mode & 0o777);
+        expect((await stat(old)).mode & 0o7777).toBe(mode & 0o777);
+        expect(await readFile(old, "utf8")).toBe("new");
+        await Promise.all([rm(old), rm(join(folder, "other-name.txt"), { force: true })]);
+      }
     }
   });
 

@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -87,6 +87,26 @@ describe("handrail.yaml", () => {
       });
     }
     for (const args of [["--help"], ["--version"]]) expect((await line.run(args)).code).toBe(0);
+  });
+
+  test("that is a link to a secret shows nothing of it, nor does a copy of it", async () => {
+    const line = await commandLine();
+    const secret = join(temporaryFolder(), "id_ed25519");
+    await writeFile(secret, "-----BEGIN OPENSSH PRIVATE KEY-----\nswordfish\n-----END OPENSSH PRIVATE KEY-----\n");
+    const file = join(line.folder, "handrail.yaml");
+    for (const [make, said] of [
+      [() => symlink(secret, file), `handrail.yaml: not read, because it is a link to ${secret}, which is outside`],
+      [() => copyFile(secret, file), "handrail.yaml:1:1: expected a map of tools, "],
+    ] as const) {
+      await make();
+      for (const args of [["call", "read", '{"path":"a"}'], ["doctor"], ["mcp"], ["trust"]]) {
+        const { code, stdout, stderr } = await line.run(args);
+        expect(code).toBe(args[0] === "doctor" ? 1 : 2);
+        expect(stdout + stderr).toContain(said);
+        expect(stdout + stderr).not.toMatch(/swordfish|PRIVATE/);
+      }
+      await rm(file);
+    }
   });
 
   test("that is a FIFO does not keep anything waiting", async () => {

@@ -82,7 +82,7 @@ describe("handrail trust", () => {
     const line = await trusting({ "handrail.yaml": ASKS });
     await mkdir(join(line.folder, "other"));
     await symlink("../handrail.yaml", join(line.folder, "other/handrail.yaml"));
-    expect(await line.shell(`cd other && ${RUN}`)).toMatchObject({ stdout: "[]\n" });
+    expect(await line.shell(`cd other && ${RUN}`)).toMatchObject({ code: 2, stdout: "" });
     expect(await line.shell(RUN)).toMatchObject({ stdout: "[s3cret]\n" });
   });
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../src/config/problem.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
@@ -73,7 +73,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "text at the top",
       "hello\n",
-      'config.yaml:1:1: expected a map of tools, toolsets, policy, store, state, log_file, got "hello"',
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, store, state, log_file, got text",
     ],
     [
       "a map in place of a list",
@@ -175,7 +175,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
       "store: !!js/function 'x'\n",
       "config.yaml:1:8: tags (!name) are not understood here; write the value without one",
     ],
-    ["an alias of nothing", "store: *a\n", "config.yaml:1:8: no anchor &a stands before the alias *a"],
+    ["an alias of nothing", "store: *a\n", "config.yaml:1:8: expected the anchor of this alias (&name) before it"],
     [
       "a key that is no name",
       "7: x\n",
@@ -184,7 +184,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a merge key",
       "<<: { store: memory }\n",
-      "config.yaml:1:1: <<: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
     ],
     [
       "a key of every object",
@@ -226,8 +226,8 @@ describe("what is wrong in a file is said with line, column, key, what was expec
 
   test("what a file says cannot act on the terminal", async () => {
     const { problems } = await place();
-    const [line] = await problems({ user: '"\\e[2J\\u202ekey": 1\n' });
-    expect(line).toMatch(/^config\.yaml:1:1: \\x1b\[2J\\u202ekey: unknown key/);
+    const [line] = await problems({ user: 'policy: { "\\e[2J\\u202ekey": 1 }\n' });
+    expect(line).toMatch(/^config\.yaml:1:11: policy\.\\x1b\[2J\\u202ekey: unknown key/);
     expect((await problems({ user: 'store: "\\e]0;x\\a"\n' }))[0]).not.toMatch(/[\x00-\x1f]/);
   });
 
@@ -241,6 +241,33 @@ describe("what is wrong in a file is said with line, column, key, what was expec
   });
 });
 
+// What a file of secrets could look like to a reader of YAML; the program that planted it reads our errors.
+test.for([
+  ["an ssh key", "-----BEGIN OPENSSH PRIVATE KEY-----\nswordfish\n-----END OPENSSH PRIVATE KEY-----\n"],
+  ["passwords", "root:swordfish:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n"],
+  ["a netrc", "machine example.org login me password swordfish\n"],
+  ["an npmrc", "//registry.npmjs.org/:_authToken=swordfish\n"],
+  ["one variable", "PASSWORD=swordfish\n"],
+  ["variables", "A=1\nPASSWORD=swordfish\n"],
+  ["credentials", "[default]\naws_secret_access_key = swordfish\n"],
+  ["JSON", '{"auths": {"example.org": {"auth": "swordfish"}}}\n'],
+  ["YAML", "example.org:\n  oauth_token: swordfish\n"],
+  ["a long key", `${"k".repeat(100)}swordfish: 1\n`],
+  ["a value where a map belongs", "policy: swordfish\ntools: swordfish\n"],
+  ["an alias", "a: *swordfish\n"],
+  ["a tag", "a: !swordfish b\nb: !<swordfish> c\n"],
+  ["a directive", "%swordfish\n---\na: 1\n"],
+  ["a version", "%YAML swordfish\n---\na: 1\n"],
+  ["a block", "a: |swordfish\n  b\n"],
+  ["an escape", 'a: "\\Uswordfish"\n'],
+  ["a stray end", "a: [1]\n]swordfish\n"],
+  ["two documents", "a: 1\n---\nswordfish\n"],
+  ["braces", "{a: 1} swordfish {\n"],
+])("nothing of a file that is no configuration is cited: %s", async ([, text = ""]) => {
+  const { problems } = await place();
+  expect((await problems({ project: text })).join("\n")).toMatch(/^handrail\.yaml:\d+:\d+: (?!.*swordfish)/s);
+});
+
 describe("a file that cannot be read is a sentence, at once", () => {
   test.for([
     ["a folder", (path: string): Promise<unknown> => mkdir(path), "this is a folder, expected a file"],
@@ -250,9 +277,9 @@ describe("a file that cannot be read is a sentence, at once", () => {
       "this is a pipe, a socket or a device, expected a regular file",
     ],
     [
-      "a device",
+      "a link to a device",
       (path: string): Promise<unknown> => symlink("/dev/zero", path),
-      "this is a pipe, a socket or a device, expected a regular file",
+      "not read, because it is a link to /dev/zero, which is outside its folder. Put the file itself there",
     ],
     [
       "a link to nothing",
@@ -285,6 +312,24 @@ describe("a file that cannot be read is a sentence, at once", () => {
     const error = await readSettings({ project }, { trust }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as ConfigError).problems).toMatchObject([{ message }]);
+  });
+
+  test("a project's file may be a link within its folder, and one of your own a link to anywhere", async () => {
+    const { folder, named, project, user, trust } = await place();
+    await writeFile(join(folder, "src/shared.yaml"), "policy: { autonomy: readonly }\n");
+    await Promise.all([symlink("src/shared.yaml", project), mkdir(dirname(user))]);
+    await symlink(join(folder, "src/shared.yaml"), user);
+    for (const files of [{ project }, { user }])
+      expect((await readSettings(files, { trust })).settings.policy.autonomy).toBe("readonly");
+    await rm(project);
+    await symlink("../home/config.yaml", project);
+    await rm(user);
+    await writeFile(user, "policy: { autonomy: readonly }\n");
+    await expect(readSettings({ project }, { trust })).rejects.toThrow(
+      /handrail\.yaml: not read, .*outside its folder/,
+    );
+    await symlink(user, named);
+    expect((await readSettings({ named }, { trust })).settings.policy.autonomy).toBe("readonly");
   });
 
   test("one that may not be read", async () => {

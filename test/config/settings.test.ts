@@ -192,7 +192,7 @@ describe("${NAME}", () => {
   test("is no key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: ${A}: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
     ]);
   });
 });

@@ -27,7 +27,11 @@ beforeAll(async () => {
   const plain = await local({ workDir, home, outputFolder: join(stateDir, "outputs") });
   const hidden = [join(home, ".ssh"), join(home, ".npmrc")];
   const state = async () => ({ works: true, missing: [] }) as const;
-  const contained: Backend = { ...plain, name: "sandbox(local)", sandbox: { required: false, hidden, state } };
+  const contained: Backend = {
+    ...plain,
+    name: "sandbox(local)",
+    sandbox: { required: false, hidden, temporary: [], state },
+  };
   const inside = await world.toolkit({ backend: contained, policy: { forbiddenPaths } });
   const outside = await world.toolkit({ backend: plain, policy: { forbiddenPaths } });
   const tables = [["looks", LOOKS] as const, ["acts", ACTS] as const, ["closed", CLOSED] as const];

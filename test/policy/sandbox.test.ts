@@ -28,7 +28,12 @@ async function place(
   const folder = join(home, "project");
   for (const path of [folder, join(home, ".ssh"), join(home, "cache"), join(folder, ".git")]) await mkdir(path);
   const inner = await local({ workDir: folder, home, outputFolder: temporaryFolder() });
-  const sandbox = { required, hidden: [join(home, ".ssh"), join(home, ".npmrc")], state: async () => state };
+  const sandbox = {
+    required,
+    hidden: [join(home, ".ssh"), join(home, ".npmrc")],
+    temporary: [],
+    state: async () => state,
+  };
   const backend: Backend = { ...inner, name: "sandbox(local)", sandbox };
   const toolkit = await toolkitWith({
     backend,

@@ -157,17 +157,30 @@ const ESCAPES: readonly Escape[] = [
     escaped: ({ workDir }) => existsSync(join(workDir, "disk")),
   },
   ...[
-    "chmod 4755 tool",
-    "perl -e 'chmod 06755, \"tool\"'",
-    "install -m 4755 /bin/true tool",
-    "perl -e '$f = \"tool\"; syscall(268, -100, $f, 04755)'",
-    "perl -e '$f = \"tool\"; syscall(452, -100, $f, 04755, 0)'",
-  ].map((script): Escape => ({
-    name: `making a program that runs as its owner (${script.replace(/ -e.*/, script.includes("syscall") ? ` ${/\d+/.exec(script)?.[0]}` : "")})`,
-    heldBy: "the filter of system calls: no mode with the setuid bit",
+    { by: "chmod", script: "chmod 4755 tool" },
+    { by: "chmod in perl", script: "perl -e 'chmod 06755, \"tool\"'" },
+    { by: "install", script: "install -m 4755 /bin/true tool" },
+    { by: "fchmodat", script: `perl -e '$f = "tool"; syscall(268, -100, $f, 04755)'` },
+    { by: "fchmodat2", script: `perl -e '$f = "tool"; syscall(452, -100, $f, 04755, 0)'` },
+    { by: "open", script: `rm tool; perl -e '$f = "tool"; syscall(2, $f, 0101, 04755)'` },
+    { by: "openat", script: `rm tool; perl -e '$f = "tool"; syscall(257, -100, $f, 0101, 02755)'` },
+    {
+      by: "openat2",
+      script: `rm tool; perl -e '$f = "tool"; $how = pack("QQQ", 0101, 04755, 0); syscall(437, -100, $f, $how, 24)'`,
+    },
+    { by: "creat", script: `rm tool; perl -e '$f = "tool"; syscall(85, $f, 04755)'` },
+    { by: "mknod", script: `rm tool; perl -e '$f = "tool"; syscall(133, $f, 0104755, 0)'` },
+    { by: "mknodat", script: `rm tool; perl -e '$f = "tool"; syscall(259, -100, $f, 0102755, 0)'` },
+    {
+      by: "a nameless file that is linked",
+      script: `rm tool; perl -e '$f = "."; $t = "tool"; $fd = syscall(257, -100, $f, 020200002, 04755); $p = "/proc/self/fd/$fd"; syscall(265, -100, $p, -100, $t, 02000) if $fd >= 0'`,
+    },
+  ].map(({ by, script }): Escape => ({
+    name: `making a program that runs as its owner or group, by ${by}`,
+    heldBy: "the filter of system calls: no chmod to setuid, and no file made setuid or setgid",
     prepare: (site) => () => rmSync(join(site.workDir, "tool"), { force: true }),
     attempt: () => `cp /bin/true tool; ${script}`,
-    escaped: ({ workDir }) => (statSync(join(workDir, "tool")).mode & 0o4000) !== 0,
+    escaped: ({ workDir }) => ((statSync(join(workDir, "tool"), { throwIfNoEntry: false })?.mode ?? 0) & 0o6000) !== 0,
   })),
 ];
 

@@ -518,6 +518,20 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect((await (await newWorld({ root: two.root })).bash('cat "$XDG_CACHE_HOME/kept"')).output).toBe("x\n");
   });
 
+  test("what a command plants in a private cache is in no cache of the same program outside", async () => {
+    const two = await newWorld({ passEnv: Object.keys(process.env).filter((name) => /cache/i.test(name)) });
+    for (const script of ["echo ${XDG_CACHE_HOME:-$HOME/.cache}", "npm config get cache"]) {
+      const plant = `folder=$(${script}) && mkdir -p "$folder" && echo planted >"$folder/planted" && echo "$folder"`;
+      const inside = (await two.bash(plant)).output.trim();
+      expect(readFileSync(join(inside, "planted"), "utf8")).toBe("planted\n");
+      expect(inside.startsWith(`${two.folder}/caches/`), inside).toBe(true);
+      const outside = await two.bash(`folder=$(${script}); echo "$folder"; ls "$folder"`, { within: "none" });
+      expect(outside.output).not.toMatch(/planted|\/caches\//);
+      expect(outside.output).toMatch(/^\/\S+\n/);
+    }
+    expect((await two.bash("env", { within: "none" })).output).not.toContain(`${two.folder}/`);
+  });
+
   test("caches of the user's own are read until something is fetched", async () => {
     const two = await newWorld();
     two.file("home/.cargo/registry/index");

@@ -74,7 +74,23 @@ describe("the filter, interpreted", () => {
     const word = fc.oneof(
       fc.integer({ min: 0, max: 0xffffffff }),
       fc.integer({ min: 0, max: 45 }),
-      fc.constantFrom(0x5412, 0x541c, 0x5413, 0x80, 0x10000000, 0x3d0f00, 0x1200011, 0xffffffff, 0x40000, 0x400000),
+      fc.constantFrom(
+        0x5412,
+        0x541c,
+        0x5413,
+        0x80,
+        0x10000000,
+        0x3d0f00,
+        0x1200011,
+        0xffffffff,
+        0x40000,
+        0x400000,
+        0o101,
+        0o20000002,
+        0o4755,
+        0o2755,
+        0o1777,
+      ),
     );
     const anyCall = fc.oneof(
       fc.constantFrom(...calls.map(({ number }) => number)),
@@ -177,6 +193,50 @@ describe.skipIf(problem !== undefined || PERL === undefined)("the filter, in the
     expect(errno(numberOf("personality"), 0xffffffff)).toBe(0); // asks which it is
     expect(errno(numberOf("personality"), 0x40000)).toBe(0); // no address randomisation
     expect(errno(numberOf("ioctl"), 0, 0x541b, 0)).not.toBe(ERRORS.EPERM); // FIONREAD
+  });
+
+  // Where a file would be made, and of what name: -100 is AT_FDCWD.
+  const MADE = [
+    { call: "open", before: [], flags: [0o101], needs: "x64" },
+    { call: "open", before: [], flags: [0o20200002], needs: "x64" }, // O_TMPFILE
+    { call: "creat", before: [], flags: [], needs: "x64" },
+    { call: "mknod", before: [], flags: [], needs: "x64" },
+    { call: "mknodat", before: [-100], flags: [] },
+    { call: "openat", before: [-100], flags: [0o101] },
+  ] as const;
+
+  test.each(MADE.filter((each) => !("needs" in each) || each.needs === process.arch))(
+    "$call makes no setuid and no setgid file, and every other (flags $flags)",
+    ({ call, before, flags }) => {
+      const isTemporary = flags[0] === 0o20200002;
+      const script = `
+        my ($bits, $count) = (0, 0);
+        for my $mode (0755, 01644, 04755, 02755, 06711) {
+          my $name = ($ARGV[0] ? "/tmp" : "/tmp/file") . ($ARGV[0] ? "" : $count++);
+          my $made = syscall(${[numberOf(call), ...before].join(", ")}, $name, ${flags.map((each) => `${each}, `).join("")}$mode);
+          print($made == -1 ? "refused " . ($! + 0) : sprintf("%o", (stat($ARGV[0] ? "/proc/self/fd/$made" : $name))[2] & 07777), "\\n");
+        }`;
+      const command = [PERL!, "-e", script, isTemporary ? "1" : ""];
+      const refused = `refused ${ERRORS.EPERM}`;
+      expect(
+        run([...CONTAINED, ...command])
+          .stdout.split("\n")
+          .slice(0, 5),
+      ).toEqual(["755", "1644", "4755", "2755", "6711"]);
+      expect(filtered(CONTAINED, command).stdout.split("\n").slice(0, 5)).toEqual([
+        "755",
+        "1644",
+        refused,
+        refused,
+        refused,
+      ]);
+    },
+  );
+
+  test("a mode is not looked at where no file is made, and openat2 answers that there is no such call", () => {
+    const script = `my $name = "/etc/passwd"; print syscall(${numberOf("openat")}, -100, $name, 0, 06777) == -1 ? "refused" : "open"`;
+    expect(filtered(CONTAINED, [PERL!, "-e", script]).stdout).toBe("open");
+    expect(errno(437, -100, 0, 0, 24)).toBe(ERRORS.ENOSYS);
   });
 
   test("the calls of x32 and those of kernels to come answer that there is no such call", () => {
@@ -326,6 +386,10 @@ describe.skipIf(problem !== undefined || PERL === undefined)("the filter, in the
 function argumentsFor({ when }: Family): readonly number[] {
   const args = [-1, -1, -1, -1, -1, -1];
   if (when === undefined) return args;
+  if ("all" in when) {
+    const bits = new Map(when.all.map(({ argument, hasAnyBit }) => [argument, hasAnyBit]));
+    return args.map((each, index) => bits.get(index) ?? each);
+  }
   // A bit of a namespace, or of a mode the one there is.
   const refused = "hasAnyBit" in when ? when.hasAnyBit & 0x10000000 || when.hasAnyBit : "is" in when ? when.is[0]! : 40;
   return args.map((each, index) => (index === when.argument ? refused : each));
@@ -339,10 +403,12 @@ function expected(
   const call = calls.find((each) => each.number === number);
   if (call === undefined) return ALLOW;
   const { when, answer } = call.family;
-  return when === undefined || holds(when, args[when.argument]![0]) ? FAIL | ERRORS[answer] : ALLOW;
+  return when === undefined || holds(when, (argument) => args[argument]![0]) ? FAIL | ERRORS[answer] : ALLOW;
 }
 
-function holds(condition: Condition, value: number): boolean {
+function holds(condition: Condition, valueOf: (argument: number) => number): boolean {
+  if ("all" in condition) return condition.all.every((each) => holds(each, valueOf));
+  const value = valueOf(condition.argument);
   if ("is" in condition) return condition.is.includes(value);
   if ("isNot" in condition) return !condition.isNot.includes(value);
   return (BigInt(value) & BigInt(condition.hasAnyBit)) !== 0n && !(condition.unless ?? []).includes(value);

@@ -14,6 +14,9 @@ const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY
 /** Linux follows at most 40 links on a path (path_resolution(7)). */
 const MAX_LINKS = 40;
 
+/** What a written file keeps of its mode: new content does not run as the file's owner or group because the old did. */
+const KEPT_MODE = 0o777;
+
 /** How many entries of a folder are looked at side by side. */
 const STAT_BATCH = 64;
 
@@ -140,8 +143,7 @@ async function replaceFile(real: string, written: string, bytes: Uint8Array): Pr
       try {
         await file.writeFile(bytes);
         if (before !== undefined) await giveTo(file, before, written);
-        // After the owner: changing that takes set-user-ID and set-group-ID away (chown(2)).
-        await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & 0o7777);
+        await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & KEPT_MODE);
         await rename(temporary, at(posix.basename(real)));
         return infoOf(real, await file.stat({ bigint: true }));
       } catch (error) {
@@ -171,7 +173,8 @@ async function overwrite(real: string, written: string, bytes: Uint8Array): Prom
   const file = await open(real, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     await requireSame(file, real, written);
-    const { size } = await file.stat();
+    const { size, mode } = await file.stat();
+    if ((mode & 0o7777 & ~KEPT_MODE) !== 0) await file.chmod(mode & KEPT_MODE); // before there is new content to run
     // What is longer than before goes first: where there is no space for it, the old content is still whole.
     await writeAt(file, bytes.subarray(size), size).catch(async (error: unknown) => {
       await file.truncate(size);

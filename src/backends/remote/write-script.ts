@@ -32,12 +32,15 @@ hr_file_folders() {
 }
 
 hr_file_fields() {
-  hr_text=$1
-  # ls has the mode as -rwxr-sr-t: as chmod(1) takes it that is u=rwx,g=rxs,o=rxt.
+  hr_text=$1 hr_special=
+  # ls has the mode as -rwxr-sr-t: as chmod(1) takes it that is u=rwx,g=rx,o=rx without the setgid and the sticky bit.
   [ "$hr_form" != none ] || hr_text=$(printf '%s\\n' "$1" |
-    sed -e 's/^.\\(...\\)\\(...\\)\\(...\\)[^ ]*/u=\\1,g=\\2,o=\\3/' -e 's/s/xs/g;s/S/s/g;s/t/xt/g;s/T/t/g;s/-//g')
+    sed -e 's/^.\\(...\\)\\(...\\)\\(...\\)[^ ]*/u=\\1,g=\\2,o=\\3/' -e 's/[st]/x/g;s/[ST-]//g')
+  case \${1%% *} in [1-7][0-7][0-7][0-7] | *[sStT]*) hr_special=yes ;; esac
   set -- $hr_text
-  hr_mode=\${1#0} hr_names=$2 hr_owner=$3:$4 hr_size=$5
+  hr_mode=$1 hr_names=$2 hr_owner=$3:$4 hr_size=$5
+  # New content does not run as the file's owner or group because the old did.
+  case $hr_mode in [0-7][0-7][0-7][0-7]) hr_mode=\${hr_mode#?} ;; esac
 }
 
 hr_file_put() {
@@ -65,6 +68,7 @@ hr_file_in_place() {
   [ -e /dev/fd/0 ] || hr_self=./$hr_name
   {
     if [ "$(hr_file_held)" != "$hr_before" ]; then hr_word=changed
+    elif [ -n "$hr_old_special" ] && ! chmod "$hr_old_mode" "$hr_self"; then :
     elif [ "$hr_asked" -gt "$hr_old_size" ] && ! tail -c "+$((hr_old_size + 1))" "./$hr_temp" >>"$hr_self"; then hr_file_cut "$hr_old_size"
     elif cat "./$hr_temp" >&3; then
       if [ "$hr_asked" -ge "$hr_old_size" ] || hr_file_cut "$hr_asked"; then hr_word=ok; fi
@@ -85,7 +89,7 @@ hr_file_write() {
   if [ "$hr_word" = ok ] && [ -e "./$hr_name" ] && hr_file_regular; then
     hr_before=$(hr_file_info "./$hr_name") || hr_word=changed
     hr_file_fields "$hr_before"
-    hr_old_mode=$hr_mode hr_old_names=$hr_names hr_old_owner=$hr_owner hr_old_size=$hr_size
+    hr_old_mode=$hr_mode hr_old_special=$hr_special hr_old_names=$hr_names hr_old_owner=$hr_owner hr_old_size=$hr_size
     case $hr_mode in 644) umask 133 ;; *) umask 077 ;; esac
   fi
   if [ "$hr_word" = ok ]; then

@@ -10,6 +10,7 @@ import { hiddenPaths, realOf } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
 import { protectedFinder } from "./protected.ts";
+import { temporaryOf } from "./temporary.ts";
 import { listeningSockets } from "./sockets.ts";
 
 /** What of /proc root could change the whole machine with, or learn its secrets from, even without any of root's rights. */
@@ -30,7 +31,6 @@ const MACHINE_SETTINGS = [
 /** What is looked for in /run although the rest of it is for services: where NixOS keeps its programs and drivers. */
 const KEPT_OF_RUN = ["/run/current-system", "/run/opengl-driver"];
 
-const TEMPORARY = ["/tmp", "/var/tmp"] as const;
 const RUN = ["/run", "/var/run"] as const;
 
 export interface FactsOptions extends Base {
@@ -82,7 +82,7 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
   const allowed = writable.map((path) => realOf(absolutePath(path, options)));
   const worktree = linkedWorktree(workDir); // now, before any command has run
   const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
-  const temporary = uniqueReal(TEMPORARY).map((at) => ({ at, from: at === realOf("/tmp") ? tmp : varTmp }));
+  const temporary = temporaryOf({ tmp, varTmp });
   const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));
   // A home is seen wherever it lies, also in a folder of the system that is another inside.
   const replaced = [...temporary.map(({ at }) => at), ...emptied];

@@ -18,6 +18,7 @@ import { missingOf, probe } from "./probe.ts";
 import { systemProgram } from "./programs.ts";
 import { seccompFilter } from "./seccomp/filter.ts";
 import { openSession } from "./session.ts";
+import { type Temporary, temporaryOf } from "./temporary.ts";
 import { trialWords } from "./wrap.ts";
 
 /** Bytes that stay free on a disk: 512 MiB. */
@@ -28,6 +29,7 @@ export type Ready =
   | {
       readonly works: true;
       readonly missing: readonly string[];
+      readonly temporary: readonly Temporary[];
       /** Starts a command in it. Rejects with a `ToolFailure` when it cannot be started. */
       spawn(command: Command, needs: Needs): Promise<Process>;
       close(): Promise<void>;
@@ -103,5 +105,11 @@ async function furnish(
     ...limits.missing,
   ];
   const found = { ...shop, features: probed.features };
-  return { works: true, missing, spawn: (command, needs) => spawnContained(command, needs, found), close };
+  return {
+    works: true,
+    missing,
+    temporary: temporaryOf(session),
+    spawn: (command, needs) => spawnContained(command, needs, found),
+    close,
+  };
 }

@@ -1,13 +1,16 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
+import { absolutePath, isInside } from "../../util/paths.ts";
 import { hiddenPaths, realOf } from "./hidden.ts";
 import type { SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
+import { sessionFiles } from "./session-files.ts";
+import { temporaryFolders } from "./temporary.ts";
 
 /**
  * Contains the commands of this machine's backend with bubblewrap: the system read-only, secrets hidden, no network, processes of their own.
- * Helpers of ours are left as they are. Whether it works is tried at the first command, or when it is asked; what does that is loaded then.
+ * Files and helpers of ours are not contained, and see the temporary folders that commands see. Whether it works is tried at the first command, or when it is asked; what does that is loaded then.
  */
 export async function sandbox(inner: Backend, options: SandboxOptions): Promise<Backend> {
   const { required = false, folder, writable = [], hidden = [] } = options;
@@ -21,6 +24,32 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       .then(({ prepare }) => prepare(inner, { ...options, hidden: hiding, writable }, base))
       .catch((error: unknown) => notLoaded(error));
     return ready;
+  };
+
+  const temporary = temporaryFolders();
+  const { files, isTemporary } = sessionFiles(inner.files, base, {
+    at: temporary,
+    shown: [
+      base.workDir,
+      ...writable.map((path) => realOf(absolutePath(path, base))),
+      ...[base.home].filter((path) => !temporary.includes(path)),
+    ],
+    async own() {
+      const state = await (closed ? ready : prepared());
+      if (state?.works !== true) return [];
+      if (closed) throw new ToolFailure("the backend is closed, and its temporary files are gone");
+      return state.temporary;
+    },
+  });
+
+  const helper: Backend["helper"] = async (program, args, wanted) => {
+    const state = !closed && wanted.paths.some(isTemporary) ? await prepared() : undefined;
+    if (state?.works !== true) return inner.helper(program, args, wanted);
+    const { containedHelper } = await import("./contained-helper.ts");
+    // The home is shown, but is no part of a temporary folder that it lies in.
+    const holdsHome = wanted.paths.some((path) => isTemporary(path) && isInside(base.home, path));
+    const except = [...(wanted.except ?? []), ...(holdsHome ? [base.home] : [])];
+    return containedHelper(program, args, { ...wanted, except }, state.spawn);
   };
 
   const spawn = async (command: Command): Promise<Process> => {
@@ -41,11 +70,13 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     name: `sandbox(${inner.name})`,
     workDir: inner.workDir,
     home: inner.home,
-    files: inner.files,
+    files,
+    outside: inner.files,
     spawn,
-    helper: (program, args, helperOptions) => inner.helper(program, args, helperOptions),
+    helper,
     sandbox: {
       required,
+      temporary,
       get hidden() {
         hiddenNow ??= hiddenPaths(hiding, base, "all").hidden.map(({ path }) => path);
         return hiddenNow;

@@ -28,6 +28,7 @@ export function besidePane(inner: Backend, { id, ...options }: Pane): Backend {
     home,
     ...(inner.shell !== undefined && { shell: inner.shell }),
     files: inner.files,
+    ...(inner.outside !== undefined && { outside: inner.outside }),
     spawn: (command) => inner.spawn(command),
     helper: (program, args, helperOptions) => inner.helper(program, args, helperOptions),
     terminal: {

@@ -69,7 +69,14 @@ function numbersOf(
 
 /** Ends in a jump whatever the argument. */
 function conditionOf(condition: Condition, answer: Answer): readonly Instruction[] {
-  const load: Instruction = { load: FIRST_ARGUMENT + ARGUMENT_BYTES * condition.argument }; // little endian: the low half comes first
+  if ("all" in condition) {
+    const tests = condition.all.flatMap(({ argument, hasAnyBit }): readonly Instruction[] => [
+      loadOf(argument),
+      { when: "anyBit", value: hasAnyBit, elseGoTo: "allow" },
+    ]);
+    return [...tests.slice(0, -1), ...tests.slice(-1).map((last) => ({ ...last, goTo: answer }))];
+  }
+  const load = loadOf(condition.argument);
   const jumpTo = (goTo: string) => (value: number) => ({ when: "equal" as const, value, goTo });
   if ("hasAnyBit" in condition) {
     const { hasAnyBit, unless = [] } = condition;
@@ -83,4 +90,9 @@ function conditionOf(condition: Condition, answer: Answer): readonly Instruction
     "is" in condition ? [condition.is, answer, "allow"] : [condition.isNot, "allow", answer];
   const tests = values.map(jumpTo(found));
   return [load, ...tests.slice(0, -1), ...tests.slice(-1).map((last) => ({ ...last, elseGoTo }))];
+}
+
+/** Of an argument the low half, which comes first: little endian. */
+function loadOf(argument: number): Instruction {
+  return { load: FIRST_ARGUMENT + ARGUMENT_BYTES * argument };
 }

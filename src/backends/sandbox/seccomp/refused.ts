@@ -17,7 +17,9 @@ export type Answer =
 export type Condition =
   | { readonly argument: number; readonly hasAnyBit: number; readonly unless?: readonly number[] }
   | { readonly argument: number; readonly is: readonly number[] }
-  | { readonly argument: number; readonly isNot: readonly number[] };
+  | { readonly argument: number; readonly isNot: readonly number[] }
+  /** Each of these arguments has any of its bits. */
+  | { readonly all: readonly { readonly argument: number; readonly hasAnyBit: number }[] };
 
 /** System calls that are refused for one reason. */
 export interface Family {
@@ -36,6 +38,10 @@ const CLONE_NEWTIME = 0x80;
 
 /** S_ISUID of linux/stat.h. */
 const RUNS_AS_OWNER = 0o4000;
+/** S_ISUID and S_ISGID. */
+const RUNS_AS_OTHER = 0o6000;
+/** O_CREAT and __O_TMPFILE of asm-generic/fcntl.h, the same on both architectures. Without one of them the mode is not looked at, and can be anything. */
+const MAKES_A_FILE = 0o100 | 0o20000000;
 
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
@@ -173,8 +179,7 @@ export const REFUSED: readonly Family[] = [
     calls: { lookup_dcookie: [212, 18], nfsservctl: [180, 42], uselib: [134, undefined], vhangup: [153, 58] },
   },
   {
-    reason:
-      "A program that runs as its owner, whoever starts it: outside, where no-new-privileges does not hold. (One that is made so takes no content: writing takes the bit away.)",
+    reason: "A program that runs as its owner, whoever starts it: outside, where no-new-privileges does not hold.",
     answer: "EPERM",
     calls: { chmod: [90, undefined], fchmod: [91, 52] },
     when: { argument: 1, hasAnyBit: RUNS_AS_OWNER },
@@ -184,6 +189,47 @@ export const REFUSED: readonly Family[] = [
     answer: "EPERM",
     calls: { fchmodat: [268, 53], fchmodat2: [452, 452] },
     when: { argument: 2, hasAnyBit: RUNS_AS_OWNER },
+  },
+  {
+    reason:
+      "As chmod, for a file that is created with such a mode. The kernel removes the bits at the first write; this does not rely on it. Setgid too: folders get that bit by chmod, and no filter can tell a folder from a file there.",
+    answer: "EPERM",
+    calls: { creat: [85, undefined], mknod: [133, undefined] },
+    when: { argument: 1, hasAnyBit: RUNS_AS_OTHER },
+  },
+  {
+    reason: "As mknod.",
+    answer: "EPERM",
+    calls: { mknodat: [259, 33] },
+    when: { argument: 2, hasAnyBit: RUNS_AS_OTHER },
+  },
+  {
+    reason: "As creat.",
+    answer: "EPERM",
+    calls: { open: [2, undefined] },
+    when: {
+      all: [
+        { argument: 1, hasAnyBit: MAKES_A_FILE },
+        { argument: 2, hasAnyBit: RUNS_AS_OTHER },
+      ],
+    },
+  },
+  {
+    reason: "As creat.",
+    answer: "EPERM",
+    calls: { openat: [257, 56] },
+    when: {
+      all: [
+        { argument: 2, hasAnyBit: MAKES_A_FILE },
+        { argument: 3, hasAnyBit: RUNS_AS_OTHER },
+      ],
+    },
+  },
+  {
+    reason:
+      "A filter cannot see its mode, which is behind a pointer. Programs use openat where a kernel is without it.",
+    answer: "ENOSYS",
+    calls: { openat2: [437, 437] },
   },
   {
     reason: "TIOCSTI types into the terminal, TIOCLINUX pastes into the console: what runs then runs outside.",
