@@ -32,7 +32,7 @@ import {
 const LOOKED_THROUGH = 65_536;
 
 /** So often a sandbox is set up anew where that fails: nothing has been run then. */
-const MOST_ATTEMPTS = 6;
+const MOST_ATTEMPTS = 12;
 
 /**
  * Starts a command in a sandbox of its own.
