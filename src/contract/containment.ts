@@ -14,6 +14,11 @@ export interface Needs {
   readonly read?: readonly string[];
   /** True: the workspace is read-only, too; private caches and temporary files are not. The policy sets it in read-only autonomy. Default false. */
   readonly readOnly?: boolean;
+  /**
+   * True: sensitive files of the workspace (.env, keys) are hidden, but for those in `read` and `write`. The policy sets it for a command with hosts
+   * unless a person approved these hosts for this very call. Default false.
+   */
+  readonly hideSensitive?: boolean;
 }
 
 /** Something that the sandbox kept a command from. */
@@ -78,5 +83,6 @@ export function narrower(one: Containment = {}, other: Containment = {}): Contai
     write: both(one.write, other.write),
     read: both(one.read, other.read),
     ...((one.readOnly === true || other.readOnly === true) && { readOnly: true }),
+    ...((one.hideSensitive === true || other.hideSensitive === true) && { hideSensitive: true }),
   };
 }

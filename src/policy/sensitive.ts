@@ -80,6 +80,16 @@ export function sensitive(path: string): string | undefined {
   return SENSITIVE.find(({ pattern }) => pattern.test(path))?.what;
 }
 
+/**
+ * Whether the sandbox hides a file of the workspace from a command whose hosts nobody approved for it. Not what packages bring: that is certificates,
+ * which programs need to reach a host, and no secret of the user.
+ */
+export function isSecretOfProject(path: string): boolean {
+  return sensitive(path) !== undefined && !BROUGHT_BY_PACKAGES.test(path);
+}
+
+const BROUGHT_BY_PACKAGES = /\/(node_modules|site-packages|dist-packages|vendor\/bundle)\/|\/cacert\.pem$/i;
+
 /** What makes the file one to ask about before it is written, whatever the autonomy and even when it does not exist yet. */
 export function protectedFile(path: string): string | undefined {
   return PROTECTED.find(({ pattern }) => pattern.test(path))?.what;

@@ -17,11 +17,14 @@ export interface ProtectedFiles {
   /** Real paths of the protected files and folders that exist, and of the nested repositories (the folder that has a `.git`, or is one). */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
+  /** Sensitive files, folders and links that exist: the folder above is real. */
+  readonly sensitive: readonly string[];
 }
 
 interface Listing {
   readonly changedMs: number;
   readonly protectedNames: readonly string[];
+  readonly sensitiveNames: readonly string[];
   readonly folders: readonly string[];
   readonly hasRepository: boolean;
   readonly entries: number;
@@ -31,7 +34,10 @@ interface Listing {
  * Finds the files in a folder that may not be written, however often it is asked: what has not changed since is not read again. Links are not
  * followed. Never throws.
  */
-export function protectedFinder(isProtected: (path: string) => boolean): (folder: string) => ProtectedFiles {
+export function protectedFinder(
+  isProtected: (path: string) => boolean,
+  isSensitive: (path: string) => boolean = () => false,
+): (folder: string) => ProtectedFiles {
   const known = new Map<string, Listing>();
 
   const listingOf = (folder: string): Listing | undefined => {
@@ -49,6 +55,10 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
             entry.name !== ".git" && (entry.isFile() || entry.isDirectory()) && isProtected(join(folder, entry.name)),
         )
         .map(({ name }) => name),
+      // In a sensitive folder every path is sensitive.
+      sensitiveNames: isSensitive(folder)
+        ? []
+        : entries.filter(({ name }) => isSensitive(join(folder, name))).map(({ name }) => name),
       folders: entries.filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name)).map(({ name }) => name),
       hasRepository: entries.some((entry) => entry.name === ".git") || isBare(entries),
     };
@@ -59,23 +69,25 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
   return (root) => {
     const paths: string[] = [];
     const repositories: string[] = [];
+    const sensitive: string[] = [];
     let left = MOST_ENTRIES;
     let level: readonly string[] = [root];
     for (let depth = 0; depth <= LEVELS && level.length > 0; depth++) {
       const next: string[] = [];
       for (const folder of level) {
-        if (left <= 0) return { paths, repositories };
+        if (left <= 0) return { paths, repositories, sensitive };
         const listing = listingOf(folder);
         if (listing === undefined) continue;
         left -= listing.entries;
         const isClosed = new Set(listing.protectedNames);
         paths.push(...listing.protectedNames.map((name) => join(folder, name)));
+        sensitive.push(...listing.sensitiveNames.map((name) => join(folder, name)));
         if (listing.hasRepository && folder !== root) repositories.push(folder);
         next.push(...listing.folders.filter((name) => !isClosed.has(name)).map((name) => join(folder, name)));
       }
       level = next;
     }
-    return { paths, repositories };
+    return { paths, repositories, sensitive };
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
-import { hiddenPaths, realOf } from "./hidden.ts";
+import { type Homes, accountHome, hiddenPaths, realOf } from "./hidden.ts";
 import type { SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
 
@@ -11,7 +11,12 @@ import type { Ready } from "./prepare.ts";
  */
 export async function sandbox(inner: Backend, options: SandboxOptions): Promise<Backend> {
   const { required = false, folder, writable = [], hidden = [] } = options;
-  const base = { workDir: inner.workDir, home: realOf(inner.home) };
+  const account = options.accountHome ?? accountHome();
+  const base: Homes = {
+    workDir: inner.workDir,
+    home: realOf(inner.home),
+    ...(account !== undefined && { accountHome: realOf(account) }),
+  };
   const hiding = [...hidden, folder];
   let ready: Promise<Ready> | undefined;
   let hiddenNow: readonly string[] | undefined;

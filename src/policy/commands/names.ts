@@ -61,10 +61,10 @@ export async function judgeNames(
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
     if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
-    const isSpecial =
-      isHidden || (isProtected && isWritten) || [path, target].some((each) => sensitive(each) !== undefined);
-    if (isHidden) read.add(target);
-    if (isProtected && isWritten) write.add(target);
+    const isSensitive = [path, target].some((each) => sensitive(each) !== undefined);
+    if (isHidden || isSensitive) read.add(target);
+    if (isWritten && (isProtected || isSensitive)) write.add(target);
+    const isSpecial = isHidden || isSensitive || (isProtected && isWritten);
     return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);
   };
 
