@@ -2,7 +2,9 @@ import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
-import { protectedFile, sensitive } from "./sensitive.ts";
+import { REPOSITORY, protectedFile } from "./protected.ts";
+import { lookAhead, repositoryFiles } from "./repository-files.ts";
+import { sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
 /** What is done with a path. "cwd": a command runs there. */
@@ -31,6 +33,7 @@ export function pathJudge(
   own: readonly string[] = [],
 ): (look: LookUps) => PathJudge {
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
+  const isOfRepository = repositoryFiles();
 
   return (look) => {
     // One decision looks them up once, also where one of them cannot be followed.
@@ -40,7 +43,10 @@ export function pathJudge(
       if (refused) return refused;
       const path = absolutePath(written, backend);
       // Begun together.
-      if (operation === "write" && real !== undefined) void look.infoAt(real);
+      if (operation === "write" && real !== undefined) {
+        void look.infoAt(real);
+        lookAhead(real, backend.workDir, look);
+      }
       const [roots, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
       const asWritten = deciding(roots, path);
       if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, roots);
@@ -52,7 +58,12 @@ export function pathJudge(
       const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
       if (operation === "cwd") return decision;
       if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
-      return withExceptions((await hardLinked(written, target, look)) ?? decision, roots, target);
+      const [linked, ofRepository] = await Promise.all([
+        hardLinked(written, target, look),
+        isOfRepository(target, isInside(target, backend.workDir) ? backend.workDir : at.path, look),
+      ]);
+      const asked = ofRepository ? protectedBy(written, REPOSITORY) : linked;
+      return withExceptions(asked ?? decision, roots, target);
     };
   };
 }
@@ -107,8 +118,7 @@ function within(
     kindOf(path) ?? (real === path ? undefined : kindOf(real));
   if (operation === "write") {
     const what = byName(protectedFile);
-    if (what !== undefined)
-      return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
+    if (what !== undefined) return protectedBy(written, what);
   }
   if (operation === "cwd") return { verdict: "allow", risk: "low", rule: root.rule };
   // What commands in the sandbox do not see is no other tool's to open unasked.
@@ -117,6 +127,10 @@ function within(
   if (secret !== undefined)
     return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
   return { verdict: "allow", risk: "low", rule: root.rule };
+}
+
+function protectedBy(written: string, what: string): Decision {
+  return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
 }
 
 function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {

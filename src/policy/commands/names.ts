@@ -6,7 +6,8 @@ import { absolutePath, isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
-import { protectedFile, sensitive } from "../sensitive.ts";
+import { protectedFile } from "../protected.ts";
+import { sensitive } from "../sensitive.ts";
 import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
 
@@ -63,8 +64,9 @@ export async function judgeNames(
     if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
     const isSensitive = [path, target].some((each) => sensitive(each) !== undefined);
     if (isHidden || isSensitive) read.add(target);
-    if (isWritten && (isProtected || isSensitive)) write.add(target);
-    const isSpecial = isHidden || isSensitive || (isProtected && isWritten);
+    const isHeld = isWritten && (isProtected || decision.rule === "protected_files");
+    if (isHeld || (isWritten && isSensitive)) write.add(target);
+    const isSpecial = isHidden || isSensitive || isHeld;
     return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);
   };
 
