@@ -26,7 +26,8 @@ import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { createRateLimit } from "./policy/rate.ts";
 import { createRules } from "./policy/rules/rules.ts";
-import { protectedFile } from "./policy/sensitive.ts";
+import { protectedFile } from "./policy/protected.ts";
+import { isSecretOfProject } from "./policy/sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
 import { presetPolicy } from "./tools/presets/policies.ts";
@@ -259,6 +260,7 @@ function surroundings(
       writable: allowedRoots,
       hidden: [stateDir, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
       isProtected: (path) => protectedFile(path) !== undefined,
+      isSensitive: isSecretOfProject,
       ...(network !== undefined && { network }),
       ...(sandboxLimits !== undefined && { limits: sandboxLimits }),
     },

@@ -16,6 +16,11 @@ export interface Needs {
   readonly readOnly?: boolean;
   /** Set by the policy where it has seen a git command that may begin or continue a rebase, cherry-pick, revert or bisect. Default: none. */
   readonly git?: GitNeeds;
+  /**
+   * True: sensitive files of the workspace (.env, keys) are hidden, but for those in `read` and `write`. The policy sets it for a command with hosts
+   * unless a person approved these hosts for this very call. Default false.
+   */
+  readonly hideSensitive?: boolean;
 }
 
 export interface GitNeeds {
@@ -91,5 +96,6 @@ export function narrower(one: Containment = {}, other: Containment = {}): Contai
     read: both(one.read, other.read),
     ...((one.readOnly === true || other.readOnly === true) && { readOnly: true }),
     ...(one.git !== undefined && other.git !== undefined && { git: { exec: both(one.git.exec, other.git.exec) } }),
+    ...((one.hideSensitive === true || other.hideSensitive === true) && { hideSensitive: true }),
   };
 }

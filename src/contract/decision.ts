@@ -56,6 +56,8 @@ export interface Scope {
   readonly label: string;
   /** Equal keys are the same permission; it holds all that the permission is bound to. */
   readonly key: string;
+  /** The host that it lets a contained command reach, as `Needs.network` has it. */
+  readonly host?: string;
   /** It is not granted for longer than the session. Default: for as long as the person says. */
   readonly upTo?: "session";
 }

@@ -4,7 +4,7 @@ import { type Decision, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
 import type { LookUps } from "./look-ups.ts";
-import { needsJudge, realNeeds, withMore } from "./needs.ts";
+import { beforeApproval, needsJudge, realNeeds, withMore } from "./needs.ts";
 import type { PathJudge } from "./paths.ts";
 import type { Rules } from "./rules/rules.ts";
 import type { PolicySettings } from "./settings.ts";
@@ -54,7 +54,7 @@ export function execJudge(
     const all = stricter(decision, await judgeNeeds(effect, look)) ?? decision;
     if (!contained) return { ...outside(all), within: "none" };
     const more = autonomy === "readonly" ? { ...needs, readOnly: true } : needs;
-    return { ...inside(all), within: withMore(await realNeeds(effect.within, backend, look), more) };
+    return { ...inside(all), within: beforeApproval(withMore(await realNeeds(effect.within, backend, look), more)) };
   };
 }
 

@@ -3,6 +3,7 @@ import type { Approval, Decision, Scope } from "../contract/decision.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Workspace, keptGrants } from "./kept-grants.ts";
+import { afterApproval } from "./needs.ts";
 import { scopesOf } from "./scopes.ts";
 
 export interface GrantsOptions {
@@ -18,8 +19,8 @@ export interface GrantsOptions {
 /** What people have allowed for longer than one call. */
 export interface Grants {
   /**
-   * The decision with what of it nobody has granted yet as its scopes; `undefined` when all of it was granted. No scopes: it cannot be
-   * granted for longer than the call.
+   * The decision with what of it nobody has granted yet as its scopes, and as the command is contained if a person approves these; `undefined`
+   * when all of it was granted. No scopes: it cannot be granted for longer than the call.
    */
   remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
   /**
@@ -47,9 +48,11 @@ export function createGrants({ workspace, folder, longest = "always", now = Date
       const all = scopesOf(call, decision);
       for (const scope of all) if (!(await isGranted(scope))) scopes.push(scope);
       if (scopes.length === 0 && all.length > 0) return undefined;
-      if (longest === "once") return { ...decision, scopes: [] };
+      const within = afterApproval({ ...decision, ...(decision.scopes !== undefined && { scopes }) });
+      const question = { ...decision, ...(within !== undefined && { within }) };
+      if (longest === "once") return { ...question, scopes: [] };
       return {
-        ...decision,
+        ...question,
         scopes: longest === "always" ? scopes : scopes.map((scope) => ({ ...scope, upTo: "session" })),
       };
     },

@@ -42,6 +42,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
       return ask("needs", "high", "Reaching any public host from the sandbox requires approval", {
         label: "any public host, from the sandbox",
         key: JSON.stringify(["sandbox", "network", ANY_HOST]),
+        host: ANY_HOST,
         upTo: "session",
       });
     }
@@ -61,6 +62,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
       {
         label: `${text}, from the sandbox`,
         key: JSON.stringify(["sandbox", "network", text]),
+        host: text,
       },
     );
   };
@@ -138,7 +140,25 @@ export function withMore(within: Containment, more: Needs): Containment {
     read: both(within.read, more.read),
     ...(more.readOnly === true && { readOnly: true }),
     ...(more.git !== undefined && { git: more.git }),
+    ...(within.hideSensitive === true && { hideSensitive: true }),
   };
+}
+
+/** The same where nobody has approved its hosts for this very call: with hosts it does not see the sensitive files of the workspace. */
+export function beforeApproval(within: Containment): Containment {
+  if (within === "none" || (within.network ?? []).length === 0) return within;
+  return { ...within, hideSensitive: true };
+}
+
+/**
+ * The same if a person approves the scopes of the decision, which are those that they are asked about: where these have all of its hosts, or are
+ * the whole call (`undefined`), it sees the sensitive files.
+ */
+export function afterApproval({ within, scopes }: Pick<Decision, "within" | "scopes">): Containment | undefined {
+  if (within === undefined || within === "none") return within;
+  const { hideSensitive: _, ...shown } = within;
+  const isAsked = (host: string) => scopes === undefined || scopes.some((scope) => scope.host === host);
+  return (within.network ?? []).every(isAsked) ? shown : within;
 }
 
 /** A rule's host as a URL to be judged: `*.example.org` by the name that the others are below. */

@@ -2,7 +2,9 @@ import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
-import { protectedFile, sensitive } from "./sensitive.ts";
+import { REPOSITORY, protectedFile } from "./protected.ts";
+import { lookAhead, repositoryFiles } from "./repository-files.ts";
+import { sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
 /** What is done with a path. "cwd": a command runs there. */
@@ -49,6 +51,7 @@ export function pathJudge(
     const sessions = temporary.map((at): Root => ({ path: at, allows: true, rule: "temporary" }));
     return [...roots.filter((root) => !isSystems(root)), ...sessions];
   };
+  const isOfRepository = repositoryFiles();
 
   return (look) => {
     // One decision looks them up once, also where one of them cannot be followed.
@@ -58,7 +61,10 @@ export function pathJudge(
       if (refused) return refused;
       const path = absolutePath(written, backend);
       // Begun together.
-      if (operation === "write" && real !== undefined) void look.infoAt(real);
+      if (operation === "write" && real !== undefined) {
+        void look.infoAt(real);
+        lookAhead(real, backend.workDir, look);
+      }
       const [usual, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
       const rootsFor = async (at: string) => (operation === "cwd" ? usual : withTemporary(usual, at));
       const asWritten = deciding(await rootsFor(path), path);
@@ -72,7 +78,12 @@ export function pathJudge(
       const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
       if (operation === "cwd") return decision;
       if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
-      return withExceptions((await hardLinked(written, target, look)) ?? decision, roots, target);
+      const [linked, ofRepository] = await Promise.all([
+        hardLinked(written, target, look),
+        isOfRepository(target, isInside(target, backend.workDir) ? backend.workDir : at.path, look),
+      ]);
+      const asked = ofRepository ? protectedBy(written, REPOSITORY) : linked;
+      return withExceptions(asked ?? decision, roots, target);
     };
   };
 }
@@ -127,8 +138,7 @@ function within(
     kindOf(path) ?? (real === path ? undefined : kindOf(real));
   if (operation === "write") {
     const what = byName(protectedFile);
-    if (what !== undefined)
-      return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
+    if (what !== undefined) return protectedBy(written, what);
   }
   if (operation === "cwd") return { verdict: "allow", risk: "low", rule: root.rule };
   // What commands in the sandbox do not see is no other tool's to open unasked.
@@ -137,6 +147,10 @@ function within(
   if (secret !== undefined)
     return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
   return { verdict: "allow", risk: "low", rule: root.rule };
+}
+
+function protectedBy(written: string, what: string): Decision {
+  return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
 }
 
 function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {

@@ -40,47 +40,17 @@ export const SENSITIVE_FILES: readonly string[] = [
 /** Names of the folders in which `sensitive` knows files. */
 export const SENSITIVE_FOLDERS = [".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker"] as const;
 
-// Written, these make some program run something later, or change what this policy says.
-const PROTECTED: readonly Kind[] = [
-  // All of it: beside config and hooks, commondir, worktrees and modules lead git to configurations, which run programs.
-  { pattern: /(^|\/)\.git(\/|$)/i, what: "the repository's own files" },
-  { pattern: /(^|\/)\.gitmodules$/i, what: "git's submodules" },
-  { pattern: /(^|\/)\.husky(\/.*)?$/i, what: "git hooks" },
-  { pattern: /(^|\/)\.(vscode|idea|devcontainer|zed|fleet)(\/.*)?$/i, what: "editor settings, which run programs" },
-  {
-    pattern: /(^|\/)\.(n?vimrc|exrc|nvim\.lua|emacs|dir-locals\.el|gdbinit|lldbinit|pdbrc|tmux\.conf)$/i,
-    what: "a program's start-up file",
-  },
-  { pattern: /(^|\/)\.(claude|codex|cursor|gemini)(\/.*)?$/i, what: "an agent's settings, which run programs" },
-  {
-    pattern: /(^|\/)\.(npmrc|yarnrc(\.yml)?|pnpmfile\.c?js|cargo\/config(\.toml)?)$/i,
-    what: "a package manager's settings, which run programs",
-  },
-  { pattern: /(^|\/)\.?mcp\.json$/i, what: "a list of tool servers to start" },
-  { pattern: /(^|\/)\.envrc$/i, what: "a shell start-up file" },
-  {
-    pattern:
-      /(^|\/)\.(ba|z|k|c|tc)?sh(rc|env)$|(^|\/)\.(bash_)?(profile|login|logout|aliases)$|(^|\/)\.z(profile|login|logout)$/i,
-    what: "a shell start-up file",
-  },
-  {
-    pattern: /(^|\/)(\.bash_env|\.inputrc|\.xprofile|\.xinitrc|\.xsession(rc)?|\.pam_environment)$/i,
-    what: "a session's start-up file",
-  },
-  {
-    pattern: /(^|\/)\.config\/(fish|git|environment\.d|autostart|systemd|direnv|handrail)(\/.*)?$/i,
-    what: "the user's own configuration",
-  },
-  { pattern: /(^|\/)\.(gitconfig|ssh|gnupg|aws)(\/.*)?$/i, what: "the user's own configuration" },
-  { pattern: /(^|\/)handrail\.ya?ml$/i, what: "Handrail's own configuration" },
-];
-
 /** What makes the file one to ask about before it is read; `undefined` for ordinary files. */
 export function sensitive(path: string): string | undefined {
   return SENSITIVE.find(({ pattern }) => pattern.test(path))?.what;
 }
 
-/** What makes the file one to ask about before it is written, whatever the autonomy and even when it does not exist yet. */
-export function protectedFile(path: string): string | undefined {
-  return PROTECTED.find(({ pattern }) => pattern.test(path))?.what;
+/**
+ * Whether the sandbox hides a file of the workspace from a command whose hosts nobody approved for it. Not what packages bring: that is certificates,
+ * which programs need to reach a host, and no secret of the user.
+ */
+export function isSecretOfProject(path: string): boolean {
+  return sensitive(path) !== undefined && !BROUGHT_BY_PACKAGES.test(path);
 }
+
+const BROUGHT_BY_PACKAGES = /\/(node_modules|site-packages|dist-packages|vendor\/bundle)\/|\/cacert\.pem$/i;

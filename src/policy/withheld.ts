@@ -1,5 +1,6 @@
+import { protectedFile } from "./protected.ts";
 import type { Rules } from "./rules/rules.ts";
-import { protectedFile, sensitive } from "./sensitive.ts";
+import { sensitive } from "./sensitive.ts";
 
 /**
  * Why a path below a folder that may be read or written stays closed all the same: it would be asked about or denied where it is named

@@ -83,6 +83,7 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
     "cd leads && git status",
     "cat a b c > out",
     "echo x > hard",
+    "cp a src/hooks/use > src/config/made",
     "cp -r src dst && rm -rf old",
     "cd sub && make && ./run.sh x",
     "rm *.log",
@@ -174,6 +175,7 @@ describe("a call is at its tool after two rounds of look-ups at most", () => {
     ["read", { path: "a" }],
     ["read", { path: "way-out/../srv/ws/../ws/leads/x" }],
     ["write", { path: "new/made", content: "x" }],
+    ["write", { path: "new/hooks/config/made", content: "x" }],
     ["write", { path: "hard", content: "x" }],
     ["edit", { path: "c", old_text: "content", new_text: "words" }],
     ["grep", { pattern: "content", path: "src" }],
@@ -198,6 +200,18 @@ describe("a call is at its tool after two rounds of look-ups at most", () => {
       expect(before?.length, JSON.stringify(before, null, 1)).toBeLessThanOrEqual(MOST_ROUNDS);
     }
   });
+});
+
+test("a write looks for the parts of a repository only where its path has such a name", async () => {
+  const { far, measured } = await place();
+  const looks = async (path: string) => {
+    await measured.reset();
+    await far.judge([{ kind: "write", path }]);
+    return measured.rounds().flat();
+  };
+  await looks("a"); // the roots
+  expect(await looks("src/new/made.ts")).toHaveLength(2);
+  expect(await looks("src/hooks/made.ts")).toHaveLength(6);
 });
 
 test("what is asked for one after the other takes a round each, and what is asked for together one", async () => {

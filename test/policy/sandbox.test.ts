@@ -89,6 +89,24 @@ describe("a contained command", () => {
     expect(decision).toMatchObject({ verdict: command.includes(".ssh") ? expect.stringMatching(/ask|deny/) : "deny" });
   });
 
+  test("is given what it names, where that is asked about", async () => {
+    const { judge, folder } = await place();
+    for (const path of ["repo.git/HEAD", "repo.git/objects", "repo.git/refs"])
+      await mkdir(join(folder, path), { recursive: true });
+    const asked = (rule: string, within: Containment) => ({ verdict: "ask", rule, within });
+    const config = join(folder, "repo.git/config");
+    expect(await judge("echo x > repo.git/config")).toMatchObject(asked("protected_files", { write: [config] }));
+    expect(await judge("cat .env")).toMatchObject(asked("sensitive_files", { read: [join(folder, ".env")] }));
+  });
+
+  test("with hosts does not see secrets, until a person is asked about these", async () => {
+    const { judge } = await place({ network: { allowHosts: ["example.org"] } });
+    const network = ["example.org"];
+    expect(await judge("npm ci", { network })).toMatchObject({ verdict: "allow", within: { hideSensitive: true } });
+    expect((await judge("npm ci")).within).not.toHaveProperty("hideSensitive");
+    expect((await judge("npm ci", "none")).within).toBe("none");
+  });
+
   test("may remove what lies in its own /tmp", async () => {
     const { judge } = await place();
     expect(await judge("rm -rf /tmp/build")).toMatchObject({ verdict: "allow" });

@@ -199,6 +199,8 @@ const ESCAPES: readonly Escape[] = [
     "handrail.yaml",
     ".mcp.json",
     ".npmrc",
+    ".mvn/jvm.config",
+    "rust-toolchain.toml",
     "packages/app/.vscode/tasks.json",
   ].map((path) => keeping(path)),
   keeping(

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Needs, Refusal } from "../../src/contract/containment.ts";
-import { protectedFile } from "../../src/policy/sensitive.ts";
+import { protectedFile } from "../../src/policy/protected.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type World, noSandbox, world } from "./world.ts";
 

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from "node:
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { protectedFile } from "../../src/policy/sensitive.ts";
+import { protectedFile } from "../../src/policy/protected.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type World, noSandbox, world } from "./world.ts";
 

@@ -33,6 +33,12 @@ describe("mountsOf", () => {
     ]);
   });
 
+  test("keeps hidden what may not be written either, unless it was opened", () => {
+    const both = { readOnly: ["/srv/ws/.npmrc"], hidden: [closed("/srv/ws/.npmrc", false)] };
+    expect(shown(both)).toContain("nothing /srv/ws/.npmrc");
+    expect(shown({ ...both, reopened: ["/srv/ws/.npmrc"] })).toContain("read-only /srv/ws/.npmrc");
+  });
+
   test("shows a workspace in a hidden or private folder, and nothing beside it", () => {
     const mounts = mountsOf(
       facts({ writable: ["/tmp/x/ws", "/h/.config/ws"], hidden: [closed("/h/.config"), closed("/h/.config/gh")] }),

@@ -15,7 +15,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
-import { protectedFile } from "../../src/policy/sensitive.ts";
+import { protectedFile } from "../../src/policy/protected.ts";
 import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { type World, noSandbox, run, world, worldFolder } from "./world.ts";

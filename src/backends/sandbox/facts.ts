@@ -3,10 +3,10 @@ import { basename, dirname, join } from "node:path";
 import type { Needs } from "../../contract/containment.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
-import { absolutePath, type Base, isInside } from "../../util/paths.ts";
+import { absolutePath, isInside } from "../../util/paths.ts";
 import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
 import { type Sequence, createSequences } from "./git-sequences.ts";
-import { hiddenPaths, realOf } from "./hidden.ts";
+import { type Homes, hiddenPaths, realOf, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
 import { protectedFinder } from "./protected.ts";
@@ -33,11 +33,12 @@ const KEPT_OF_RUN = ["/run/current-system", "/run/opengl-driver"];
 
 const RUN = ["/run", "/var/run"] as const;
 
-export interface FactsOptions extends Base {
+export interface FactsOptions extends Homes {
   /** Roots beside the working directory. */
   readonly writable: readonly string[];
   readonly hidden: readonly string[];
   readonly isProtected: (path: string) => boolean;
+  readonly isSensitive: (path: string) => boolean;
   /** Of the private caches. */
   readonly caches: string;
   /** In place of /tmp and /var/tmp. */
@@ -77,7 +78,7 @@ export interface CommandFacts {
  */
 export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras) => CommandFacts {
   const { workDir, writable, isProtected, caches, tmp, varTmp } = options;
-  const findProtected = protectedFinder(isProtected);
+  const findProtected = protectedFinder(isProtected, options.isSensitive);
   // Now: a command that can write the folder above one of them can put a link in its place.
   const allowed = writable.map((path) => realOf(absolutePath(path, options)));
   const worktree = linkedWorktree(workDir); // now, before any command has run
@@ -141,13 +142,21 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
       .map(realOf)
       .filter((path) => held.includes(path) || basename(path) === ".git" || isProtected(path));
     const isLifted = (path: string) => lifting.some((granted) => isInside(path, granted));
+    // Those of the workspace where it is read-only, too.
+    const sensitive =
+      needs.hideSensitive === true
+        ? [...new Set([...ours, ...roots])]
+            .filter(isFolder)
+            .flatMap((root) => findProtected(root).sensitive)
+            .flatMap((path) => secretAt(path) ?? [])
+        : [];
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing");
     const allWritable = [...roots, ...made, ...repositories.flatMap((each) => each.writable), caches];
     return {
       facts: {
         writable: [...new Set(allWritable)],
         readOnly: held.filter((path) => !isLifted(path)),
-        hidden: hidden
+        hidden: [...hidden, ...sensitive.map((path) => ({ path, as: "closed" as const }))]
           .filter(({ path }) => existsSync(path))
           .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
         reopened: [

@@ -1,4 +1,5 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
 
 /** How a path is hidden: "closed" may not even be looked into and says so; "emptied" looks like a folder with nothing in it. */
@@ -89,6 +90,11 @@ const REOPENED = ["~/.config/git"] as const;
 /** And what of that cannot. */
 const CLOSED_AGAIN = ["~/.config/git/credentials"] as const;
 
+export interface Homes extends Base {
+  /** Real. The home of the account, where `home` is another (HOME says so). */
+  readonly accountHome?: string;
+}
+
 export interface HiddenPaths {
   readonly hidden: readonly Hidden[];
   readonly reopened: readonly string[];
@@ -98,13 +104,17 @@ export interface HiddenPaths {
  * What contained commands do not see, as it really is now: a link that leads elsewhere hides what it leads to. What is missing keeps its name,
  * or with `existing` is left out.
  */
-export function hiddenPaths(more: readonly string[], base: Base, which: "all" | "existing"): HiddenPaths {
+export function hiddenPaths(more: readonly string[], base: Homes, which: "all" | "existing"): HiddenPaths {
+  const homes = [...new Set([base.home, base.accountHome ?? base.home])];
   const wanted = (path: string) => which === "all" || existsSync(path);
-  const realPaths = (paths: readonly string[]) =>
-    paths
-      .map((path) => absolutePath(path, base))
-      .filter(wanted)
-      .map(realOf);
+  const realPaths = (paths: readonly string[]) => [
+    ...new Set(
+      homes
+        .flatMap((home) => paths.map((path) => absolutePath(path, { ...base, home })))
+        .filter(wanted)
+        .map(realOf),
+    ),
+  ];
   const closed = realPaths([...SECRETS, ...SYSTEM_SECRETS, ...CLOSED_AGAIN, ...more]);
   const emptied = realPaths(EMPTIED);
   const hidden: readonly Hidden[] = [
@@ -117,6 +127,29 @@ export function hiddenPaths(more: readonly string[], base: Base, which: "all" | 
     // A link out of there opens nothing.
     reopened: realPaths(REOPENED).filter((path) => emptied.some((folder) => isInside(path, folder))),
   };
+}
+
+/**
+ * What holds the secret of a sensitive path whose folder is real: the file or folder itself, or the file that a link leads to. Nothing for links
+ * to folders: they could hide all of the workspace.
+ */
+export function secretAt(path: string): string | undefined {
+  try {
+    const real = realpathSync.native(path);
+    const info = statSync(real);
+    return info.isFile() || (info.isDirectory() && real === path) ? real : undefined;
+  } catch {
+    return undefined; // gone, or a link that leads nowhere
+  }
+}
+
+/** The home that the password database has for this account, whatever HOME says; `undefined` where it has none. */
+export function accountHome(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined; // an account without an entry
+  }
 }
 
 /** The path with its links followed; where there is nothing, as far as there is. */

@@ -60,7 +60,9 @@ export function mountsOf(facts: Facts): readonly Mount[] {
   put(facts.writable.map((path) => ({ kind: "writable", at: path })));
   const kept = [...facts.readOnly, ...hidden, ...facts.sockets];
   put(kept.flatMap((path) => pinsAbove(path, facts.writable)).filter((pin) => !at.has(pin.at)));
-  put(facts.readOnly.map((path) => ({ kind: "read-only", at: path })));
+  // What is hidden cannot be written either.
+  const isSeen = (path: string) => !HIDING.includes(at.get(path)?.kind ?? "system");
+  put(facts.readOnly.filter(isSeen).map((path) => ({ kind: "read-only", at: path })));
   put(facts.given.map((each) => ({ kind: "given", ...each })));
   return withHolds(meaningful([...at.values()].toSorted(byPath), hidden));
 }

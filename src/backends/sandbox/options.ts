@@ -12,6 +12,10 @@ export interface SandboxOptions {
   readonly hidden?: readonly string[];
   /** Whether a path may not be written even inside a writable folder. Default: none, but what leads git to other programs. */
   readonly isProtected?: (path: string) => boolean;
+  /** Whether a path in a writable folder is hidden from commands that hide sensitive files (`Needs.hideSensitive`). Default: none. */
+  readonly isSensitive?: (path: string) => boolean;
+  /** A home beside the backend's whose secrets are hidden too. Default: that of the password database. */
+  readonly accountHome?: string;
   /** What no grant lets through. */
   readonly network?: NetworkSettings;
   readonly limits?: LimitSettings;

@@ -10,7 +10,7 @@ import { spawnContained } from "./contained.ts";
 import { WATCHER } from "./ending.ts";
 import { explained, impossible, notInstalled, thisMachine } from "./explain.ts";
 import { factFinder } from "./facts.ts";
-import { realOf } from "./hidden.ts";
+import { type Homes, realOf } from "./hidden.ts";
 import { createLimits } from "./limits.ts";
 import { openNetworkRoom } from "./network-room.ts";
 import type { SandboxOptions } from "./options.ts";
@@ -39,11 +39,7 @@ export type Ready =
 type Prepared = SandboxOptions & Required<Pick<SandboxOptions, "hidden" | "writable">>;
 
 /** Finds out what works here, and makes what all commands share. Never rejects. */
-export async function prepare(
-  inner: Backend,
-  options: Prepared,
-  base: { readonly workDir: string; readonly home: string },
-): Promise<Ready> {
+export async function prepare(inner: Backend, options: Prepared, base: Homes): Promise<Ready> {
   const machine = thisMachine();
   const problem = impossible(machine, base.workDir);
   if (problem !== undefined) return problem;
@@ -65,8 +61,16 @@ export async function prepare(
 async function furnish(
   inner: Backend,
   program: string,
-  { folder, writable, hidden, isProtected = () => false, network, limits: limitSettings = {} }: Prepared,
-  base: { readonly workDir: string; readonly home: string },
+  {
+    folder,
+    writable,
+    hidden,
+    isProtected = () => false,
+    isSensitive = () => false,
+    network,
+    limits: limitSettings = {},
+  }: Prepared,
+  base: Homes,
 ): Promise<Ready> {
   const session = openSession(realOf(folder));
   const caches = privateCaches({ folder: realOf(folder), ...base });
@@ -80,6 +84,7 @@ async function furnish(
     writable,
     hidden,
     isProtected,
+    isSensitive,
     caches: caches.folder,
     tmp: session.tmp,
     varTmp: session.varTmp,

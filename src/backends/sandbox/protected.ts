@@ -18,11 +18,14 @@ export interface ProtectedFiles {
   /** Real paths of the protected files and folders that exist, and of the nested repositories (the folder that has a `.git`, or is one). */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
+  /** Sensitive files, folders and links that exist: the folder above is real. */
+  readonly sensitive: readonly string[];
 }
 
 interface Listing {
   readonly changedMs: number;
   readonly protectedPaths: readonly string[];
+  readonly sensitivePaths: readonly string[];
   readonly folders: readonly string[];
   readonly hasRepository: boolean;
 }
@@ -31,7 +34,10 @@ interface Listing {
  * Finds the files in a folder that may not be written, however often it is asked: what has not changed since is not read again. Links are not
  * followed. Never throws.
  */
-export function protectedFinder(isProtected: (path: string) => boolean): (folder: string) => ProtectedFiles {
+export function protectedFinder(
+  isProtected: (path: string) => boolean,
+  isSensitive: (path: string) => boolean = () => false,
+): (folder: string) => ProtectedFiles {
   const known = new Map<string, Listing>();
 
   const listingOf = (folder: string): Listing | undefined => {
@@ -48,6 +54,8 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
     const listing: Listing = {
       changedMs,
       protectedPaths,
+      // In a sensitive folder every path is sensitive.
+      sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => join(folder, name)).filter(isSensitive),
       folders: entries
         .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name))
         .map(({ name }) => join(folder, name))
@@ -61,6 +69,7 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
   return (root) => {
     const paths: string[] = [];
     const repositories: string[] = [];
+    const sensitive: string[] = [];
     const folders = [root];
     // Breadth first: what lies near the root is looked at in any case.
     for (let next = 0; next < folders.length; next++) {
@@ -72,10 +81,11 @@ export function protectedFinder(isProtected: (path: string) => boolean): (folder
       const listing = listingOf(folder);
       if (listing === undefined) continue;
       paths.push(...listing.protectedPaths);
+      sensitive.push(...listing.sensitivePaths);
       if (listing.hasRepository && folder !== root) repositories.push(folder);
       for (const path of listing.folders) folders.push(path);
     }
-    return { paths: fewer(root, paths), repositories };
+    return { paths: fewer(root, paths), repositories, sensitive };
   };
 }
 

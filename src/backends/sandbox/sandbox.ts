@@ -2,7 +2,7 @@ import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
-import { hiddenPaths, realOf } from "./hidden.ts";
+import { type Homes, accountHome, hiddenPaths, realOf } from "./hidden.ts";
 import type { SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
 import { sessionFiles } from "./session-files.ts";
@@ -14,7 +14,12 @@ import { temporaryFolders } from "./temporary.ts";
  */
 export async function sandbox(inner: Backend, options: SandboxOptions): Promise<Backend> {
   const { required = false, folder, writable = [], hidden = [] } = options;
-  const base = { workDir: inner.workDir, home: realOf(inner.home) };
+  const account = options.accountHome ?? accountHome();
+  const base: Homes = {
+    workDir: inner.workDir,
+    home: realOf(inner.home),
+    ...(account !== undefined && { accountHome: realOf(account) }),
+  };
   const hiding = [...hidden, folder];
   let ready: Promise<Ready> | undefined;
   let hiddenNow: readonly string[] | undefined;

@@ -47,11 +47,14 @@ const SAYS: { readonly [V in Verdict]: string } = {
 function whereLines({ verdict, within }: Decision): readonly string[] {
   if (verdict === "deny" || within === undefined) return [];
   if (within === "none") return ["It runs outside the sandbox: it can do what you can."];
-  const { network = [], write = [], read = [], readOnly = false } = within;
+  const { network = [], write = [], read = [], readOnly = false, hideSensitive = false } = within;
   const written = readOnly ? "nothing" : ["nothing but the workspace", ...write.map((path) => `and ${path}`)].join(" ");
   const reached = network.length === 0 ? "no network" : `network only to ${network.join(" ")}`;
   const seen = read.length === 0 ? "" : `, and it may read ${read.join(" ")}`;
-  return [oneLine(`It runs in the sandbox: ${written} is written, ${reached}${seen}.`, MAX_SHOWN)];
+  const hidden = hideSensitive
+    ? ["It does not see the workspace's secrets (.env, keys …) unless a person approves its hosts for this very call."]
+    : [];
+  return [oneLine(`It runs in the sandbox: ${written} is written, ${reached}${seen}.`, MAX_SHOWN), ...hidden];
 }
 
 /** A command of one part has said all already. */

@@ -6,7 +6,8 @@ import { absolutePath, isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
-import { protectedFile, sensitive } from "../sensitive.ts";
+import { protectedFile } from "../protected.ts";
+import { sensitive } from "../sensitive.ts";
 import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
 
@@ -61,10 +62,11 @@ export async function judgeNames(
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
     if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
-    const isSpecial =
-      isHidden || (isProtected && isWritten) || [path, target].some((each) => sensitive(each) !== undefined);
-    if (isHidden) read.add(target);
-    if (isProtected && isWritten) write.add(target);
+    const isSensitive = [path, target].some((each) => sensitive(each) !== undefined);
+    if (isHidden || isSensitive) read.add(target);
+    const isHeld = isWritten && (isProtected || decision.rule === "protected_files");
+    if (isHeld || (isWritten && isSensitive)) write.add(target);
+    const isSpecial = isHidden || isSensitive || isHeld;
     return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);
   };
 

@@ -15,7 +15,10 @@ const ARGUMENTS = {
     }),
   ),
   read: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), { maxItems: 32, description: "Hidden files it needs to read" }),
+    Type.Array(Type.String({ minLength: 1 }), {
+      maxItems: 32,
+      description: 'Hidden files it needs to read, as [".env"] beside network',
+    }),
   ),
   sandbox: Type.Optional(
     Type.Boolean({ description: "false: run it outside the sandbox, for what cannot work in it. A person is asked" }),

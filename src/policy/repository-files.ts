@@ -1,0 +1,73 @@
+import { Unreachable } from "../contract/failure.ts";
+import { isInside } from "../util/paths.ts";
+import type { LookUps } from "./look-ups.ts";
+
+/** A folder with HEAD, and with objects and refs or a commondir, is a repository to git (gitrepository-layout(5)). */
+const MAKING = ["HEAD", "commondir", "objects", "refs"] as const;
+
+/** What else git reads there that leads it to programs. */
+const LEADING =
+  "config config.worktree hooks info modules worktrees packed-refs index rebase-merge rebase-apply sequencer".split(
+    " ",
+  );
+
+const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING]);
+
+/**
+ * Resolves to true when the file belongs to a repository once it is written, whatever the name of the repository's folder. A path
+ * without any of the names above costs no look-up. Rejects only when there is no way there (`Unreachable`).
+ *
+ * @param real the real path that is written
+ * @param root a folder above it; only that and folders in it are looked at
+ */
+export type RepositoryFiles = (real: string, root: string, look: LookUps) => Promise<boolean>;
+
+/**
+ * Remembers what was judged and not asked about, and counts it as there: of calls at the same time none has written yet when the
+ * others are judged.
+ */
+export function repositoryFiles(): RepositoryFiles {
+  const allowed = new Set<string>();
+
+  const isThere = async (path: string, look: LookUps): Promise<boolean> => {
+    try {
+      const info = await look.infoAt(path);
+      return info !== undefined || allowed.has(path);
+    } catch (error) {
+      if (error instanceof Unreachable) throw error;
+      return true; // a link, which may lead anywhere
+    }
+  };
+
+  const isRepository = async (folder: string, look: LookUps): Promise<boolean> => {
+    const there = await Promise.all(MAKING.map((name) => isThere(`${folder}/${name}`, look)));
+    const [head, common, objects, refs] = there;
+    return head === true && (common === true || (objects === true && refs === true));
+  };
+
+  return async (real, root, look) => {
+    const found = partsIn(real, root);
+    const added = found.map(({ path }) => path).filter((path) => !allowed.has(path));
+    for (const path of added) allowed.add(path);
+    const repositories = await Promise.all(found.map(({ folder }) => isRepository(folder, look)));
+    const isAsked = repositories.includes(true);
+    if (isAsked) for (const path of added) allowed.delete(path);
+    return isAsked;
+  };
+}
+
+/** Starts the look-ups of `RepositoryFiles` early, for a path in the root. */
+export function lookAhead(real: string, root: string, look: LookUps): void {
+  if (!isInside(real, root)) return;
+  for (const { folder } of partsIn(real, root)) for (const name of MAKING) void look.infoAt(`${folder}/${name}`);
+}
+
+/** Each part of the path below the root that has one of the names, with its folder. */
+function partsIn(real: string, root: string): readonly { readonly folder: string; readonly path: string }[] {
+  const top = root === "/" ? "" : root;
+  const names = real.slice(top.length + 1).split("/");
+  return names.flatMap((name, index) => {
+    const folder = [top, ...names.slice(0, index)].join("/");
+    return NAMES.has(name) ? [{ folder, path: `${folder}/${name}` }] : [];
+  });
+}

@@ -1,0 +1,124 @@
+// What `write` may plant: git takes any folder for a repository that has the right files in it, and runs what its configuration names.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { layout } from "../support/layout.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+
+/** The parts of a repository whose monitor leaves a mark, by path and content. */
+const parts = (mark: string): { readonly [path: string]: string } => ({
+  HEAD: "ref: refs/heads/main\n",
+  "objects/x": "",
+  "refs/x": "",
+  config: `[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\nfsmonitor = "touch ${mark}; :"\n`,
+});
+
+function orders(names: readonly string[]): readonly (readonly string[])[] {
+  if (names.length < 2) return [names];
+  return names.flatMap((name) => orders(names.filter((other) => other !== name)).map((rest) => [name, ...rest]));
+}
+
+describe("a repository that is planted with write", () => {
+  test("is a question before it is one, whatever comes last, and git runs nothing", async () => {
+    const folder = await workspace();
+    const mark = join(temporaryFolder(), "mark");
+    const files = parts(mark);
+    const status = (at: string) => {
+      execFileSync("git", ["-C", join(folder, at), "status"], {
+        stdio: "pipe",
+        env: { ...process.env, GIT_CEILING_DIRECTORIES: folder },
+      });
+    };
+    const asked: string[] = [];
+    const toolkit = await toolkitWith({
+      workDir: folder,
+      preset: "coding",
+      approver: async ({ input }, { reason = "" }) => {
+        expect(reason).toMatch(/^Writing .+ requires approval: it holds the repository's own files$/);
+        asked.push((input as { path: string }).path);
+        return { answer: "refuse" };
+      },
+    });
+    const all = orders(Object.keys(files));
+    for (const [index, order] of all.entries()) {
+      const at = `docs/${index}`;
+      for (const path of order)
+        await toolkit.call({ name: "write", input: { path: `${at}/${path}`, content: files[path] } });
+      const last = order.findLast((path) => path !== "config");
+      expect(asked.splice(0), order.join(" ")).toEqual([`${at}/${last}`]);
+      expect(() => status(at)).toThrow(/not a git repository/);
+    }
+    expect(existsSync(mark)).toBe(false);
+
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, "planted", path)), { recursive: true });
+      writeFileSync(join(folder, "planted", path), content);
+    }
+    status("planted");
+    expect(existsSync(mark)).toBe(true);
+  });
+
+  test("is a question also where its files are written by calls at the same time, or by one call", async () => {
+    const world = await layout();
+    const toolkit = await world.toolkit();
+    const effects = ["HEAD", "objects/x", "refs/x"].map((path) => ({ kind: "write", path: `docs/${path}` }) as const);
+    expect(await toolkit.judge(effects)).toMatchObject({ verdict: "ask", rule: "protected_files" });
+    const other = await world.toolkit();
+    const judged = await Promise.all(effects.map((effect) => other.judge([effect])));
+    expect(judged.map(({ verdict }) => verdict)).toContain("ask");
+  });
+});
+
+describe("in a folder that git takes for a repository", () => {
+  const judge = (toolkit: Toolkit, path: string) => toolkit.judge([{ kind: "write", path }]);
+
+  test.each([
+    ["repo.git", ["HEAD", "objects/x", "refs/x"]],
+    ["work/tree", ["HEAD", "commondir"]],
+    ["", ["HEAD", "objects/x", "refs/x"]],
+  ])("its own files are asked about, and no others: %j", async (folder, there) => {
+    const world = await layout();
+    for (const path of there) await world.file(join(folder, path));
+    const toolkit = await world.toolkit({ policy: { autonomy: "full" } });
+    for (const path of [
+      "config",
+      "HEAD",
+      "hooks/pre-commit",
+      "info/attributes",
+      "objects/info/alternates",
+      "refs/replace/x",
+      "config.worktree",
+      "commondir",
+    ])
+      expect([path, await judge(toolkit, join(folder, path))]).toMatchObject([
+        path,
+        { verdict: "ask", rule: "protected_files" },
+      ]);
+    for (const path of ["readme.md", "src/hooks/use.ts", "config.json"])
+      expect([path, (await judge(toolkit, join(folder, path))).verdict]).toEqual([path, "allow"]);
+  });
+
+  test("links count as what they are named", async () => {
+    const world = await layout();
+    await world.file("docs/config");
+    for (const [name, target] of [
+      ["HEAD", "refs/heads/main"],
+      ["objects", "../.git/objects"],
+    ] as const)
+      symlinkSync(target, join(world.workDir, "docs", name));
+    expect(await judge(await world.toolkit(), "docs/refs/x")).toMatchObject({
+      verdict: "ask",
+      rule: "protected_files",
+    });
+  });
+
+  test("a part of one is no repository: ordinary folders with such names are written unasked", async () => {
+    const world = await layout();
+    for (const path of ["src/objects/a.ts", "src/refs/b.ts", "src/config/c.ts", "HEAD"]) await world.file(path);
+    const toolkit = await world.toolkit();
+    for (const path of ["src/hooks/use.ts", "src/objects/new.ts", "src/refs/new.ts", "src/config", "HEAD", "src/index"])
+      expect([path, (await judge(toolkit, path)).verdict]).toEqual([path, "allow"]);
+  });
+});
