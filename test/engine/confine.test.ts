@@ -391,7 +391,7 @@ describe("how a command is contained", () => {
     expect(result.status).toBe("ok");
     expect(contained).toEqual([
       "none",
-      { network: ["a.example.org"], write: [], read: [] },
+      { network: ["a.example.org"], write: [], read: [], hideSensitive: true },
       { network: [], write: [], read: [] },
     ]);
   });

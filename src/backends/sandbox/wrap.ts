@@ -62,7 +62,9 @@ export function trialWords(
   features: Features,
   argv: Command["argv"],
 ): readonly string[] {
-  const mounts = mountsFor(shop.factsFor({}, { reopened: [], given: givenBy(shop) }), features);
+  const { facts } = shop.factsFor({}, { reopened: [], given: givenBy(shop) });
+  // A socket may be gone before it is mounted, and nothing runs here that could reach one.
+  const mounts = mountsFor({ facts: { ...facts, sockets: [] } }, features);
   const place = { cwd: shop.inner.workDir, env: {}, networked: false, detached: false };
   const files = writeFiles(shop.session, wordsOf({ room: shop.room, features }, mounts, place));
   return wrapped(shop, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
