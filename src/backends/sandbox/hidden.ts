@@ -115,8 +115,10 @@ export function hiddenPaths(more: readonly string[], base: Homes, which: "all" |
         .map(realOf),
     ),
   ];
-  const closed = realPaths([...SECRETS, ...SYSTEM_SECRETS, ...CLOSED_AGAIN, ...more]);
   const emptied = realPaths(EMPTIED);
+  const closed = realPaths([...SECRETS, ...SYSTEM_SECRETS, ...CLOSED_AGAIN, ...more]).filter(
+    (path) => !emptied.includes(path), // as forbidden as the rest; git warns about what it may not look into
+  );
   const hidden: readonly Hidden[] = [
     ...emptied.map((path): Hidden => ({ path, as: "emptied" })),
     ...closed.map((path): Hidden => ({ path, as: "closed" })),
