@@ -285,4 +285,29 @@ describe("what is allowed in the end", () => {
     expect(await judge("cat ~/.npmrc")).toMatchObject({ verdict: "ask", within: { read: [join(home, ".npmrc")] } });
     expect(await judge("git commit -m x")).toMatchObject({ verdict: "allow", within: { write: [] } });
   });
+
+  test("is told of git commands that may begin or continue a rebase, with what they name to be run between commits", async () => {
+    const { judge } = await place();
+    const git = async (command: string) => {
+      const { within } = await judge(command);
+      return within === "none" ? within : within?.git;
+    };
+    expect(await git("git rebase main")).toEqual({ exec: [] });
+    expect(await git("cd src && git -C .. cherry-pick x")).toEqual({ exec: [] });
+    expect(await git("git rebase -x 'make test' --exec=lint main")).toEqual({ exec: ["make test", "lint"] });
+    for (const command of ["git status", "echo git rebase", "./rebase.sh", "npm test"]) {
+      expect(await git(command), command).toBeUndefined();
+    }
+  });
+
+  test("is asked about what git writes into its configuration by itself", async () => {
+    const { judge, folder } = await place();
+    const write = [join(folder, ".git/config")];
+    for (const command of ["git branch -m new", "git branch -u origin/main", "git submodule update --init"]) {
+      expect(await judge(command), command).toMatchObject({ verdict: "ask", within: { write } });
+    }
+    for (const command of ["git branch", "git branch new", "git submodule status"]) {
+      expect((await judge(command)).within, command).toMatchObject({ write: [] });
+    }
+  });
 });
