@@ -106,6 +106,7 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
         decision,
       };
     });
+    const tooLong = found.tooLong ?? names.tooLong;
     const decision = conclude(parts, {
       effect,
       command,
@@ -113,7 +114,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       contained,
       typed,
       settings,
-      unclear: found.unclear,
+      unclear: tooLong === undefined ? found.unclear : [...new Set([tooLong, ...found.unclear])],
+      tooLong,
       problem: typeof script === "string" ? script : undefined,
       refusal: refusals.find(({ command: of }) => of === undefined),
       redirected: names.ofScript,

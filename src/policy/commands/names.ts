@@ -10,8 +10,8 @@ import { protectedFile, sensitive } from "../sensitive.ts";
 import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
 
-/** So many names of a script are looked up. */
-const MOST_NAMES = 200;
+/** Names of a script that are looked up. */
+const MOST_NAMES = 600;
 
 /** What the path rules say against files that a contained command could touch by itself, or could not: the sandbox decides that. */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
@@ -21,6 +21,8 @@ export interface JudgedNames {
   of(command: FoundCommand): Decision | undefined;
   /** The same of redirections that belong to no command. */
   readonly ofScript: Decision | undefined;
+  /** Why some of its names were not looked at, with what to do; `undefined`: all were. */
+  readonly tooLong: string | undefined;
   /** What the sandbox opens for the files that are named, where the command is allowed in the end. Paths are real. */
   readonly needs: Needs;
 }
@@ -76,10 +78,9 @@ export async function judgeNames(
       return { path, begins: false, use: "write", text: command.text, folder: command.folder, command };
     }),
   );
+  const all = [...configured, ...names];
   const judged = await Promise.all(
-    [...configured, ...names]
-      .slice(0, MOST_NAMES)
-      .map(async (named) => ({ command: named.command, decision: await judge(named) })),
+    all.slice(0, MOST_NAMES).map(async (named) => ({ command: named.command, decision: await judge(named) })),
   );
   const strictest = (command: FoundCommand | undefined) =>
     judged
@@ -89,6 +90,10 @@ export async function judgeNames(
   return {
     of: strictest,
     ofScript: strictest(undefined),
+    tooLong:
+      all.length > MOST_NAMES
+        ? `it names ${all.length} files, and more than ${MOST_NAMES} are not looked at; split it`
+        : undefined,
     needs: { read: [...read], write: [...write], ...(git !== undefined && { git }) },
   };
 }
