@@ -345,15 +345,22 @@ function forks(command: FoundCommand, commands: readonly FoundCommand[]): string
   return own.length > 1 ? "a function that starts itself twice fills the machine with processes" : undefined;
 }
 
-/** `handrail approvals|trust|policy grants|serve`, and `--yes` with any command; also as a script of the package. */
+/** `handrail` with a word that is one of these commands, wherever it stands, or with `--yes`; also as a script of the package. */
 function answersForPerson(command: FoundCommand): boolean {
   const { words } = command;
-  const isOurs = ({ prefix }: FoundWord) =>
-    /(^|\/)handrail(@[^/]*)?(\.[cm]?js)?$|\/handrail\/(dist|src|bin)\/[^/]+$/.test(prefix);
-  const at = words.findIndex((word, index) => isOurs(word) && (index === 0 || INTERPRETER.test(nameOf(command))));
+  const isOurs = ({ value, prefix, text }: FoundWord, index: number) =>
+    /(^|\/)handrail(@[^/]*)?(\.[cm]?js)?$|\/handrail\/(dist|src|bin)\/[^/]+$/.test(prefix) ||
+    // `$(command -v handrail)`
+    (index === 0 && value === undefined && text.includes("handrail"));
+  const at = words.findIndex(
+    (word, index) => isOurs(word, index) && (index === 0 || INTERPRETER.test(nameOf(command))),
+  );
   if (at === -1) return false;
-  if (words.slice(at + 1).some(({ value }) => value === "--yes")) return true;
-  const actions = words.slice(at + 1).flatMap(({ value = "?" }) => (value.startsWith("-") ? [] : [value]));
-  // The first may be the value of an option.
-  return /^(\S+ )?(approvals|trust|serve|policy grants)( |$)/.test(actions.slice(0, 3).join(" "));
+  const given = words
+    .slice(at + 1)
+    .filter((_, index, all) => !/^--(command|path|url)$/.test(all[index - 1]?.prefix ?? ""));
+  const isOther = given.some(({ value = "" }) => /^(tools|call|mcp|check|jobs|doctor)$/.test(value));
+  return given.some(({ value }) => {
+    return value === undefined ? !isOther : /^(approvals|trust|serve|grants|--yes)$/.test(value);
+  });
 }
