@@ -1,7 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
-import type { LookUps } from "./look-ups.ts";
+import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
 import { protectedFile, sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
@@ -16,9 +16,6 @@ interface Root {
   readonly allows: boolean;
   readonly rule: "workspace" | "allowed_roots" | "forbidden_paths" | "state";
 }
-
-/** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
-const MAX_PATH_BYTES = 4_096;
 
 /**
  * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a

@@ -45,13 +45,13 @@ const PROTECTED: readonly Kind[] = [
   // All of it: beside config and hooks, commondir, worktrees and modules lead git to configurations, which run programs.
   { pattern: /(^|\/)\.git(\/|$)/i, what: "the repository's own files" },
   { pattern: /(^|\/)\.gitmodules$/i, what: "git's submodules" },
-  { pattern: /(^|\/)\.husky(\/.*)?$/i, what: "git hooks" },
-  { pattern: /(^|\/)\.(vscode|idea|devcontainer|zed|fleet)(\/.*)?$/i, what: "editor settings, which run programs" },
+  { pattern: /(^|\/)\.husky(\/|$)/i, what: "git hooks" },
+  { pattern: /(^|\/)\.(vscode|idea|devcontainer|zed|fleet)(\/|$)/i, what: "editor settings, which run programs" },
   {
     pattern: /(^|\/)\.(n?vimrc|exrc|nvim\.lua|emacs|dir-locals\.el|gdbinit|lldbinit|pdbrc|tmux\.conf)$/i,
     what: "a program's start-up file",
   },
-  { pattern: /(^|\/)\.(claude|codex|cursor|gemini)(\/.*)?$/i, what: "an agent's settings, which run programs" },
+  { pattern: /(^|\/)\.(claude|codex|cursor|gemini)(\/|$)/i, what: "an agent's settings, which run programs" },
   {
     pattern: /(^|\/)\.(npmrc|yarnrc(\.yml)?|pnpmfile\.c?js|cargo\/config(\.toml)?)$/i,
     what: "a package manager's settings, which run programs",
@@ -68,10 +68,10 @@ const PROTECTED: readonly Kind[] = [
     what: "a session's start-up file",
   },
   {
-    pattern: /(^|\/)\.config\/(fish|git|environment\.d|autostart|systemd|direnv|handrail)(\/.*)?$/i,
+    pattern: /(^|\/)\.config\/(fish|git|environment\.d|autostart|systemd|direnv|handrail)(\/|$)/i,
     what: "the user's own configuration",
   },
-  { pattern: /(^|\/)\.(gitconfig|ssh|gnupg|aws)(\/.*)?$/i, what: "the user's own configuration" },
+  { pattern: /(^|\/)\.(gitconfig|ssh|gnupg|aws)(\/|$)/i, what: "the user's own configuration" },
   { pattern: /(^|\/)handrail\.ya?ml$/i, what: "Handrail's own configuration" },
 ];
 

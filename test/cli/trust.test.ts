@@ -140,15 +140,19 @@ describe("handrail trust", () => {
 
 describe("commands that are for people", () => {
   const PROCESS_TREE = process.platform === "linux";
+  const FROM_ANCESTORS: [string, string][] = [
+    ["env -i $h trust; true", "trust"],
+    ["exec env -i $h trust", "trust"],
+  ];
 
-  test.each([
+  test.each<[string, string]>([
     ["$h trust", "trust"],
     ["$h policy grants", "policy grants"],
     ["$h policy grants revoke --all", "policy grants revoke"],
     ['(sleep 1; echo y) | script -qec "$h trust" /dev/null', "trust"],
     ["setsid -w $h trust", "trust"],
     // Only its ancestors show where it comes from.
-    ...(PROCESS_TREE ? [["env -i $h trust; true", "trust"] as const, ["exec env -i $h trust", "trust"] as const] : []),
+    ...(PROCESS_TREE ? FROM_ANCESTORS : []),
   ])("are refused to a command that Handrail started: %s", async (command, name) => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     const script = `h='${process.execPath} ${PROGRAM}'; ${command} 2>&1`;

@@ -22,6 +22,8 @@ const MAX_NESTING = 64;
 const MAX_DEPTH = 10;
 /** Limits the work for one script. A letter that is parsed and a node that is visited are a step each. */
 export const MAX_STEPS = 400_000;
+/** A longer path of a folder is not followed (PATH_MAX of Linux). */
+const MAX_FOLDER = 4_096;
 /** More commands are not looked at one by one. */
 const MAX_COMMANDS = 300;
 /** Each word is looked at many times. */
@@ -381,6 +383,10 @@ export function findCommands(script: string, { home }: { readonly home: string }
     const to = first === undefined ? home : found.words.find(({ prefix }, at) => at > 0 && !/^-./.test(prefix))?.value;
     if (to === undefined || to === "-" || (place.folder === undefined && !to.startsWith("/"))) shell.folder = undefined;
     else shell.folder = to.startsWith("/") ? to : [place.folder, to].filter((each) => each !== "").join("/");
+    if ((shell.folder?.length ?? 0) > MAX_FOLDER) {
+      leaveOut("it changes to folders whose path is too long; split it");
+      shell.folder = undefined;
+    }
   };
 
   /** Follows all of them; returns the folder that they leave their shell in. */

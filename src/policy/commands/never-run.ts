@@ -95,7 +95,7 @@ type Look = (command: FoundCommand) => string | undefined;
 
 const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|loop|md\d|mem|kmem|port)/;
 const INSTALLS =
-  /^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|-(?!S[si]$|Q|q)\w*[iUeFSRP]\w*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$/;
+  /^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|-(?!S[si]$|Q|q)(?=\w+$)\w*[iUeFSRP].*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$/;
 
 /** Programs that are of high risk when one of their words is such a one. */
 const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[] = [
