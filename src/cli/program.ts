@@ -4,6 +4,7 @@ import { messageOf } from "../util/errors.ts";
 import { EXIT } from "./exit.ts";
 import type { DebugLog } from "./log.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
+import { requirePerson } from "./people.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 when it succeeded, 1 when a call did not, 2 for wrong usage. Never
@@ -116,6 +117,7 @@ function program(run: Run): Command {
   const grants = policy
     .command("grants")
     .description('list what was answered with "always"')
+    .hook("preAction", requirePerson)
     .option("--json", "print them as JSON")
     .action(async (options: { json?: true }) => {
       await (await import("./commands/policy-grants.ts")).listGrants(options);
@@ -173,6 +175,7 @@ function program(run: Run): Command {
   root
     .command("trust")
     .description("let a project's handrail.yaml have what it asks for")
+    .hook("preAction", requirePerson)
     .argument("[file]", "default: the handrail.yaml of this folder or one above")
     .addOption(new Option("--list", "list what is trusted").conflicts("revoke"))
     .option("--revoke", "trust it no longer")

@@ -22,6 +22,19 @@ export interface LookUps {
   list(folder: string): Promise<readonly FileEntry[]>;
 }
 
+/** A path with more names in it is not looked up: of one that does not exist each is a look-up of its own. */
+const MOST_IN_PATH = 256;
+
+/** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
+export const MAX_PATH_BYTES = 4_096;
+
+export const TOO_LONG_PATH = `more than ${MAX_PATH_BYTES} bytes or ${MOST_IN_PATH} names`;
+
+/** True for a path that is not looked up. */
+export function isTooLong(path: string): boolean {
+  return Buffer.byteLength(path) > MAX_PATH_BYTES || path.split("/").length > MOST_IN_PATH;
+}
+
 /**
  * The look-ups of one decision. It is not kept beyond: the next one sees what has changed. `folders` are real, and whoever runs something in
  * one makes sure that it still is (`confine`): they are not looked up again.
@@ -29,8 +42,13 @@ export interface LookUps {
 export function createLookUps(files: Files, folders: ReadonlySet<string> = new Set()): LookUps {
   const leadsTo = new Map<string, Promise<string | Error>>();
   for (const folder of folders) leadsTo.set(folder, Promise.resolve(folder));
-  const realPath = once((path) => files.realPath(path).catch(asError), leadsTo);
-  const info = once((path) => files.stat(path));
+  const realPath = once(async (path) => {
+    return isTooLong(path) ? new Error(`it has ${TOO_LONG_PATH}`) : files.realPath(path).catch(asError);
+  }, leadsTo);
+  const info = once(async (path) => {
+    if (isTooLong(path)) throw new Error(`${path.slice(0, 100)} …: it has ${TOO_LONG_PATH}`);
+    return files.stat(path);
+  });
   const seen = new Map<string, Promise<FileInfo | undefined>>();
   const infoAt = once((real) => files.stat(real, { real: true }), seen);
   return {
@@ -47,7 +65,7 @@ export function createLookUps(files: Files, folders: ReadonlySet<string> = new S
       // Otherwise a link has changed in between, and it is looked at again.
       if (there.value === undefined || there.value.path === real.value) seen.set(real.value, info(path));
     },
-    list: once((folder) => files.list(folder).catch(() => [])),
+    list: once(async (folder) => (isTooLong(folder) ? [] : files.list(folder).catch(() => []))),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
 import type { Decision } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
-import type { LookUps } from "./look-ups.ts";
+import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
 import { REPOSITORY, protectedFile } from "./protected.ts";
 import { lookAhead, repositoryFiles } from "./repository-files.ts";
 import { sensitive } from "./sensitive.ts";
@@ -25,9 +25,6 @@ interface Root {
 export type PathUser = "file tools" | "commands";
 
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
-
-/** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
-const MAX_PATH_BYTES = 4_096;
 
 /**
  * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandLine, commandLine } from "./program.ts";
+import { type CommandLine, PROGRAM, commandLine } from "./program.ts";
 
 const ASKS = "policy:\n  env: { pass: [TOKEN] }\n  forbidden_paths: ['/${WHERE}']\n";
 const RUN = `TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}' --yes`;
@@ -135,6 +135,42 @@ describe("handrail trust", () => {
     const { stdout } = await line.shell("cd *x && handrail trust");
     expect(stdout).toContain("\\x1b[2Jx/handrail.yaml asks for");
     expect(stdout).not.toContain("\x1b");
+  });
+});
+
+describe("commands that are for people", () => {
+  const PROCESS_TREE = process.platform === "linux";
+  const FROM_ANCESTORS: [string, string][] = [
+    ["env -i $h trust; true", "trust"],
+    ["exec env -i $h trust", "trust"],
+  ];
+
+  test.each<[string, string]>([
+    ["$h trust", "trust"],
+    ["$h policy grants", "policy grants"],
+    ["$h policy grants revoke --all", "policy grants revoke"],
+    ['(sleep 1; echo y) | script -qec "$h trust" /dev/null', "trust"],
+    ["setsid -w $h trust", "trust"],
+    // Only its ancestors show where it comes from.
+    ...(PROCESS_TREE ? FROM_ANCESTORS : []),
+  ])("are refused to a command that Handrail started: %s", async (command, name) => {
+    const line = await commandLine({ "handrail.yaml": ASKS });
+    const script = `h='${process.execPath} ${PROGRAM}'; ${command} 2>&1`;
+    const { stdout } = await line.run([
+      ...["call", "bash", JSON.stringify({ command: script })],
+      ...["--sandbox", "off", "--autonomy", "full"],
+    ]);
+    expect(stdout).toContain(
+      `handrail: \`handrail ${name}\` is for people: this process was started by Handrail, for a command of a model. Run it in a terminal of your own.`,
+    );
+    expect((await line.run(["trust", "--list"])).stdout).toBe("No file is trusted.\n");
+  });
+
+  test("exit with 2 there, and their help is for everybody", async () => {
+    const { shell } = await commandLine();
+    expect(await shell("HANDRAIL_PROCESS=x handrail policy grants")).toMatchObject({ code: 2, stdout: "" });
+    expect(await shell("HANDRAIL_PROCESS=x handrail trust --help")).toMatchObject({ code: 0, stderr: "" });
+    expect(await shell("handrail policy grants")).toMatchObject({ code: 0 });
   });
 });
 

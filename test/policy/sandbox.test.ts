@@ -8,6 +8,7 @@ import { local } from "../../src/backends/local/backend.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import type { PolicySettings } from "../../src/policy/settings.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
+import { LONG, TOO_LONG } from "./commands/too-long.ts";
 
 const WORKS: SandboxState = { works: true, missing: [] };
 const BROKEN: SandboxState = { works: false, reason: "There is no bwrap.", fix: "Install it." };
@@ -72,6 +73,18 @@ describe("a contained command", () => {
   ])("is asked about for what it names: %s", async (command, rule) => {
     const { judge } = await place();
     expect(await judge(command)).toMatchObject({ verdict: "ask", rule });
+  });
+
+  test.each([...TOO_LONG])("is asked about where it is too long to be looked at whole: %s", async (_, script, why) => {
+    const { judge } = await place();
+    const { verdict, rule, reason } = await judge(script);
+    expect({ verdict, rule }).toEqual({ verdict: "ask", rule: "not_understood" });
+    expect(reason).toMatch(why);
+  });
+
+  test.each([...LONG])("of everyday work runs, long as it is: %s", async (_, script) => {
+    const { judge } = await place();
+    expect(await judge(script)).toMatchObject({ verdict: "allow" });
   });
 
   test.each([

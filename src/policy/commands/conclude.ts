@@ -35,6 +35,8 @@ interface Whole {
   readonly settings: PolicySettings;
   /** What of it is not understood. */
   readonly unclear: readonly string[];
+  /** Why a part of it was not looked at; `undefined`: all of it was. */
+  readonly tooLong: string | undefined;
   /** Why it cannot be written anew; `undefined`: it can. */
   readonly problem: string | undefined;
   /** Why it is never run, where that is no command's: a variable that it sets, a device that a redirection writes to. */
@@ -79,11 +81,14 @@ export function conclude(parts: readonly Part[], whole: Whole): Decision {
   };
 }
 
-/** Asked about in every autonomy. In the sandbox only where there are rules that may be about what nobody sees. */
-function notUnderstood({ command, contained, typed, settings, unclear: [why] }: Whole): readonly Decision[] {
+/**
+ * Asked about in every autonomy. What was looked at whole and is not understood is left to the sandbox, where there are no rules that may be about
+ * what nobody sees.
+ */
+function notUnderstood({ command, contained, typed, settings, tooLong, unclear: [why] }: Whole): readonly Decision[] {
   const { deny = [], ask = [], only = [] } = settings.commands ?? {};
   const isLeft = contained && deny.length + ask.length + only.length === 0;
-  if (why === undefined || typed || isLeft) return [];
+  if (why === undefined || (tooLong === undefined && (typed || isLeft))) return [];
   const reason = `Command requires approval: \`${shorten(command)}\` is not understood as a whole: ${why}`;
   return [{ verdict: "ask", risk: "medium", rule: "not_understood", reason }];
 }

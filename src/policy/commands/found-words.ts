@@ -8,6 +8,8 @@ export interface FoundWord {
   readonly value: string | undefined;
   /** What it begins with in any case: all of it when it is known. */
   readonly prefix: string;
+  /** True: its lists (`{a,b}`) make more words than are worked out. */
+  readonly isTooMany?: true;
 }
 
 /** A word with this value. */
@@ -21,7 +23,9 @@ export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] {
   if (parts === undefined) return [withTilde({ text, value: word.value, prefix: word.value }, home)];
   if (!parts.some(({ type }) => type === "BraceExpansion")) return [withTilde(readParts(text, parts, home), home)];
   const expanded = /[\\'"`$*?[]/.test(text) ? undefined : expandBraces(text);
-  if (expanded === undefined) return [{ text, value: undefined, prefix: text.slice(0, text.indexOf("{")) }];
+  const unknown = { text, value: undefined, prefix: text.slice(0, text.indexOf("{")) };
+  if (expanded === "too many") return [{ ...unknown, isTooMany: true }];
+  if (expanded === undefined) return [unknown];
   return expanded.filter((each) => each !== "").map((each) => withTilde(knownWord(each), home));
 }
 
@@ -91,21 +95,36 @@ function withTilde(word: FoundWord, home: string): FoundWord {
 /** More words than this from one are not worked out. */
 const MOST_WORDS = 64;
 
-/** What the lists in a word without quotes expand to: `a{b,c}` is `ab` and `ac`. `undefined`: too many, or a range. */
-function expandBraces(word: string): readonly string[] | undefined {
+/** What the lists in a word without quotes expand to: `a{b,c}` is `ab` and `ac`. `undefined`: it has a range. */
+function expandBraces(word: string): readonly string[] | "too many" | undefined {
   const open = [word];
-  const done = new Set<string>();
+  const done: string[] = [];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    const list = /\{([^{}]*,[^{}]*)\}/.exec(each);
-    if (list === null) {
-      if (/\{[^{},]*\.\.[^{},]*\}/.test(each)) return undefined;
-      done.add(each);
+    const braces = innermostBraces(each);
+    const list = braces.find(({ content }) => content.includes(","));
+    if (list !== undefined) {
+      const [before, after] = [each.slice(0, list.start), each.slice(list.end)];
+      for (const item of list.content.split(",").toReversed()) open.push(before + item + after);
+    } else if (braces.some(({ content }) => content.includes(".."))) {
+      return undefined;
     } else {
-      const [before, after] = [each.slice(0, list.index), each.slice(list.index + list[0].length)];
-      const items = (list[1] ?? "").split(",");
-      open.push(...items.map((item) => before + item + after).toReversed());
+      done.push(each);
     }
-    if (open.length + done.size > MOST_WORDS) return undefined;
+    // Also of words that are alike: `{,}{,}{,}` doubles them each time.
+    if (open.length + done.length > MOST_WORDS) return "too many";
   }
-  return [...done];
+  return [...new Set(done)];
+}
+
+/** Braces without braces in them, in one pass. `start` is where they open, `end` is behind them. */
+function innermostBraces(word: string): readonly { start: number; end: number; content: string }[] {
+  const found: { start: number; end: number; content: string }[] = [];
+  let start = -1;
+  for (let at = 0; at < word.length; at++) {
+    if (word[at] === "{") start = at;
+    if (word[at] !== "}" || start === -1) continue;
+    found.push({ start, end: at + 1, content: word.slice(start + 1, at) });
+    start = -1;
+  }
+  return found;
 }

@@ -22,6 +22,8 @@ const MAX_NESTING = 64;
 const MAX_DEPTH = 10;
 /** Limits the work for one script. A letter that is parsed and a node that is visited are a step each. */
 export const MAX_STEPS = 400_000;
+/** A longer path of a folder is not followed (PATH_MAX of Linux). */
+const MAX_FOLDER = 4_096;
 /** More commands are not looked at one by one. */
 const MAX_COMMANDS = 300;
 /** Each word is looked at many times. */
@@ -74,6 +76,8 @@ export interface FoundScript {
   readonly redirections: readonly FoundRedirection[];
   /** Why the script is not understood as a whole. Empty: it is understood. */
   readonly unclear: readonly string[];
+  /** Why a part of it was not looked at: it is too long, or nested too deep. With what to do instead. One of `unclear`. */
+  readonly tooLong: string | undefined;
   /** What it runs that is known only when it runs: text in variables, files with scripts. */
   readonly unknown: readonly string[];
   /** How much work it was; at most a little over `MAX_STEPS`. */
@@ -108,25 +112,33 @@ export function findCommands(script: string, { home }: { readonly home: string }
   const redirections: FoundRedirection[] = [];
   const unclear = new Set<string>();
   const unknown = new Set<string>();
+  let tooLong: string | undefined;
   let steps = 0;
   /** The text whose nodes are visited, and its account. */
   let source = "";
   let account: SubstitutionAccount = accountOf("");
 
+  /** A part of the script is not looked at. */
+  const leaveOut = (why: string): void => {
+    unclear.add(why);
+    tooLong ??= why;
+  };
   const isSpent = (cost: number): boolean => {
     steps += cost;
     if (steps <= MAX_STEPS && commands.length <= MAX_COMMANDS) return false;
-    unclear.add("it is too long to be followed to its end");
+    leaveOut(TOO_LONG);
     return true;
   };
   const textOf = ({ pos, end }: SyntaxNode): string => source.slice(pos, end);
 
   /** Parses a text and visits what `choose` takes of it. */
   const readText = (text: string, place: Place, choose: (root: Script) => SyntaxNode | undefined): void => {
-    if (place.depth > MAX_DEPTH) return void unclear.add(`scripts in it are nested more than ${MAX_DEPTH} deep`);
+    if (place.depth > MAX_DEPTH) return leaveOut(`scripts in it are nested more than ${MAX_DEPTH} deep; split it`);
+    const large = tooLarge(text);
+    if (large !== undefined) return leaveOut(large);
     const problem = unreadable(text);
     if (problem !== undefined) unclear.add(problem);
-    if (tooLarge(text) || isSpent(text.length)) return;
+    if (isSpent(text.length)) return;
     try {
       const root = choose(parse(text));
       if (root !== undefined) visitIn(text, root, place);
@@ -323,6 +335,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     for (const part of node.name === undefined ? node.suffix : [node.name, ...node.suffix]) {
       const added = part.type === "Word" ? wordsOf(part, home) : part.type === "Assignment" ? [assigned(part)] : [];
       if (isSpent(added.length * STEPS_PER_WORD)) break;
+      if (added.some(({ isTooMany }) => isTooMany)) leaveOut(TOO_LONG);
       // What touches is one word to a shell: `x=<(a)`.
       if (added.length > 0 && part.pos === end) glue(words, added);
       else words.push(...added);
@@ -370,6 +383,10 @@ export function findCommands(script: string, { home }: { readonly home: string }
     const to = first === undefined ? home : found.words.find(({ prefix }, at) => at > 0 && !/^-./.test(prefix))?.value;
     if (to === undefined || to === "-" || (place.folder === undefined && !to.startsWith("/"))) shell.folder = undefined;
     else shell.folder = to.startsWith("/") ? to : [place.folder, to].filter((each) => each !== "").join("/");
+    if ((shell.folder?.length ?? 0) > MAX_FOLDER) {
+      leaveOut("it changes to folders whose path is too long; split it");
+      shell.folder = undefined;
+    }
   };
 
   /** Follows all of them; returns the folder that they leave their shell in. */
@@ -381,17 +398,15 @@ export function findCommands(script: string, { home }: { readonly home: string }
       else if (each.kind === "script")
         readScript(each.text, each.hidden === true ? { ...within, hidden: true } : within);
       else if (each.words.length === 0 || isSpent(each.words.length)) continue;
-      else if (within.depth > MAX_DEPTH) unclear.add(`commands in it are nested more than ${MAX_DEPTH} deep`);
+      else if (within.depth > MAX_DEPTH) leaveOut(`commands in it are nested more than ${MAX_DEPTH} deep; split it`);
       else follow(open(each.words, each.words.map(({ text }) => text).join(" "), [], within), within, within);
     }
     return within.folder;
   };
 
-  const large = tooLarge(script);
-  if (large !== undefined) unclear.add(large);
   const start = { folder: "", nested: false, hidden: false, depth: 0, reads: [], here: [], owner: "", quoted: false };
   readScript(script, { ...start, inFunction: undefined });
-  return { commands, redirections, unclear: [...unclear], unknown: [...unknown], steps };
+  return { commands, redirections, unclear: [...unclear], tooLong, unknown: [...unknown], steps };
 }
 
 /** The name of a command without folders; "" when it is not known, or there is none. */
@@ -430,6 +445,8 @@ const CHANGES_SHELL: ReadonlyMap<string, RegExp> = new Map([
   ["wait", /\s-\w*p/],
 ]);
 
+const TOO_LONG = "it is too long to be looked at whole; split it, or write long text to a file";
+
 /** Why a text would take too long to read, with what to do; `undefined`: it would not. */
 function tooLarge(text: string): string | undefined {
   const bytes = Buffer.byteLength(text);
@@ -444,7 +461,7 @@ function tooLarge(text: string): string | undefined {
     for (const letter of text) {
       if (letter === open) depth++;
       else if (letter === close) depth = Math.max(0, depth - 1);
-      if (depth > MAX_NESTING) return `its "${open}" are nested more than ${MAX_NESTING} deep`;
+      if (depth > MAX_NESTING) return `its "${open}" are nested more than ${MAX_NESTING} deep; split it`;
     }
   }
   return undefined;

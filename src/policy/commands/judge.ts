@@ -57,8 +57,7 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
   const weigh = weigher(settings);
 
   return async (effect, { judgePath, look, contained, typed }) => {
-    // Blanks of other kinds are letters to a shell.
-    const command = effect.command.replace(/^[ \t\n]+/, "").replace(/[ \t\n]+$/, "");
+    const command = withoutBlanks(effect.command);
     const folder = effect.real ?? absolutePath(effect.cwd ?? ".", backend);
     const found = findCommands(command, { home });
     const script = typed ? NOT_TYPED : plainScriptOf(command, effect, found);
@@ -106,6 +105,7 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
         decision,
       };
     });
+    const tooLong = found.tooLong ?? names.tooLong;
     const decision = conclude(parts, {
       effect,
       command,
@@ -113,7 +113,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       contained,
       typed,
       settings,
-      unclear: found.unclear,
+      unclear: tooLong === undefined ? found.unclear : [...new Set([tooLong, ...found.unclear])],
+      tooLong,
       problem: typeof script === "string" ? script : undefined,
       refusal: refusals.find(({ command: of }) => of === undefined),
       redirected: names.ofScript,
@@ -122,6 +123,16 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
     return { decision, needs: names.needs };
   };
 }
+
+/** The text without spaces, tabs and line ends around it, in one pass. Blanks of other kinds are letters to a shell. */
+function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && BLANKS.includes(text.charAt(start))) start++;
+  while (end > start && BLANKS.includes(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+const BLANKS = " \t\n";
 
 const NOT_TYPED = "it is typed into a terminal";
 

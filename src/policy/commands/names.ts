@@ -3,7 +3,7 @@ import type { Backend } from "../../contract/backend.ts";
 import type { Needs } from "../../contract/containment.ts";
 import { type Decision, stricter } from "../../contract/decision.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
-import type { LookUps } from "../look-ups.ts";
+import { type LookUps, TOO_LONG_PATH, isTooLong } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
 import { protectedFile } from "../protected.ts";
@@ -11,8 +11,10 @@ import { sensitive } from "../sensitive.ts";
 import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
 
-/** So many names of a script are looked up. */
-const MOST_NAMES = 200;
+/** Names of a script that are looked up, … */
+const MOST_NAMES = 600;
+/** … and names of folders in all of them: each that does not exist is a look-up of its own. */
+const MOST_COMPONENTS = 4_000;
 
 /** What the path rules say against files that a contained command could touch by itself, or could not: the sandbox decides that. */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
@@ -22,6 +24,8 @@ export interface JudgedNames {
   of(command: FoundCommand): Decision | undefined;
   /** The same of redirections that belong to no command. */
   readonly ofScript: Decision | undefined;
+  /** Why some of its names were not looked at, with what to do; `undefined`: all were. */
+  readonly tooLong: string | undefined;
   /** What the sandbox opens for the files that are named, where the command is allowed in the end. Paths are real. */
   readonly needs: Needs;
 }
@@ -54,6 +58,7 @@ export async function judgeNames(
     folder: from = "",
   }: NamedPath): Promise<Decision | undefined> => {
     const path = absolutePath(written, { workDir: posix.resolve(folder, from), home: backend.home });
+    if (isTooLong(path)) return TOO_LONG;
     const real = await look.realPath(path);
     const target = typeof real === "string" ? real : path;
     const isProtected = [path, target].some((each) => protectedFile(each) !== undefined);
@@ -78,10 +83,10 @@ export async function judgeNames(
       return { path, begins: false, use: "write", text: command.text, folder: command.folder, command };
     }),
   );
+  const all = [...configured, ...names];
+  const looked = withinBudget(all);
   const judged = await Promise.all(
-    [...configured, ...names]
-      .slice(0, MOST_NAMES)
-      .map(async (named) => ({ command: named.command, decision: await judge(named) })),
+    looked.map(async (named) => ({ command: named.command, decision: await judge(named) })),
   );
   const strictest = (command: FoundCommand | undefined) =>
     judged
@@ -91,8 +96,29 @@ export async function judgeNames(
   return {
     of: strictest,
     ofScript: strictest(undefined),
+    tooLong:
+      looked.length < all.length
+        ? `it names ${all.length} files, and only the first ${looked.length} of them are looked at; split it`
+        : undefined,
     needs: { read: [...read], write: [...write], ...(git !== undefined && { git }) },
   };
+}
+
+const TOO_LONG: Decision = {
+  verdict: "ask",
+  risk: "medium",
+  rule: "path_text",
+  reason: `Command requires approval: a path in it is not looked up, since it has ${TOO_LONG_PATH}; use a shorter one`,
+};
+
+/** The first names, as many as are looked up. */
+function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
+  let components = 0;
+  const end = names.findIndex(({ path, folder = "" }, at) => {
+    components += path.split("/").length + folder.split("/").length;
+    return at >= MOST_NAMES || components > MOST_COMPONENTS;
+  });
+  return end === -1 ? names : names.slice(0, end);
 }
 
 /** What of a repository's configuration `git config KEY VALUE` writes, and changes of remotes, submodules and branches. */

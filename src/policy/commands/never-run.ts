@@ -95,7 +95,7 @@ type Look = (command: FoundCommand) => string | undefined;
 
 const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|loop|md\d|mem|kmem|port)/;
 const INSTALLS =
-  /^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|-(?!S[si]$|Q|q)\w*[iUeFSRP]\w*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$/;
+  /^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|-(?!S[si]$|Q|q)(?=\w+$)\w*[iUeFSRP].*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$/;
 
 /** Programs that are of high risk when one of their words is such a one. */
 const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[] = [
@@ -345,15 +345,22 @@ function forks(command: FoundCommand, commands: readonly FoundCommand[]): string
   return own.length > 1 ? "a function that starts itself twice fills the machine with processes" : undefined;
 }
 
-/** `handrail approvals|trust|policy grants|serve`, and `--yes` with any command; also as a script of the package. */
+/** `handrail` with a word that is one of these commands, wherever it stands, or with `--yes`; also as a script of the package. */
 function answersForPerson(command: FoundCommand): boolean {
   const { words } = command;
-  const isOurs = ({ prefix }: FoundWord) =>
-    /(^|\/)handrail(@[^/]*)?(\.[cm]?js)?$|\/handrail\/(dist|src|bin)\/[^/]+$/.test(prefix);
-  const at = words.findIndex((word, index) => isOurs(word) && (index === 0 || INTERPRETER.test(nameOf(command))));
+  const isOurs = ({ value, prefix, text }: FoundWord, index: number) =>
+    /(^|\/)handrail(@[^/]*)?(\.[cm]?js)?$|\/handrail\/(dist|src|bin)\/[^/]+$/.test(prefix) ||
+    // `$(command -v handrail)`
+    (index === 0 && value === undefined && text.includes("handrail"));
+  const at = words.findIndex(
+    (word, index) => isOurs(word, index) && (index === 0 || INTERPRETER.test(nameOf(command))),
+  );
   if (at === -1) return false;
-  if (words.slice(at + 1).some(({ value }) => value === "--yes")) return true;
-  const actions = words.slice(at + 1).flatMap(({ value = "?" }) => (value.startsWith("-") ? [] : [value]));
-  // The first may be the value of an option.
-  return /^(\S+ )?(approvals|trust|serve|policy grants)( |$)/.test(actions.slice(0, 3).join(" "));
+  const given = words
+    .slice(at + 1)
+    .filter((_, index, all) => !/^--(command|path|url)$/.test(all[index - 1]?.prefix ?? ""));
+  const isOther = given.some(({ value = "" }) => /^(tools|call|mcp|check|jobs|doctor)$/.test(value));
+  return given.some(({ value }) => {
+    return value === undefined ? !isOther : /^(approvals|trust|serve|grants|--yes)$/.test(value);
+  });
 }

@@ -136,7 +136,7 @@ export function wrappedIn(name: string, words: readonly FoundWord[], here: reado
 /** A word in which substitutions are expanded later. */
 export function expandedIn(value: string | undefined): readonly Wrapped[] {
   if (value === undefined || !/\$[({[]|`|[<>]\(/.test(value)) return [];
-  const array = /=\(.*\)$/s.test(value) ? [{ kind: "script", text: value } as const] : [];
+  const array = value.includes("=(") && value.endsWith(")") ? [{ kind: "script", text: value } as const] : [];
   return [{ kind: "expanded", text: value }, ...array];
 }
 

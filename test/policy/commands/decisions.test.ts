@@ -6,6 +6,7 @@ import type { Decision } from "../../../src/contract/decision.ts";
 import { asText } from "../../../src/engine/result.ts";
 import type { PolicySettings } from "../../../src/policy/settings.ts";
 import { type Layout, layout } from "../../support/layout.ts";
+import { LONG, TOO_LONG } from "./too-long.ts";
 
 async function judging(
   policy: PolicySettings = {},
@@ -79,6 +80,21 @@ describe("rules, risk, autonomy", () => {
     expect(reason).toMatch(/20\d\d\d bytes.*16384.*write long text to a file/s);
   });
 
+  test.each([...TOO_LONG])(
+    "a script that is too long to be looked at whole is asked about: %s",
+    async (_, script, why) => {
+      const { judge } = await judging({ autonomy: "full" });
+      const { verdict, rule, reason } = await judge(script);
+      expect({ verdict, rule }).toEqual({ verdict: "ask", rule: "not_understood" });
+      expect(reason).toMatch(why);
+    },
+  );
+
+  test("what was looked at of a script that is too long still counts", async () => {
+    const { judge } = await judging({ autonomy: "full" });
+    expect(await judge(`sudo id; ${":;".repeat(400)}`)).toMatchObject({ verdict: "deny" });
+  });
+
   test("a refusal says which part, why, and what would be accepted, in the texts of the requirements", async () => {
     const { judge } = await judging();
     expect((await judge("ls && sudo id")).reason).toMatch(
@@ -137,6 +153,11 @@ describe("rules, risk, autonomy", () => {
       rule: "not_plain",
     });
   });
+});
+
+test.each([...LONG])("a long script of everyday work is looked at whole: %s", async (_, script) => {
+  const { judge } = await judging({ autonomy: "full" });
+  expect(await judge(script)).toMatchObject({ verdict: "allow", rule: "autonomy" });
 });
 
 describe("paths in commands", () => {

@@ -199,12 +199,22 @@ test("a command cannot answer for a person", () => {
     ...[
       "tmux send-keys -t 1 'handrail approvals' Enter",
       "echo 1 | xargs handrail approvals",
+      "handrail --work-dir . --config F policy grants",
+      "handrail --config 'a b' policy grants",
+      "handrail policy --config x grants",
+      "$(command -v handrail) trust",
+      "xargs handrail policy <<< grants",
+      'handrail "$x"',
+      "handrail call bash ls --yes",
       "pnpm exec handrail trust",
     ],
   ];
   expect(answers.filter((script) => !refused(script).some((each) => each.answersForPerson === true))).toEqual([]);
   const others = [
     "handrail policy check --command trust",
+    'handrail policy check --command "$x"',
+    'handrail call read "$x"',
+    "handrail --help",
     "handrail doctor",
     "grep -rn 'handrail trust' .",
     "echo handrail serve",

@@ -6,6 +6,7 @@ import { ToolFailure } from "../../../contract/failure.ts";
 import { pause } from "../../../util/abort.ts";
 import { processStatus } from "../../../util/process-status.ts";
 import { UNSTOPPABLE } from "../../stopping.ts";
+import { MARK_VARIABLE, SPAWNER_VARIABLE } from "./marks.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 /** With fewer pipes than this at hand, more are made: a command takes up to three. */
@@ -247,7 +248,7 @@ function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
 }
 
 function begin(): ChildProcess {
-  const { PATH, TMPDIR, HANDRAIL_PROCESS } = process.env;
+  const { PATH, TMPDIR, [MARK_VARIABLE]: mark } = process.env;
   return spawn(process.execPath, [fileURLToPath(new URL(__SPAWNER__, import.meta.url))], {
     cwd: "/", // it must not hold on to a folder
     detached: true, // Ctrl-C in a terminal is for us: we end what runs, in order
@@ -255,7 +256,8 @@ function begin(): ChildProcess {
       ...(PATH !== undefined && { PATH }),
       ...(TMPDIR !== undefined && { TMPDIR }),
       // Where a command of another Handrail started us, that one finds what we start too.
-      ...(HANDRAIL_PROCESS !== undefined && { HANDRAIL_PROCESS }),
+      ...(mark !== undefined && { [MARK_VARIABLE]: mark }),
+      [SPAWNER_VARIABLE]: "1",
       ...(process.versions["electron"] !== undefined && { ELECTRON_RUN_AS_NODE: "1" }),
     },
     stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -136,7 +136,7 @@ function statuses(): readonly Status[] {
 }
 
 /** Its environment; nothing where it has ended meanwhile, or is another user's. */
-function environmentOf(pid: number): string {
+export function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1");
   } catch {

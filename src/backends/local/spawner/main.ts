@@ -16,14 +16,12 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Drain, drain } from "./drain.ts";
 import { type Family, killFamily } from "./kill-tree.ts";
+import { MARK_VARIABLE } from "./marks.ts";
 import { pipeMaker } from "./pipes.ts";
 import { startOf } from "./process-start.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
-
-/** The variable that marks what a command started, so that it is found again after `setsid` or a double fork. */
-const MARK_VARIABLE = "HANDRAIL_PROCESS";
 
 /** What a detached process has written is in its file so long after its end at the latest: a child may hold the pipe for ever. */
 const DETACHED_DRAIN_MS = 500;
