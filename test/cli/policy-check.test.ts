@@ -37,7 +37,16 @@ describe("handrail policy check", () => {
   });
 
   test("judges by the folder it is told to work in", async () => {
-    const { stdout } = await run(["policy", "check", "--path", folder, "--work-dir", `${folder}/.git`]);
+    const { stdout } = await run([
+      "policy",
+      "check",
+      "--path",
+      folder,
+      "--work-dir",
+      `${folder}/.git`,
+      "--sandbox",
+      "off",
+    ]);
     expect(JSON.parse(stdout)).toMatchObject({ verdict: "deny" });
   });
 

@@ -67,7 +67,7 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     expect(await text("bash", { command: "cat /tmp/first >/tmp/copy", detached: true })).toMatch(/job/i);
     const [job] = await toolkit.jobs.list();
     await job?.process.exit;
-    expect(await text("read", { path: "/tmp/copy" })).toMatch(/^1\n/);
+    expect(await text("read", { path: "/tmp/copy" })).toMatch(/^1\n/); // and that the job has ended
     expect(await bash("cat /tmp/copy")).toBe("1\n");
   });
 

@@ -92,7 +92,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
     }
   };
 
-  /** Does work on one file; `undefined` options: on the path as it is written. What comes of it is told by the paths inside. */
+  /** Does work on one file. Results have the path inside, failures the path as it was written. */
   const on = async <T>(
     path: string,
     { real = false }: PathOptions,
