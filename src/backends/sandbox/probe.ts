@@ -26,8 +26,8 @@ const SENTENCES: { readonly [feature in keyof Features]?: string } = {
   filter: "System calls are not filtered: there is no filter for this processor, or the kernel takes none.",
 };
 
-/** What bwrap says where something was to be mounted that had gone meanwhile (a socket that somebody listened on), and how often that may be. */
-const HAS_GONE = /Can't (create file|mkdir|find source path)/;
+/** What bwrap says where something had gone that was to be mounted (a socket, a file that was being replaced), and how often that may be. */
+const HAS_GONE = /Can't (create file|mkdir|find source path)|No such file or directory/;
 const MOST_GONE = 3;
 
 /** Longest that trying may take, in milliseconds; it takes some ten. */
