@@ -25,6 +25,17 @@ describe("what one decision looks up", () => {
     expect(rounds()).toEqual([[`realPath ${world.workDir}/link`]]);
   });
 
+  test("a path that is too long is not looked up", async () => {
+    const { rounds, files } = await place();
+    const look = createLookUps(files);
+    for (const path of ["/a".repeat(257), `/${"a".repeat(4_096)}`]) {
+      expect(await look.realPath(path)).toBeInstanceOf(Error);
+      await expect(look.info(path)).rejects.toThrow("more than 4096 bytes or 256 names");
+      expect(await look.list(path)).toEqual([]);
+    }
+    expect(rounds()).toEqual([]);
+  });
+
   test("what is written is looked at in one round, where no link is on the way", async () => {
     const { world, rounds, files } = await place();
     for (const path of [await world.file("there"), `${world.workDir}/missing`]) {

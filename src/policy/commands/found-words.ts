@@ -29,11 +29,14 @@ export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] {
   return expanded.filter((each) => each !== "").map((each) => withTilde(knownWord(each), home));
 }
 
-/** An assignment that is an argument: `dd of=x`, `export A=b`. */
-export function assignmentWord({ text, name, value, index }: Assignment, home: string): FoundWord {
+/** An assignment that is an argument: `dd of=x`, `export A=b`. `expand` is `wordsOf`. */
+export function assignmentWord(
+  { text, name, value, index }: Assignment,
+  expand: (word: ParsedWord) => readonly FoundWord[],
+): FoundWord {
   const prefix = `${name}=`;
   if (value.type !== "Word" || index !== undefined) return { text, value: undefined, prefix: name };
-  const [only] = value.text === "" ? [knownWord("")] : wordsOf(value, home);
+  const [only] = value.text === "" ? [knownWord("")] : expand(value);
   if (only === undefined) return { text, value: undefined, prefix };
   return { text, value: only.value === undefined ? undefined : prefix + only.value, prefix: prefix + only.prefix };
 }
@@ -100,15 +103,14 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   const open = [word];
   const done: string[] = [];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    const braces = innermostBraces(each);
-    const list = braces.find(({ content }) => content.includes(","));
-    if (list !== undefined) {
-      const [before, after] = [each.slice(0, list.start), each.slice(list.end)];
-      for (const item of list.content.split(",").toReversed()) open.push(before + item + after);
-    } else if (braces.some(({ content }) => content.includes(".."))) {
+    const braces = bracesIn(each);
+    if (braces === undefined) {
+      done.push(each);
+    } else if (!braces.content.includes(",")) {
       return undefined;
     } else {
-      done.push(each);
+      const [before, after] = [each.slice(0, braces.start), each.slice(braces.end)];
+      for (const item of braces.content.split(",").toReversed()) open.push(before + item + after);
     }
     // Also of words that are alike: `{,}{,}{,}` doubles them each time.
     if (open.length + done.length > MOST_WORDS) return "too many";
@@ -116,15 +118,17 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   return [...new Set(done)];
 }
 
-/** Braces without braces in them, in one pass. `start` is where they open, `end` is behind them. */
-function innermostBraces(word: string): readonly { start: number; end: number; content: string }[] {
-  const found: { start: number; end: number; content: string }[] = [];
+/** The first list that has none in it; if there is no list, the first range. In one pass. `start` is where it opens, `end` is behind it. */
+function bracesIn(word: string): { start: number; end: number; content: string } | undefined {
+  let range: ReturnType<typeof bracesIn>;
   let start = -1;
   for (let at = 0; at < word.length; at++) {
     if (word[at] === "{") start = at;
     if (word[at] !== "}" || start === -1) continue;
-    found.push({ start, end: at + 1, content: word.slice(start + 1, at) });
+    const found = { start, end: at + 1, content: word.slice(start + 1, at) };
+    if (found.content.includes(",")) return found;
+    if (found.content.includes("..")) range ??= found;
     start = -1;
   }
-  return found;
+  return range;
 }

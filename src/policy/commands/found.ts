@@ -7,6 +7,7 @@ import {
   type Redirection,
   type Script,
   type SyntaxNode,
+  type Word,
   forEachChild,
   parse,
 } from "./grammar.ts";
@@ -20,14 +21,23 @@ export const MAX_SCRIPT_BYTES = 16_384;
 const MAX_NESTING = 64;
 /** A command behind a wrapper, or a script in a script, that is nested deeper is not followed. */
 const MAX_DEPTH = 10;
-/** Limits the work for one script. A letter that is parsed and a node that is visited are a step each. */
-export const MAX_STEPS = 400_000;
+/** More `<<` in a text are not parsed: the parser looks for the ends of here-documents in quadratic time. */
+const MAX_HERE_DOCUMENTS = 1_500;
+/** Limits the work for one script. A step is about 25 ns, as measured with the scripts of test/policy/commands/hostile.ts. */
+export const MAX_STEPS = 300_000;
+/** The steps that things cost; a letter that is parsed and a node that is visited cost one. */
+const STEPS = {
+  /** A text that is parsed by itself. */
+  text: 300,
+  /** A letter in a substitution, which is parsed again for each that it is nested in. */
+  substituted: 2,
+  word: 32,
+  assignment: 100,
+};
 /** A longer path of a folder is not followed (PATH_MAX of Linux). */
 const MAX_FOLDER = 4_096;
 /** More commands are not looked at one by one. */
 const MAX_COMMANDS = 300;
-/** Each word is looked at many times. */
-const STEPS_PER_WORD = 16;
 
 /** One command found anywhere in a script. */
 export interface FoundCommand {
@@ -123,11 +133,17 @@ export function findCommands(script: string, { home }: { readonly home: string }
     unclear.add(why);
     tooLong ??= why;
   };
-  const isSpent = (cost: number): boolean => {
+  /** Counts work. Past the limit it ends the search. */
+  const spend = (cost: number): void => {
     steps += cost;
-    if (steps <= MAX_STEPS && commands.length <= MAX_COMMANDS) return false;
+    if (steps <= MAX_STEPS && commands.length <= MAX_COMMANDS) return;
     leaveOut(TOO_LONG);
-    return true;
+    throw SPENT;
+  };
+  const expand = (word: Word): readonly FoundWord[] => {
+    const words = wordsOf(word, home);
+    spend(words.some(({ isTooMany }) => isTooMany) ? MAX_STEPS : words.length * STEPS.word);
+    return words;
   };
   const textOf = ({ pos, end }: SyntaxNode): string => source.slice(pos, end);
 
@@ -138,11 +154,12 @@ export function findCommands(script: string, { home }: { readonly home: string }
     if (large !== undefined) return leaveOut(large);
     const problem = unreadable(text);
     if (problem !== undefined) unclear.add(problem);
-    if (isSpent(text.length)) return;
+    spend(STEPS.text + text.length);
     try {
       const root = choose(parse(text));
       if (root !== undefined) visitIn(text, root, place);
     } catch (error) {
+      if (error === SPENT) throw error;
       unclear.add(`it cannot be parsed: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
@@ -153,7 +170,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     source = text;
     account = accountOf(text);
     visit(node, place);
-    const missed = isSpent(0) ? undefined : account.unexplained();
+    const missed = account.unexplained();
     if (missed !== undefined) unclear.add(`a substitution is in a place that is not understood: ${missed}`);
     ({ source, account } = outer);
   };
@@ -178,7 +195,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
   const visitAll = (node: SyntaxNode, place: Place): void => forEachChild(node, (child) => visit(child, place));
 
   const visit = (node: SyntaxNode, place: Place): void => {
-    if (isSpent(1)) return;
+    spend(1);
     switch (node.type) {
       case "Script":
         for (const { message } of node.errors ?? []) unclear.add(`it is no valid script: ${message}`);
@@ -235,7 +252,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
         account.word(node.pos, node.end);
         visitAll(node, place);
         if (node.value.type === "Word") {
-          for (const { value } of wordsOf(node.value, home)) applyAll(expandedIn(value), place);
+          for (const { value } of expand(node.value)) applyAll(expandedIn(value), place);
         }
         return;
       case "Redirected":
@@ -256,7 +273,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
 
   /** What a redirection lets a command read, if that is in the script. */
   const hereText = (redirect: Redirection): readonly FoundWord[] => {
-    if (redirect.type === "HereString") return redirect.target === undefined ? [] : wordsOf(redirect.target, home);
+    if (redirect.type === "HereString") return redirect.target === undefined ? [] : expand(redirect.target);
     if (redirect.type !== "HereDoc") return [];
     const { body, delimiter } = redirect;
     if (delimiter?.quoted === true) return [knownWord(body.text)];
@@ -269,7 +286,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     visitAll(node, place);
     forEachChild(node, (word) => {
       if (word.type !== "Word") return;
-      const values = wordsOf(word, home).map(({ value }) => value);
+      const values = expand(word).map(({ value }) => value);
       for (const value of values) applyAll(expandedIn(value), place);
       if (evaluates && values.some((value) => !/^-?\d+$/.test(value ?? "")))
         unknown.add(`${textOf(node)} evaluates what it is given`);
@@ -283,13 +300,15 @@ export function findCommands(script: string, { home }: { readonly home: string }
     const { pos, end, script: inner } = node;
     if (inner === undefined) return void unclear.add(`a substitution cannot be parsed: ${node.text}`);
     account.visited(pos, end);
+    spend((end - pos) * STEPS.substituted);
     const isFed = node.type === "ProcessSubstitution" && node.operator === ">";
     const reads = isFed ? [...place.reads, place.owner] : place.reads;
     const within = { ...place, nested: true, quoted: false, reads };
     if (inner.source === undefined) return visit(inner, within);
     // Escaped backquotes: what runs is another text, with places of its own.
     account.literal(pos, end);
-    if (!isSpent(inner.source.length)) visitIn(inner.source, inner, within);
+    spend(STEPS.text + inner.source.length);
+    visitIn(inner.source, inner, within);
   };
 
   const visitPipeline = (node: Pipeline, place: Place): void => {
@@ -305,7 +324,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     visitAll(node, place);
     if (node.target === undefined) return void unclear.add(`the redirection ${textOf(node)} leads nowhere`);
     const use = node.operator === "<" || node.operator === "<&" ? "read" : "write";
-    for (const target of wordsOf(node.target, home)) {
+    for (const target of expand(node.target)) {
       if (node.operator.endsWith("&") && /^(\d+-?|-)$/.test(target.value ?? "")) continue;
       redirections.push({ use, target, text: textOf(node), folder: place.folder });
     }
@@ -325,7 +344,8 @@ export function findCommands(script: string, { home }: { readonly home: string }
     const words: FoundWord[] = [];
     const assigns: Assigned[] = [];
     const assigned = (part: Assignment): FoundWord => {
-      const word = assignmentWord(part, home);
+      spend(STEPS.assignment);
+      const word = assignmentWord(part, expand);
       assigns.push({ name: part.name, value: word.value?.slice(part.name.length + 1), text: part.text });
       return word;
     };
@@ -333,9 +353,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     const before = node.prefix.at(-1);
     let end = before?.type === "Assignment" ? before.end : undefined;
     for (const part of node.name === undefined ? node.suffix : [node.name, ...node.suffix]) {
-      const added = part.type === "Word" ? wordsOf(part, home) : part.type === "Assignment" ? [assigned(part)] : [];
-      if (isSpent(added.length * STEPS_PER_WORD)) break;
-      if (added.some(({ isTooMany }) => isTooMany)) leaveOut(TOO_LONG);
+      const added = part.type === "Word" ? expand(part) : part.type === "Assignment" ? [assigned(part)] : [];
       // What touches is one word to a shell: `x=<(a)`.
       if (added.length > 0 && part.pos === end) glue(words, added);
       else words.push(...added);
@@ -397,15 +415,22 @@ export function findCommands(script: string, { home }: { readonly home: string }
       else if (each.kind === "expanded") readExpanded(each.text, within);
       else if (each.kind === "script")
         readScript(each.text, each.hidden === true ? { ...within, hidden: true } : within);
-      else if (each.words.length === 0 || isSpent(each.words.length)) continue;
+      else if (each.words.length === 0) continue;
       else if (within.depth > MAX_DEPTH) leaveOut(`commands in it are nested more than ${MAX_DEPTH} deep; split it`);
-      else follow(open(each.words, each.words.map(({ text }) => text).join(" "), [], within), within, within);
+      else {
+        spend(each.words.length * STEPS.word);
+        follow(open(each.words, each.words.map(({ text }) => text).join(" "), [], within), within, within);
+      }
     }
     return within.folder;
   };
 
   const start = { folder: "", nested: false, hidden: false, depth: 0, reads: [], here: [], owner: "", quoted: false };
-  readScript(script, { ...start, inFunction: undefined });
+  try {
+    readScript(script, { ...start, inFunction: undefined });
+  } catch (error) {
+    if (error !== SPENT) throw error;
+  }
   return { commands, redirections, unclear: [...unclear], tooLong, unknown: [...unknown], steps };
 }
 
@@ -445,6 +470,9 @@ const CHANGES_SHELL: ReadonlyMap<string, RegExp> = new Map([
   ["wait", /\s-\w*p/],
 ]);
 
+/** Thrown where the work for a script is at its limit. */
+const SPENT = new Error("The search for commands is at its limit");
+
 const TOO_LONG = "it is too long to be looked at whole; split it, or write long text to a file";
 
 /** Why a text would take too long to read, with what to do; `undefined`: it would not. */
@@ -456,6 +484,7 @@ function tooLarge(text: string): string | undefined {
       "write long text to a file instead of giving it to a command"
     );
   }
+  if (text.split("<<").length > MAX_HERE_DOCUMENTS) return `it has more than ${MAX_HERE_DOCUMENTS} "<<"; split it`;
   for (const [open, close] of ["()", "{}"]) {
     let depth = 0;
     for (const letter of text) {

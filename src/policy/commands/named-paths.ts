@@ -17,19 +17,24 @@ export interface NamedPath {
 
 /**
  * Every word of a script that may name a file, leniently: operands, values behind `=`, `@file`, targets of redirections. Not among them:
- * text of programs (`sed`, `awk`, `jq`), words that are only printed, URLs, and words with letters that paths do not have in practice.
+ * text of programs (`sed`, `awk`, `jq`), words that are only printed, URLs, and words with letters that paths do not have in practice. Ends
+ * after `most` different ones.
  */
-export function namedPaths({ commands, redirections }: FoundScript): readonly NamedPath[] {
-  const targets = redirections.flatMap(({ target, use, text, folder }) => {
-    return pathsIn(target, use, true).map((path) => ({ ...path, text, folder, command: undefined }));
-  });
-  const named = commands.flatMap((command) => {
-    return pathsOf(command).map((path) => ({ ...path, folder: command.folder, command }));
-  });
+export function namedPaths({ commands, redirections }: FoundScript, most = Infinity): readonly NamedPath[] {
   const unique = new Map<string, NamedPath>();
-  for (const each of [...targets, ...named]) {
-    const key = JSON.stringify([each.path, each.use, each.begins, each.folder]);
-    if (!unique.has(key)) unique.set(key, each);
+  const add = (path: Path, folder: string | undefined, command: FoundCommand | undefined): void => {
+    const key = `${path.use} ${String(path.begins)} ${folder ?? "\n"}\0${path.path}`;
+    if (!unique.has(key)) unique.set(key, { ...path, folder, command });
+  };
+  for (const { target, use, folder, text } of redirections) {
+    for (const path of pathsIn(target, use, true)) add({ ...path, text }, folder, undefined);
+    if (unique.size >= most) break;
+  }
+  for (const command of commands) {
+    for (const path of pathsOf(command)) {
+      if (unique.size >= most) break;
+      add(path, command.folder, command);
+    }
   }
   return [...unique.values()];
 }
@@ -56,29 +61,28 @@ const WRITERS = new Set(
 /** … and those that write the last. */
 const LAST_WRITERS = new Set("cp install rsync scp".split(" "));
 
-function pathsOf(command: FoundCommand): readonly Path[] {
+function* pathsOf(command: FoundCommand): Generator<Path> {
   const { words, own } = command;
   const [first] = words;
-  if (first === undefined) return [];
+  if (first === undefined) return;
   const name = nameOf(command);
   const program = first.prefix.includes("/") && !/^(\/usr(\/local)?)?\/s?bin\/[^/]*$/.test(first.prefix);
-  const paths = program ? [...pathsIn(first, "read")] : [];
-  if (SHELLS.has(name) && words.some(({ prefix }) => /^-[a-zA-Z]*c/.test(prefix))) return paths;
+  if (program) yield* pathsIn(first, "read");
+  if (SHELLS.has(name) && words.some(({ prefix }) => /^-[a-zA-Z]*c/.test(prefix))) return;
   const isText = textWords(name, words);
   const subcommand = HAS_SUBCOMMANDS.test(name) ? subcommandOf(words) : undefined;
   const operands = words.slice(1, own).filter((word) => !word.prefix.startsWith("-") && !isText(word));
   for (const [at, word] of words.slice(1, own).entries()) {
     const before = words[at]?.prefix ?? "";
     if (word === subcommand) continue;
-    if (isText(word)) paths.push(...(name === "sed" || name === "gsed" ? filesOfSed(word) : []));
-    else if (NO_FILES.has(name)) paths.push(...mountedBy(name, before, word));
+    if (isText(word)) yield* name === "sed" || name === "gsed" ? filesOfSed(word) : [];
+    else if (NO_FILES.has(name)) yield* mountedBy(name, before, word);
     else {
       const writes = WRITERS.has(name) || (LAST_WRITERS.has(name) && word === operands.at(-1));
       const isOutput = /^(-o|-O|-out|--output\w*|--out)$/.test(before) || /^(--out\w*|of)=/.test(word.prefix);
-      paths.push(...partsOf(word, before).flatMap((part) => pathsIn(part, writes || isOutput ? "write" : "read")));
+      yield* partsOf(word, before).flatMap((part) => pathsIn(part, writes || isOutput ? "write" : "read"));
     }
   }
-  return paths;
 }
 
 /** Which words are text of a program: the first operand, or the value of `-e`. */

@@ -76,7 +76,9 @@ export async function judgeNames(
   };
 
   // What ".." leads to is not known where the script may have gone to another folder.
-  const names = namedPaths(found).filter(({ path, folder: from }) => from !== undefined || !path.startsWith(".."));
+  const names = namedPaths(found, MOST_NAMES + 1).filter(
+    ({ path, folder: from }) => from !== undefined || !path.startsWith(".."),
+  );
   // git writes its configuration by itself, where it is told to.
   const configured = (contained ? found.commands : []).flatMap((command) =>
     configurationOf(command).map((path): NamedPath => {
@@ -97,9 +99,7 @@ export async function judgeNames(
     of: strictest,
     ofScript: strictest(undefined),
     tooLong:
-      looked.length < all.length
-        ? `it names ${all.length} files, and only the first ${looked.length} of them are looked at; split it`
-        : undefined,
+      looked.length < all.length ? `it names more files than are looked at (${looked.length}); split it` : undefined,
     needs: { read: [...read], write: [...write], ...(git !== undefined && { git }) },
   };
 }

@@ -152,8 +152,8 @@ export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined
 export function optionValues(words: readonly FoundWord[], names: string): readonly FoundWord[] {
   const listed = names.split(" ");
   return words.flatMap((word, at): readonly FoundWord[] => {
+    if (at === 0 || !/^-[^=]/.test(word.prefix) || word.prefix === "--") return [];
     const [option = "", ...rest] = word.prefix.split("=");
-    if (at === 0 || !option.startsWith("-") || option === "-" || option === "--") return [];
     const isLong = option.startsWith("--");
     if (listed.some((name) => name === word.value || (isLong && option.length > 3 && name.startsWith(option)))) {
       if (rest.length > 0) return [behindPrefix(word, option.length + 1)];
@@ -278,14 +278,16 @@ function sourced(words: readonly FoundWord[], here: readonly FoundWord[]): reado
 
 function actionsOfFind(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.flatMap(({ value }, at): readonly Wrapped[] => {
-    if (!/^-(exec|execdir|ok|okdir)$/.test(value ?? "")) return [];
+    if (!EXEC_OF_FIND.test(value ?? "")) return [];
     const rest = words.slice(at + 1);
-    const end = rest.findIndex(({ value: each }, index) => {
-      return each === ";" || (each === "+" && rest[index - 1]?.value === "{}");
+    const end = rest.findIndex(({ value: each = "" }, index) => {
+      return each === ";" || EXEC_OF_FIND.test(each) || (each === "+" && rest[index - 1]?.value === "{}");
     });
     return [{ kind: "command", words: withAdded(rest.slice(0, end === -1 ? rest.length : end)) }];
   });
 }
+
+const EXEC_OF_FIND = /^-(exec|execdir|ok|okdir)$/;
 
 function afterOption(words: readonly FoundWord[], option: RegExp, add = "{}"): readonly Wrapped[] {
   const at = words.findIndex(({ value }) => option.test(value ?? ""));

@@ -160,7 +160,28 @@ test.each([...LONG])("a long script of everyday work is looked at whole: %s", as
   expect(await judge(script)).toMatchObject({ verdict: "allow", rule: "autonomy" });
 });
 
+test("blanks at the end, however many, take no time", async () => {
+  const { judge } = await judging();
+  const { verdict, reason } = await judge(`echo${" ".repeat(2_000_000)}x`);
+  expect({ verdict, reason }).toEqual({ verdict: "ask", reason: expect.stringContaining("write long text to a file") });
+  expect(await judge(`ls${" \t\n".repeat(1_000_000)}`)).toMatchObject({ verdict: "allow", rule: "plain" });
+});
+
 describe("paths in commands", () => {
+  test.each([
+    ["bytes", `tac ${"a".repeat(4_097)} $x`],
+    ["names", `tac ${"a/".repeat(257)} $x`],
+    ["names of folders that are changed to", `${`cd ${"a/".repeat(100)};`.repeat(3)} tac b`],
+    ["names from the home", `tac ~/${"~/".repeat(300)}b $x`],
+    ["names of all paths", `tac ${Array.from({ length: 20 }, (_, at) => `${"a/".repeat(220)}${at}`).join(" ")}`],
+  ])("that have too many %s are asked about", async (_, command) => {
+    const { judge } = await judging({ autonomy: "full" });
+    expect(await judge(command)).toMatchObject({
+      verdict: "ask",
+      rule: expect.stringMatching(/^(path_text|not_understood)$/),
+    });
+  });
+
   test.each<[string, Decision["verdict"]]>([
     ["cat a.txt src/a.ts", "allow"],
     ["cat src/../a.txt", "ask"],
