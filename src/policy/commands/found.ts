@@ -37,7 +37,7 @@ const STEPS = {
 /** A longer path of a folder is not followed (PATH_MAX of Linux). */
 const MAX_FOLDER = 4_096;
 /** More commands are not looked at one by one. */
-const MAX_COMMANDS = 300;
+const MAX_COMMANDS = 150;
 
 /** One command found anywhere in a script. */
 export interface FoundCommand {
