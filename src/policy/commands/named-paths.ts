@@ -1,5 +1,6 @@
 import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import type { FoundWord } from "./found-words.ts";
+import { sensitive } from "../sensitive.ts";
 import { SHELLS, subcommandOf } from "./wrapped.ts";
 
 /** A word that may name a file. */
@@ -41,13 +42,16 @@ export function namedPaths({ commands, redirections }: FoundScript, most = Infin
 
 type Path = Pick<NamedPath, "path" | "begins" | "use" | "text">;
 
-/** Programs whose operands are no files, or files of another machine. */
-const NO_FILES = new Set(
+/** Programs whose words are text, whatever they look like. */
+const ONLY_TEXT = new Set(
   (
-    "eval watch parallel tmux echo printf seq expr true false : date sleep kill pkill basename dirname tr export declare typeset local readonly unset " +
-    "read trap alias type which docker podman nerdctl kubectl oc ssh npx env cross-env set shopt let"
+    "eval echo printf seq expr true false : sleep kill pkill basename dirname tr export declare typeset local readonly unset " +
+    "read trap alias type which set shopt let"
   ).split(" "),
 );
+
+/** Programs whose operands are no files, or files of another machine. Options may name files all the same. */
+const NO_FILES = new Set("watch parallel tmux date docker podman nerdctl kubectl oc ssh npx env cross-env".split(" "));
 
 /** Programs whose first operand is a program or a pattern, unless an option brings it. */
 const TEXT_FIRST = new Set("grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk jq gojq yq perl".split(" "));
@@ -76,8 +80,13 @@ function* pathsOf(command: FoundCommand): Generator<Path> {
     const before = words[at]?.prefix ?? "";
     if (word === subcommand) continue;
     if (isText(word)) yield* name === "sed" || name === "gsed" ? filesOfSed(word) : [];
-    else if (NO_FILES.has(name)) yield* mountedBy(name, before, word);
-    else {
+    else if (ONLY_TEXT.has(name)) continue;
+    else if (NO_FILES.has(name)) {
+      yield* mountedBy(name, before, word);
+      const parts = [before, word.prefix].some((each) => each.startsWith("-")) ? partsOf(word, before) : [];
+      const files = parts.filter(({ prefix }) => sensitive(prefix) !== undefined);
+      yield* files.flatMap((part) => pathsIn(part, "read"));
+    } else {
       const writes = WRITERS.has(name) || (LAST_WRITERS.has(name) && word === operands.at(-1));
       const isOutput = /^(-o|-O|-out|--output\w*|--out)$/.test(before) || /^(--out\w*|of)=/.test(word.prefix);
       yield* partsOf(word, before).flatMap((part) => pathsIn(part, writes || isOutput ? "write" : "read"));
@@ -88,21 +97,30 @@ function* pathsOf(command: FoundCommand): Generator<Path> {
 /** Which words are text of a program: the first operand, or the value of `-e`. */
 function textWords(name: string, words: readonly FoundWord[]): (word: FoundWord) => boolean {
   const texts = new Set<FoundWord>();
-  const isText =
-    name === "git"
-      ? /^(-m|--message|--author|--format|--grep)$/
-      : /^(-e|-E|-p|-c|--expression|--regexp|--eval|--print)$/;
-  const takesText =
-    name === "git" || TEXT_FIRST.has(name) || /^(node|nodejs|python[\d.]*|ruby|php|lua|deno|bun|tsx)$/.test(name);
+  const isText = TEXT_OPTIONS.find(([names]) => names.test(name))?.[1];
   for (const [at, word] of words.entries()) {
-    if (takesText && isText.test(words[at - 1]?.value ?? "")) texts.add(word);
+    if (isText?.test(words[at - 1]?.value ?? "")) texts.add(word);
   }
-  const brings = words.some(({ prefix }) => /^(-\w*[ef]|--(expression|regexp|file|from-file|files))(=|$)/.test(prefix));
+  // jq's `-e` is about its exit status.
+  const option = /^(go)?jq$/.test(name)
+    ? /^(-\w*f|--from-file)(=|$)/
+    : /^(-\w*[ef]|--(expression|regexp|file|from-file|files))(=|$)/;
+  const brings = words.some(({ prefix }) => option.test(prefix));
   const first =
     TEXT_FIRST.has(name) && !brings ? words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-")) : undefined;
   if (first !== undefined) texts.add(first);
   return (word) => texts.has(word);
 }
+
+/** Options whose value is text of a program, by the names of those that have them. With others the same letters only switch something. */
+const TEXT_OPTIONS: readonly (readonly [names: RegExp, options: RegExp])[] = [
+  [/^git$/, /^(-[a-z]*m|--message|--author|--format|--grep)$/],
+  [/^([efz]?grep|rg|ag|g?sed|[gmn]?awk)$/, /^(-e|--expression|--regexp|--source)$/],
+  [/^(node|nodejs|deno|bun|tsx)$/, /^(-e|-p|-pe|--eval|--print)$/],
+  [/^(perl|ruby|lua)$/, /^-[a-zA-Z]*[eE]$/],
+  [/^python[\d.]*$/, /^-[a-zA-Z]*c$/],
+  [/^php$/, /^-[rBRE]$/],
+];
 
 /** `w FILE`, `r FILE` in a sed program. */
 function filesOfSed({ prefix, text }: FoundWord): readonly Path[] {
@@ -131,11 +149,20 @@ function partsOf(word: FoundWord, before: string): readonly FoundWord[] {
   if (named !== null) return [cut(named[0].length)];
   if (/^[A-Z_]+=/.test(prefix)) return [];
   if (prefix.startsWith("@")) return [cut(1)];
+  const hidden = sensitivePart(prefix);
+  if (hidden !== undefined) return [cut(hidden)];
   const glued = /^-[A-Za-z](?=[~/]|\.\.?\/)/.exec(prefix);
   if (glued !== null) return /^-[DILlWdFts]/.test(prefix) ? [] : [cut(2)];
   const revision = /^[\w@{}^~./-]+:(?=[^:/])/.exec(prefix);
   if (revision !== null && !/^\w+:\d/.test(prefix)) return [word, cut(revision[0].length)];
   return prefix.startsWith("-") && prefix !== "-" ? [] : [word];
+}
+
+/** Where the name of a secret begins behind letters of options: 3 in `-Rf.env`. */
+function sensitivePart(word: string): number | undefined {
+  const letters = /^-[A-Za-z]{1,8}/.exec(word)?.[0].length ?? 0;
+  for (let at = 2; at <= letters; at++) if (sensitive(word.slice(at)) !== undefined) return at;
+  return undefined;
 }
 
 /** A letter that no path has in practice, a URL, or an address of another machine. */

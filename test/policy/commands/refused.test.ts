@@ -281,6 +281,14 @@ test.each<[string, readonly string[]]>([
   ["sh -c 'cat /a'; env X=1 rm b", ["read /a", "write b"]],
   ["docker run -v ../o:/x img cat /etc/passwd", ["write ../o"]],
   ["./tool --config=c", ["read ./tool", "read c"]],
+  ["jq -R . -c .env; grep SECRET -E .env; sed -n p -E .env; node -c .env", ["read .env"]],
+  ["date -f .env; docker run --env-file .env x", ["read .env"]],
+  ["xargs -a.env echo; awk -f.env; grep -rf.env .; ssh -ikey.pem x", ["read .env", "read key.pem"]],
+  [
+    "echo .env; printf '%s' .env -f.env; git commit -m .env; git commit -am .env; jq -e .env; docker exec x cat .env",
+    [],
+  ],
+  ["grep -e .env a; grep .env a; sed -e s/.env/x/ a; python3 -c .env; export A=.env", ["read a"]],
   ["cut -d / -f 2 a; gcc -I/usr/include x.c", ["read a", "read x.c"]],
   ["cat ~/x ~root/y {.env,z}", ["read /home/dev/x", "read /root/y", "read .env", "read z"]],
 ])("%s names %j", (script, paths) => {
