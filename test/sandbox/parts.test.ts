@@ -172,7 +172,7 @@ describe("repositories", () => {
       false,
       true,
     ]);
-    expect(readdirSync(root, { recursive: true }).toSorted()).toEqual([
+    expect(readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted()).toEqual([
       "a.held-back",
       "b.held-back",
       "b.held-back-2",
