@@ -13,7 +13,7 @@ import {
 } from "./grammar.ts";
 import { type FoundWord, assignmentWord, knownWord, scriptIn, wordsOf } from "./found-words.ts";
 import { type SubstitutionAccount, accountOf } from "./substitutions.ts";
-import { SHELLS, type Wrapped, expandedIn, wrappedIn } from "./wrapped.ts";
+import { ADDED, SHELLS, type Wrapped, expandedIn, wrappedIn } from "./wrapped.ts";
 
 /** A longer script is not looked at: 16 KiB. */
 export const MAX_SCRIPT_BYTES = 16_384;
@@ -399,7 +399,9 @@ export function findCommands(script: string, { home }: { readonly home: string }
     if (name === undefined) return;
     if (name.value === undefined) return void unknown.add(`which command ${name.text} is`);
     const wrapped = wrappedIn(base, found.words, place.here);
-    const inner = wrapped.flatMap((each) => (each.kind === "command" ? [each.words.length] : []));
+    const inner = wrapped.flatMap((each) =>
+      each.kind === "command" ? [each.words.filter((word) => word !== ADDED).length] : [],
+    );
     found.own = Math.max(1, found.words.length - Math.max(0, ...inner));
     if (CHANGES_SHELL.get(base)?.test(found.text) === true)
       unclear.add(`${found.text} changes how the shell reads the rest`);

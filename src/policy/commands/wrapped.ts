@@ -267,6 +267,9 @@ function takesNext(option: string, values: string): boolean {
   return first === option.length - 1;
 }
 
+/** The word for what is added to a command when it runs. */
+export const ADDED: FoundWord = { text: "{}", value: undefined, prefix: "" };
+
 /** What xargs and find put in is not known: wherever a word has `{}` in it, or at the end. */
 function withAdded(words: readonly FoundWord[]): readonly FoundWord[] {
   const places = words.some(({ value }) => value?.includes("{}"));
@@ -274,7 +277,7 @@ function withAdded(words: readonly FoundWord[]): readonly FoundWord[] {
     const at = word.value?.indexOf("{}") ?? -1;
     return at === -1 ? word : { text: word.text, value: undefined, prefix: word.prefix.slice(0, at) };
   });
-  return places ? filled : [...filled, { text: "{}", value: undefined, prefix: "" }];
+  return places ? filled : [...filled, ADDED];
 }
 
 function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
