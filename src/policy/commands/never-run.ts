@@ -183,7 +183,7 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     podman: container,
     nerdctl: container,
     git: ({ words }) => {
-      const setting = optionValues(words, "-c").find(({ prefix }) => {
+      const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
         const [key = "", value = ""] = prefix.split(/=(.*)/s);
         return GIT_PROGRAM_SETTING.test(key) && !isOff(value);
       });
