@@ -11,9 +11,9 @@ import {
   forEachChild,
   parse,
 } from "./grammar.ts";
-import { type FoundWord, assignmentWord, knownWord, wordsOf } from "./found-words.ts";
+import { type FoundWord, assignmentWord, knownWord, scriptIn, wordsOf } from "./found-words.ts";
 import { type SubstitutionAccount, accountOf } from "./substitutions.ts";
-import { type Wrapped, expandedIn, wrappedIn } from "./wrapped.ts";
+import { ADDED, SHELLS, type Wrapped, expandedIn, wrappedIn } from "./wrapped.ts";
 
 /** A longer script is not looked at: 16 KiB. */
 export const MAX_SCRIPT_BYTES = 16_384;
@@ -362,7 +362,16 @@ export function findCommands(script: string, { home }: { readonly home: string }
     const found = open(words, textOf(node), assigns, place);
     const from = commands.length;
     visitAll(node, { ...place, owner: nameOf(found) });
-    found.inWords = commands.slice(from).map(nameOf);
+    const inner = commands.slice(from);
+    found.inWords = inner.map(nameOf);
+    // `. <(echo id)` runs what is printed.
+    if (SHELLS.has(nameOf(found)) || /^(source|\.|eval)$/.test(nameOf(found))) {
+      const printed = inner.filter((each) => /^(echo|printf)$/.test(nameOf(each)));
+      for (const {
+        words: [, ...given],
+      } of printed)
+        applyAll([{ kind: "script", text: given.map(scriptIn).join(" ") }], place);
+    }
     follow(found, { ...place, here: [...place.here, ...node.redirects.flatMap(hereText)] }, place);
   };
 
@@ -390,7 +399,9 @@ export function findCommands(script: string, { home }: { readonly home: string }
     if (name === undefined) return;
     if (name.value === undefined) return void unknown.add(`which command ${name.text} is`);
     const wrapped = wrappedIn(base, found.words, place.here);
-    const inner = wrapped.flatMap((each) => (each.kind === "command" ? [each.words.length] : []));
+    const inner = wrapped.flatMap((each) =>
+      each.kind === "command" ? [each.words.filter((word) => word !== ADDED).length] : [],
+    );
     found.own = Math.max(1, found.words.length - Math.max(0, ...inner));
     if (CHANGES_SHELL.get(base)?.test(found.text) === true)
       unclear.add(`${found.text} changes how the shell reads the rest`);

@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
 import type { FoundWord } from "./found-words.ts";
-import { EDITORS, GIT_PROGRAM_SETTING, SHELLS, editor, optionValues, subcommandOf } from "./wrapped.ts";
+import { isListedProgram } from "./reasons.ts";
+import { EDITORS, GIT_PROGRAM_SETTING, SHELLS, editor, isWrapper, optionValues, subcommandOf } from "./wrapped.ts";
 
 /** Something in a script that is never run. */
 interface NeverRun {
@@ -55,7 +56,19 @@ export function highRisk(command: FoundCommand): string | undefined {
   if (command.hidden && isInterpreter(name)) return "an option or a setting starts an interpreter";
   const given = command.words.find(({ prefix }) => prefix.startsWith("ext::"));
   if (name === "git" && given !== undefined) return `${given.text} makes git run a command`;
-  return download(command, name) ?? BY_WORDS.get(name)?.(command);
+  return download(command, name) ?? BY_WORDS.get(name)?.(command) ?? runsPrivileged(command);
+}
+
+/** The name of a privileged program and words for it, behind a program that may run them: `newtool sudo id`. */
+function runsPrivileged(command: FoundCommand): string | undefined {
+  if (!mayRunWords(nameOf(command))) return undefined;
+  const given = command.words.slice(1, -1).map(({ value = "" }) => value.slice(value.lastIndexOf("/") + 1));
+  return given.some((name) => BY_NAME.get(name) === AS_ANOTHER) ? AS_ANOTHER : undefined;
+}
+
+/** Nothing is known of the program, or that it runs what its words name. What wrappers run is found by itself. */
+function mayRunWords(name: string): boolean {
+  return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
 }
 
 /** True when something is known of a program of this name here. */
@@ -63,14 +76,15 @@ export function isHighProgram(name: string): boolean {
   return BY_NAME.has(name) || BY_WORDS.has(name) || REMOVERS.has(name);
 }
 
+const AS_ANOTHER = "it runs commands as another user, or outside of here";
 const DISKS = "it changes disks";
 const SENDS = "it sends data to other machines";
 const RUNS_ON = "what it starts runs on without anyone watching";
 
 /** Programs of high risk, whatever their words. */
 const BLOCKED: { readonly [why: string]: string } = {
-  "it runs commands as another user, or outside of here":
-    "sudo doas su pkexec runuser sg newgrp chroot nsenter unshare setpriv capsh machinectl",
+  [AS_ANOTHER]:
+    "sudo sudoedit doas su pkexec run0 gosu su-exec setuidgid chpst runuser sg newgrp chroot nsenter unshare setpriv capsh machinectl",
   [DISKS]:
     "mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk parted wipefs blkdiscard hdparm losetup cryptsetup mount umount swapon " +
     "swapoff fsck mdadm lvm lvremove vgremove pvremove diskutil",
@@ -97,11 +111,15 @@ const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|lo
 const INSTALLS =
   /^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|-(?!S[si]$|Q|q)(?=\w+$)\w*[iUeFSRP].*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$/;
 
+/** A mode with which a file runs with the rights of its owner or group. */
+const SETS_ID = /^([ugoa]*[+=][rwxXt]*s|0?[2-7]\d{3}$)/;
+const AS_OWNER = "it lets others run the file with its owner's rights";
+
 /** Programs that are of high risk when one of their words is such a one. */
 const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[] = [
   ["dd", new RegExp(RAW_DEVICE.source.replace("^", "^of=")), "it writes to a device"],
   ["cp tee", RAW_DEVICE, "it writes to a device"],
-  ["chmod", /^([ugoa]*[+=][rwxXt]*s|0?[2-7]\d{3}$)/, "it lets others run the file with its owner's rights"],
+  ["chmod", SETS_ID, AS_OWNER],
   ["init", /^[0-6sS]$/, "it stops or changes the system"],
   ["sysctl", /=|^-(w|p|-write|-load)/, "it changes the system"],
   ["ip route", /^(add|del|delete|set|flush|change|replace|append|exec)$/, "it changes the network"],
@@ -136,16 +154,19 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     return pattern.test(action === undefined ? "" : (action.value ?? "?")) ? undefined : why;
   }),
   ...Object.entries<Look>({
-    curl: (command) => (sendsByCurl(command) ? SENDS : undefined),
-    wget: ({ words }) => {
-      const sends = words.some(({ prefix }) => /^--(post|body)|^--method=?(?!get|head)/i.test(prefix));
-      return sends && !isLocal(words) ? SENDS : undefined;
+    curl: (command) => (sendsByCurl(command) && !isLocal(command, CURL) ? SENDS : undefined),
+    wget: (command) => {
+      const sends = command.words.some(({ prefix }) => /^--(post|body)|^--method=?(?!get|head)/i.test(prefix));
+      return sends && !isLocal(command, WGET) ? SENDS : undefined;
     },
     http: sendsByHttpie,
     https: sendsByHttpie,
     xh: sendsByHttpie,
     // A look whether a port of this machine is open.
-    nc: ({ words }) => (words.some(({ prefix }) => /^-\w*z/.test(prefix)) && isLocal(words) ? undefined : SENDS),
+    nc: (command) => {
+      const words = command.words.filter(({ value = "" }) => !/^\d+(-\d+)?$/.test(value));
+      return words.some(({ prefix }) => /^-\w*z/.test(prefix)) && isLocal({ ...command, words }) ? undefined : SENDS;
+    },
     scp: ({ words }) => (hasHost(words) ? SENDS : undefined),
     rsync: ({ words }) => (hasHost(words) ? SENDS : undefined),
     crontab: ({ words: [, ...given] }) => (given.length === 1 && given[0]?.value === "-l" ? undefined : RUNS_ON),
@@ -156,11 +177,13 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
       const pids = signal === "-s" || signal === "-n" ? more.slice(1) : more;
       return pids.includes("-1") ? "it ends every process" : undefined;
     },
+    install: ({ words }) =>
+      optionValues(words, "-m --mode").some(({ prefix }) => SETS_ID.test(prefix)) ? AS_OWNER : undefined,
     docker: container,
     podman: container,
     nerdctl: container,
     git: ({ words }) => {
-      const setting = optionValues(words, "-c").find(({ prefix }) => {
+      const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
         const [key = "", value = ""] = prefix.split(/=(.*)/s);
         return GIT_PROGRAM_SETTING.test(key) && !isOff(value);
       });
@@ -186,10 +209,18 @@ function loads({ name, value, text }: FoundCommand["assigns"][number]): string |
   ) {
     return value === "" ? undefined : `the variable ${name} makes programs load or run something else`;
   }
+  if (/^GIT_CONFIG_(KEY_\d+|PARAMETERS)$/.test(name) && runsProgram(value ?? "alias.")) {
+    return `the variable ${name} makes git run a program`;
+  }
   const isProgram =
     /PAGER$|EDITOR$|^(VISUAL|BROWSER|LESSOPEN|LESSCLOSE|GIT_SSH(_COMMAND)?|GIT_EXTERNAL_DIFF|(GIT|SSH|SUDO)_ASKPASS|GIT_PROXY_COMMAND)$/;
   if (!isProgram.test(name) || isOff(value ?? "$") || PLAIN_HELPER.test(value ?? "$")) return undefined;
   return `the variable in ${text} names a program that is run`;
+}
+
+/** Settings as git gets them from variables: `alias.x`, or `'alias.x=!id' 'a.b'='c'`. */
+function runsProgram(settings: string): boolean {
+  return settings.split(/[\s']+/).some((each) => GIT_PROGRAM_SETTING.test(each));
 }
 
 /** Editors, pagers and `ssh` with options that name no program. */
@@ -220,47 +251,76 @@ function download(command: FoundCommand, name: string): string | undefined {
 /** A server of this machine, by a name or address that is nobody else's. */
 const LOOPBACK = /^([a-z]+:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)(:\d{1,5})?([/?#][^\s\\@]*)?$/i;
 
-function isLocal(words: readonly FoundWord[]): boolean {
-  const urls = words.slice(1).filter(({ value, prefix }) => value === undefined || looksLikeHost(prefix));
-  return urls.length > 0 && urls.every(({ value }) => LOOPBACK.test(value ?? ""));
+/** Options of a program that asks servers. */
+interface Options {
+  /** The next word is their value, and no server. */
+  readonly values: RegExp;
+  /** They lead to another server than the one that is named. */
+  readonly leadAway: RegExp;
 }
 
-function looksLikeHost(text: string): boolean {
-  return (
-    /^[a-z][\w+.-]*:\/\//i.test(text) ||
-    /^(localhost|\[?[\da-f]*[:.][\da-f:.]+\]?|[\w-]+(\.[\w-]+)*\.[a-z]{2,})(:\d+)?([/?#]|$)/i.test(text)
-  );
+/** One of the `wanted` letters behind letters that take no value. `letters` are all that take one. */
+const shortOption = (letters: string, wanted = letters): string => `-(?:#|[^\\W${letters}])*[${wanted}]`;
+
+const CURL_LETTERS = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
+const CURL: Options = {
+  values: new RegExp(
+    `^(${shortOption(CURL_LETTERS)}|--(data(-ascii|-binary|-raw|-urlencode)?|form(-string)?|json|url-query|header|user|user-agent|` +
+      "request|request-target|output|output-dir|referer|cookie|cookie-jar|write-out|max-time|connect-timeout|retry|retry-delay|" +
+      "retry-max-time|cert|key|cacert|capath|range|limit-rate|upload-file|dump-header|max-redirs|speed-time|speed-limit|" +
+      "unix-socket|stderr|trace|trace-ascii|netrc-file|oauth2-bearer|continue-at|max-filesize|noproxy))$",
+  ),
+  leadAway: new RegExp(`^(${shortOption(CURL_LETTERS, "xK")}|--(connect-to|resolve|proxy|preproxy|socks|config))`),
+};
+const WGET: Options = {
+  values: new RegExp(
+    `^(${shortOption("OoPaUetTwQRAlXIDBi")}|--(post-data|post-file|body-data|body-file|method|header|output-document|output-file|` +
+      "timeout|tries|user|password|user-agent|referer|directory-prefix|wait))$",
+  ),
+  leadAway: /^(-e|--execute)/,
+};
+const HTTPIE: Options = {
+  values: /^(-[aAosp]|--(auth|auth-type|output|session|print|timeout|verify))$/,
+  leadAway: /^--proxy/,
+};
+
+/** Every operand is a server of this machine. */
+function isLocal({ words, assigns }: FoundCommand, { values, leadAway }: Partial<Options> = {}): boolean {
+  if (assigns.some(({ name }) => /_proxy$/i.test(name))) return false;
+  if (leadAway !== undefined && words.some(({ prefix }) => leadAway.test(prefix))) return false;
+  const servers = words.filter(({ prefix }, at) => {
+    return at > 0 && !prefix.startsWith("-") && values?.test(words[at - 1]?.prefix ?? "") !== true;
+  });
+  return servers.length > 0 && servers.every(({ value }) => LOOPBACK.test(value ?? ""));
 }
+
+const CURL_SENDS = new RegExp(`^-(?:#|[^\\W${CURL_LETTERS}])*([dFTX])(.*)$`, "s");
 
 function sendsByCurl({ words }: FoundCommand): boolean {
-  const sends = words.slice(1).some(({ prefix }, at) => {
+  return words.slice(1).some(({ prefix }, at) => {
     if (/^--(data|form|upload|json|url-query|mail|post)/.test(prefix) || /^--(da|for|up|js)\w*/.test(prefix))
       return true;
     if (prefix.startsWith("--req")) return isSendingMethod(prefix.split("=")[1] ?? words[at + 2]?.prefix ?? "");
-    const short = /^-[sSfLkiIvgG46#NnOpqRjJlMaZ0123]*([dFTX])(.*)$/.exec(prefix);
+    const short = CURL_SENDS.exec(prefix);
     if (short === null) return false;
     return short[1] !== "X" || isSendingMethod(short[2] || (words[at + 2]?.prefix ?? ""));
   });
-  return sends && !isLocal(words.filter((_, at) => at === 0 || !isCurlText(words[at - 1]?.prefix ?? "")));
-}
-
-/** Options of curl whose value is no URL, whatever it looks like. */
-function isCurlText(option: string): boolean {
-  return (
-    /^(-\w*[dFHAeuombXw]|--(data|form|json|header|user|request|output|referer|cookie|write).*)$/.test(option) &&
-    !option.includes("=")
-  );
 }
 
 function isSendingMethod(method: string): boolean {
   return !/^(GET|HEAD|OPTIONS)$/i.test(method);
 }
 
-function sendsByHttpie({ words }: FoundCommand): string | undefined {
+function sendsByHttpie(command: FoundCommand): string | undefined {
+  const { words } = command;
   const sends = words
     .slice(1)
     .some(({ prefix }) => /^(POST|PUT|PATCH|DELETE)$/.test(prefix) || /^[\w-]+(:?=|@)/.test(prefix));
-  return sends && !isLocal(words) ? SENDS : undefined;
+  // Behind the server there are fields and headers.
+  const isServer = ({ prefix }: FoundWord, at: number) =>
+    at > 0 && !/^(-|[A-Z]+$)/.test(prefix) && !HTTPIE.values.test(words[at - 1]?.prefix ?? "");
+  const upTo = words.slice(0, words.findIndex(isServer) + 1).filter(({ prefix }) => !/^[A-Z]+$/.test(prefix));
+  return sends && !isLocal({ ...command, words: upTo }, HTTPIE) ? SENDS : undefined;
 }
 
 /** `host:path` or `user@host:path`, or `rsync://`. */
@@ -274,12 +334,12 @@ function container({ words }: FoundCommand): string | undefined {
     const next = words[at + 1]?.prefix ?? "";
     if (/^--(privileged|cap-add|device|security-opt)(=|$)/.test(prefix)) return !prefix.endsWith("=false");
     if (/^--(pid|ipc|uts|userns|cgroupns)(=host|$)/.test(prefix)) return prefix.endsWith("=host") || next === "host";
-    const mounted = /^(-v|--volume)$/.test(prefix) ? next : prefix.replace(/^(-v|--volume=)/, "");
-    const source = prefix.startsWith("--mount")
-      ? /(?:source|src)=([^,]*)/.exec(`${prefix} ${next}`)?.[1]
-      : mounted.split(":")[0];
-    const isMount = /^(-v|--volume|--mount)/.test(prefix);
-    return isMount && /^(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/.*)?|.*docker\.sock)$/.test(source ?? "");
+    const [mount, glued = ""] = /^(?:-[itdPq]*v=?|--volume=?|--mount=?)(.*)$/s.exec(prefix) ?? [];
+    const mounted = glued === "" ? next : glued;
+    const source = prefix.startsWith("--mount") ? /(?:source|src)=([^,]*)/.exec(mounted)?.[1] : mounted.split(":")[0];
+    return (
+      mount !== undefined && /^(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/.*)?|.*docker\.sock)$/.test(source ?? "")
+    );
   });
   if (option !== undefined) return `${option.text} gives the container this machine`;
   const subcommand = subcommandOf(words)?.value ?? "";
@@ -353,7 +413,8 @@ function answersForPerson(command: FoundCommand): boolean {
     // `$(command -v handrail)`
     (index === 0 && value === undefined && text.includes("handrail"));
   const at = words.findIndex(
-    (word, index) => isOurs(word, index) && (index === 0 || INTERPRETER.test(nameOf(command))),
+    (word, index) =>
+      isOurs(word, index) && (index === 0 || INTERPRETER.test(nameOf(command)) || mayRunWords(nameOf(command))),
   );
   if (at === -1) return false;
   const given = words

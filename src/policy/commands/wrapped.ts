@@ -39,7 +39,12 @@ const AS_USER: Wrapper = { values: "-s -g -G -w -u --shell --group", operands: 1
 const WRAPPERS: { readonly [names: string]: Wrapper } = {
   env: { values: "-u --unset -C --chdir -a --argv0", assigns: true },
   "cross-env": { assigns: true },
-  "command builtin nohup setsid busybox toybox caffeinate winpty unbuffer": {},
+  "command builtin nohup setsid busybox toybox caffeinate winpty unbuffer chronic eatmydata catchsegv linux32 linux64 setarch":
+    {},
+  "prlimit ssh-agent dbus-run-session firejail": { values: "-p --pid -a -t" },
+  numactl: { values: "-i -N -m -C -p" },
+  "xvfb-run": { values: "-n -s -f -w -p -e" },
+  entr: { scripts: "-s" },
   exec: { values: "-a" },
   nice: { values: "-n --adjustment" },
   ionice: { values: "-c --class -n --classdata" },
@@ -48,6 +53,14 @@ const WRAPPERS: { readonly [names: string]: Wrapper } = {
   stdbuf: { values: "-i --input -o --output -e --error" },
   "chrt taskset chroot": { operands: 1 },
   "strace ltrace valgrind perf gdb lldb": TRACER,
+  "perf stat: perf record: perf trace:": { ...TRACER, operands: 1 },
+  "tmux new: tmux new-session: tmux neww: tmux new-window: tmux splitw: tmux split-window: tmux respawn-pane: tmux respawn-window:":
+    {
+      values: "-c -e -F -n -s -t -x -y -l",
+      operands: 1,
+      joins: true,
+    },
+  screen: { values: "-S -t -c -e -h -p -s -T" },
   xargs: {
     values: "-n --max-args -P --max-procs -L --max-lines -s --max-chars -d --delimiter -I -a --arg-file -E -J -R -S",
     adds: true,
@@ -84,6 +97,7 @@ const HIDING: { readonly [names: string]: string } = {
   "git rebase: git difftool:": "-x --exec --extcmd",
   "git push: git fetch: git pull: git clone: git ls-remote:": "--upload-pack --receive-pack --exec",
   "git grep:": "-O --open-files-in-pager",
+  "make gmake": "--eval",
   "git filter-branch:":
     "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter",
 };
@@ -124,9 +138,11 @@ export function wrappedIn(name: string, words: readonly FoundWord[], here: reado
   const subcommand = `${name} ${subcommandOf(words)?.value ?? ""}:`;
   const wrapper = byName.get(subcommand) ?? byName.get(name);
   const hiding = hidingByName.get(subcommand) ?? hidingByName.get(name);
+  const isTar = /^(g|bsd)?tar$/.test(name);
   return [
     ...(wrapper === undefined ? [] : behind(words, wrapper)),
     ...(hiding === undefined ? [] : optionValues(words, hiding).flatMap(hidden)),
+    ...(isTar ? oldOptionsOfTar(words).flatMap(hidden) : []),
     ...(SHELLS.has(name) ? shell(words, here) : []),
     ...(EVALUATING.has(name) ? words.slice(1).flatMap(({ value }) => expandedIn(value)) : []),
     ...(Object.hasOwn(SPECIAL, name) ? (SPECIAL[name]?.(words, here) ?? []) : []),
@@ -151,6 +167,7 @@ export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined
 /** Values of these options: `-o VALUE`, `-oVALUE`, `--option=VALUE`, `--option VALUE`; abbreviated too. */
 export function optionValues(words: readonly FoundWord[], names: string): readonly FoundWord[] {
   const listed = names.split(" ");
+  const letters = listed.flatMap((name) => (/^-[A-Za-z]$/.test(name) ? name.slice(1) : []));
   return words.flatMap((word, at): readonly FoundWord[] => {
     if (at === 0 || !/^-[^=]/.test(word.prefix) || word.prefix === "--") return [];
     const [option = "", ...rest] = word.prefix.split("=");
@@ -159,13 +176,19 @@ export function optionValues(words: readonly FoundWord[], names: string): readon
       if (rest.length > 0) return [behindPrefix(word, option.length + 1)];
       return words.slice(at + 1, at + 2);
     }
-    const glued = listed.find((name) => name.length === 2 && !isLong && word.prefix.startsWith(name));
-    return glued === undefined ? [] : [behindPrefix(word, 2)];
+    // One letter of several: the value is what follows it, or the next word where nothing does, or where that is a letter more (`tar cIf`).
+    const cluster = isLong ? "" : (/^-[A-Za-z]+/.exec(word.prefix)?.[0] ?? "");
+    const first = Array.from(cluster).findIndex((letter, index) => index > 0 && letters.includes(letter));
+    if (first === -1) return [];
+    const isWhole = cluster.length === word.prefix.length;
+    const glued = first + 1 < word.prefix.length ? [behindPrefix(word, first + 1)] : [];
+    const mayTakeNext = isWhole && (first > 1 || letters.includes(cluster.at(-1) ?? ""));
+    return mayTakeNext ? [...glued, ...words.slice(at + 1, at + 2)] : glued;
   });
 }
 
 /** Editors and pagers, which run commands of their own that can start programs. */
-export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most".split(" ");
+export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb".split(" ");
 
 /** Builtins and programs that run something in a way of their own. */
 const SPECIAL: {
@@ -190,6 +213,12 @@ const SPECIAL: {
   python: python,
   python3: python,
   "nix-shell": (words) => optionValues(words, "--run --command").flatMap(script),
+  cmake: (words) => afterOption(words, /^-E$/, ""),
+  sed: commandsOfSed,
+  gsed: commandsOfSed,
+  make: shellOfMake,
+  gmake: shellOfMake,
+  ...Object.fromEntries("gcc g++ cc c++ clang clang++".split(" ").map((name) => [name, wrapperOfCompiler])),
   tmux: typed,
   screen: typed,
   printf: (words) => (/%[-\d.*]*n/.test(words[1]?.value ?? "") ? [{ kind: "unknown", why: "%n sets a variable" }] : []),
@@ -239,6 +268,9 @@ function takesNext(option: string, values: string): boolean {
   return first === option.length - 1;
 }
 
+/** The word for what is added to a command when it runs. */
+export const ADDED: FoundWord = { text: "{}", value: undefined, prefix: "" };
+
 /** What xargs and find put in is not known: wherever a word has `{}` in it, or at the end. */
 function withAdded(words: readonly FoundWord[]): readonly FoundWord[] {
   const places = words.some(({ value }) => value?.includes("{}"));
@@ -246,7 +278,7 @@ function withAdded(words: readonly FoundWord[]): readonly FoundWord[] {
     const at = word.value?.indexOf("{}") ?? -1;
     return at === -1 ? word : { text: word.text, value: undefined, prefix: word.prefix.slice(0, at) };
   });
-  return places ? filled : [...filled, { text: "{}", value: undefined, prefix: "" }];
+  return places ? filled : [...filled, ADDED];
 }
 
 function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
@@ -277,13 +309,14 @@ function sourced(words: readonly FoundWord[], here: readonly FoundWord[]): reado
 }
 
 function actionsOfFind(words: readonly FoundWord[]): readonly Wrapped[] {
-  return words.flatMap(({ value }, at): readonly Wrapped[] => {
-    if (!EXEC_OF_FIND.test(value ?? "")) return [];
-    const rest = words.slice(at + 1);
-    const end = rest.findIndex(({ value: each = "" }, index) => {
-      return each === ";" || EXEC_OF_FIND.test(each) || (each === "+" && rest[index - 1]?.value === "{}");
-    });
-    return [{ kind: "command", words: withAdded(rest.slice(0, end === -1 ? rest.length : end)) }];
+  const values = words.map(({ value = "" }) => value);
+  const isEnd = (value: string, at: number) =>
+    value === ";" || EXEC_OF_FIND.test(value) || (value === "+" && values[at - 1] === "{}");
+  return values.flatMap((value, at): readonly Wrapped[] => {
+    if (!EXEC_OF_FIND.test(value)) return [];
+    let end = at + 1;
+    while (end < values.length && !isEnd(values[end] ?? "", end)) end++;
+    return [{ kind: "command", words: withAdded(words.slice(at + 1, end)) }];
   });
 }
 
@@ -294,6 +327,29 @@ function afterOption(words: readonly FoundWord[], option: RegExp, add = "{}"): r
   const rest = words.slice(at + 1);
   if (at === -1 || rest.length === 0) return [];
   return [{ kind: "command", words: add === "" ? rest : withAdded(rest) }];
+}
+
+/** `tar cIf PROGRAM FILE`: the values of letters without a dash are the words behind them, in their order. */
+function oldOptionsOfTar(words: readonly FoundWord[]): readonly FoundWord[] {
+  const letters = words[1]?.prefix ?? "";
+  return /^[A-Za-z]*[IF][A-Za-z]*$/.test(letters) ? words.slice(2, 2 + letters.length) : [];
+}
+
+/** `sed '1e COMMAND'`. */
+function commandsOfSed(words: readonly FoundWord[]): readonly Wrapped[] {
+  return words.slice(1).flatMap(({ prefix }) => {
+    return Array.from(prefix.matchAll(/(?:^|[\s;{\d$!/])e[ \t]+([^\n]+)/g), ([, text = ""]) => textScript(text)).flat();
+  });
+}
+
+/** `make SHELL=PROGRAM`. */
+function shellOfMake(words: readonly FoundWord[]): readonly Wrapped[] {
+  return words.flatMap((word) => (word.prefix.startsWith("SHELL=") ? script(behindPrefix(word, 6)) : []));
+}
+
+/** `gcc -wrapper PROGRAM,WORD`. */
+function wrapperOfCompiler(words: readonly FoundWord[]): readonly Wrapped[] {
+  return optionValues(words, "-wrapper").flatMap(({ prefix }) => textScript(prefix.replaceAll(",", " ")));
 }
 
 /** `git submodule foreach COMMAND`, `git bisect run COMMAND`. */
@@ -343,11 +399,15 @@ function hidden(word: FoundWord): readonly Wrapped[] {
   return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true }];
 }
 
-/** Commands of an editor or a pager that run a program: `-c ':!id'`, `+!id`. */
+/** Commands of an editor, a pager or a debugger that run a program: `-c ':!id'`, `+!id`, `-ex 'shell id'`. */
 export function editor(words: readonly FoundWord[]): readonly Wrapped[] {
   const given = words.filter(({ prefix }) => prefix.startsWith("+"));
-  return [...given, ...optionValues(words, "-c --cmd")].flatMap((word) => {
-    const text = /!(.*)$/s.exec(scriptIn(word))?.[1] ?? (/system\s*\(/.exec(scriptIn(word)) === null ? "" : "sh");
+  const options = /^(gdb|lldb)$/.test(words[0]?.value ?? "")
+    ? "-ex -iex -eval-command --eval-command --init-eval-command -o -O --one-line"
+    : "-c --cmd";
+  return [...given, ...optionValues(words, options)].flatMap((word) => {
+    const text =
+      /(?:!|\bshell\s)(.*)$/s.exec(scriptIn(word))?.[1] ?? (/system\s*\(/.exec(scriptIn(word)) === null ? "" : "sh");
     return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true } as const];
   });
 }
