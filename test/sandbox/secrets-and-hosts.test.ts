@@ -1,4 +1,5 @@
 // A command that reaches a host which nobody approved for it does not see the workspace's secrets: real calls, a real server.
+import { execFileSync } from "node:child_process";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -104,6 +105,19 @@ describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () 
     await bash("bash steal.sh", { network: [host], read: [".env"] });
     expect(asked).toEqual(["read /.env, from the sandbox"]);
     expect(heard).toEqual([...SENT(".env"), ...UNSECRET]);
+  });
+
+  test("what git has as it is stays readable, so that git works; what was changed since is hidden", async () => {
+    const { bash, folder } = await project({ network: { allowHosts: [host] } });
+    writeFileSync(join(folder, "show.sh"), "cat .env config/server.pem");
+    const commit = "git -c user.name=me -c user.email=me@x commit -qam 1";
+    const setUp = `git init -q && git add -f .env config && ${commit} && git checkout -qb other && echo , > .env && ${commit}`;
+    execFileSync("sh", ["-c", `${setUp} && git checkout -q -`], { cwd: folder });
+    expect(await bash("git merge -q other && git status -s -uno; sh show.sh", { network: [host] })).toBe(
+      ",\nconfig/server.pem",
+    );
+    writeFileSync(join(folder, ".env"), ";\n"); // as long as before
+    expect(await bash("sh show.sh", { network: [host] })).toMatch(/^cat: .env: Permission denied\nconfig\/server.pem/);
   });
 
   test("without a host, and for what a command names, nothing is hidden that was not before", async () => {

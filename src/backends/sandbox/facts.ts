@@ -8,7 +8,7 @@ import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
 import { type Sequence, createSequences } from "./git-sequences.ts";
 import { type Homes, hiddenPaths, realOf, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
-import { gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
+import { filesInGit, gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
 import { protectedFinder } from "./protected.ts";
 import { temporaryOf } from "./temporary.ts";
 import { listeningSockets } from "./sockets.ts";
@@ -96,6 +96,13 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
     const all = withSubmodules([root, ...repositories]);
     return { paths, all, below: all.filter((path) => path !== root) };
   };
+  /** What holds a root's secrets, but for what its repositories have as it is. */
+  const secretsIn = (root: string) => {
+    const { sensitive, repositories } = findProtected(root);
+    const secrets = sensitive.flatMap((path) => secretAt(path) ?? []);
+    const inGit = filesInGit([root, ...repositories], secrets);
+    return secrets.filter((path) => !inGit.includes(path));
+  };
   const atFirst = new Map<string, ReadonlySet<string>>();
   /** The repositories of a root, their folders, and the worktrees of its own, that were there when it was first looked at. */
   const oldOnes = (root: string, repositories: readonly string[]) => {
@@ -144,12 +151,7 @@ export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras
     const isLifted = (path: string) => lifting.some((granted) => isInside(path, granted));
     // Those of the workspace where it is read-only, too.
     const sensitive =
-      needs.hideSensitive === true
-        ? [...new Set([...ours, ...roots])]
-            .filter(isFolder)
-            .flatMap((root) => findProtected(root).sensitive)
-            .flatMap((path) => secretAt(path) ?? [])
-        : [];
+      needs.hideSensitive === true ? [...new Set([...ours, ...roots])].filter(isFolder).flatMap(secretsIn) : [];
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing");
     const allWritable = [...roots, ...made, ...repositories.flatMap((each) => each.writable), caches];
     return {

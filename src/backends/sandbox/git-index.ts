@@ -1,5 +1,5 @@
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, readdirSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
 import { readRegular } from "./regular-file.ts";
 
 /** The mode of an entry that is another repository's commit. */
@@ -23,11 +23,35 @@ export function gitlinkFinder(): (gitFolder: string) => readonly string[] {
     });
 }
 
-/** Paths, relative to the work tree, of the repositories in an index (gitformat-index(5), versions 2 to 4). Pure; of a broken one what comes before. */
+/** Of these files of a work tree those that have the content which an index in its git folder has of them, by their `stat`. */
+export function unchangedFiles(gitFolder: string, worktree: string, paths: readonly string[]): readonly string[] {
+  const stats = new Map(paths.map((path) => [relative(worktree, path), statOf(path)]));
+  const unchanged = new Set<string>();
+  for (const file of indexesIn(gitFolder)) {
+    for (const entry of entriesOf(readRegular(file, LARGEST) ?? Buffer.alloc(0), hashBytes(gitFolder))) {
+      const name = entry.name.toString();
+      if (stats.get(name) === entry.stat()) unchanged.add(join(worktree, name));
+    }
+  }
+  return paths.filter((path) => unchanged.has(path));
+}
+
+/** Paths, relative to the work tree, of the repositories in an index. Pure; of a broken index those before the fault. */
 export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[] {
-  if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return [];
+  return Array.from(entriesOf(index, hash)).flatMap(({ mode, name }) => (mode === GITLINK ? name.toString() : []));
+}
+
+interface Entry {
+  readonly mode: number;
+  readonly name: Buffer;
+  /** Times, inode and size of the file when git last saw it with the content of the entry, in hexadecimal. */
+  stat(): string;
+}
+
+/** The entries of an index (gitformat-index(5), versions 2 to 4). Of a broken one those before the fault. */
+function* entriesOf(index: Buffer, hash: 20 | 32): Generator<Entry> {
+  if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return;
   const version = index.readUInt32BE(4);
-  const found: string[] = [];
   let name = Buffer.alloc(0);
   let at = 12;
   for (let left = index.readUInt32BE(8); left > 0; left--) {
@@ -44,10 +68,26 @@ export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[]
     const end = index.indexOf(0, nameAt);
     if (end < 0) break;
     name = Buffer.concat([kept, index.subarray(nameAt, end)]);
-    if (index.readUInt32BE(at + 24) === GITLINK) found.push(name.toString());
+    const start = at;
+    yield {
+      mode: index.readUInt32BE(start + 24),
+      name,
+      stat: () =>
+        index.toString("hex", start, start + 16) +
+        index.toString("hex", start + 20, start + 24) +
+        index.toString("hex", start + 36, start + 40),
+    };
     at = version === 4 ? end + 1 : at + Math.ceil((end - at + 1) / 8) * 8;
   }
-  return found;
+}
+
+/** The same of a file as it is; `undefined`: it is no regular file. */
+function statOf(path: string): string | undefined {
+  const info = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (info?.isFile() !== true) return undefined;
+  const { ctimeNs, mtimeNs, ino, size } = info;
+  const times = [ctimeNs, mtimeNs].flatMap((time) => [time / 1_000_000_000n, time % 1_000_000_000n]);
+  return [...times, ino, size].map((each) => BigInt.asUintN(32, each).toString(16).padStart(8, "0")).join("");
 }
 
 /** As in offsets of a pack: seven bits a byte, each further one adding one. */

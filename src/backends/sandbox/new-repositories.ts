@@ -3,7 +3,7 @@ import type { Files } from "../../contract/backend.ts";
 import { isInside } from "../../util/paths.ts";
 import { kindOf, modulesIn, namesIn } from "./git-folders.ts";
 import { harmlessConfig } from "./git-config.ts";
-import { gitlinkFinder } from "./git-index.ts";
+import { gitlinkFinder, unchangedFiles } from "./git-index.ts";
 import { realOf } from "./hidden.ts";
 import { ASIDE, putAside } from "./put-aside.ts";
 import { readRegular } from "./regular-file.ts";
@@ -30,6 +30,15 @@ export function submoduleFinder(): (repositories: readonly string[]) => readonly
     }
     return [...all];
   };
+}
+
+/** Of these files those that git has as they are in one of these work trees: their content is in the repository, which every command sees. */
+export function filesInGit(worktrees: readonly string[], paths: readonly string[]): readonly string[] {
+  return worktrees.flatMap((folder) => {
+    const inside = paths.filter((path) => isInside(path, folder));
+    const own = inside.length === 0 ? undefined : gitFolderOf(folder);
+    return own === undefined ? [] : unchangedFiles(own, folder, inside);
+  });
 }
 
 /** The real folder that git keeps a work tree's repository in; a folder can be one itself. `undefined`: there is none. */
