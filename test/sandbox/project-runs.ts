@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
@@ -64,6 +64,19 @@ export interface ProjectOptions {
 
 const FIXTURES = fileURLToPath(new URL("../fixtures/projects", import.meta.url));
 
+/** Of the person; the filter is what `git lfs install` writes. */
+const GIT_CONFIG = `[user]
+	name = Ada
+	email = ada@example.org
+[init]
+	defaultBranch = main
+[filter "lfs"]
+	clean = git-lfs clean -- %f
+	smudge = git-lfs smudge -- %f
+	process = git-lfs filter-process
+	required = true
+`;
+
 const roots: string[] = [];
 afterAll(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
@@ -88,11 +101,11 @@ export async function runProject({
   ];
   for (const folder of [workDir, home, stateDir, program]) mkdirSync(folder);
   if (fixture !== undefined) cpSync(join(FIXTURES, fixture), workDir, { recursive: true });
-  for (const [path, content] of Object.entries(files)) writeFileSync(join(workDir, path), content);
-  writeFileSync(
-    join(home, ".gitconfig"),
-    "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n",
-  );
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(workDir, path)), { recursive: true });
+    writeFileSync(join(workDir, path), content);
+  }
+  writeFileSync(join(home, ".gitconfig"), GIT_CONFIG);
   // Another user may not be able to look into this checkout.
   cpSync(join(projectRoot, "dist"), join(program, "dist"), {
     recursive: true,

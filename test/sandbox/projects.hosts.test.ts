@@ -1,4 +1,4 @@
-// Five projects worked on in the sandbox from a clean state, as a model would in supervised autonomy: everything succeeds, hardly anything is
+// Projects worked on in the sandbox from a clean state, as a model would in supervised autonomy: everything succeeds, hardly anything is
 // asked, and nothing is left outside the workspace.
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
@@ -113,6 +113,70 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
     LONG,
   );
 
+  const go = answerOf(["go", "env", "GOROOT"]);
+  test("Go: built, tested, looked over", { timeout: LONG }, async ({ skip }) => {
+    skip(go === undefined, "go is not installed, or does not run");
+    const main =
+      'package main\n\nimport "example.org/words/count"\n\nfunc main() { println(count.Words("to be or not")) }\n';
+    const check = 'if Words("a b  c") != 3 {\n\t\tt.Fail()\n\t}';
+    const ran = await worked("Go", {
+      files: {
+        "go.mod": "module example.org/words\n\ngo 1.19\n",
+        "main.go": main,
+        "count/count.go":
+          'package count\n\nimport "strings"\n\nfunc Words(s string) int { return len(strings.Fields(s)) }\n',
+        "count/count_test.go": `package count\n\nimport "testing"\n\nfunc TestWords(t *testing.T) {\n\t${check}\n}\n`,
+      },
+      programs: [`${go}/bin`],
+      steps: [
+        ...steps("go version", "go build -o words .", "./words 2>&1 | grep 4", "go test ./...", "go vet ./..."),
+        ...steps("go run .", "gofmt -l .", "go list -deps ./... | tail -3", "go mod tidy", "go clean -testcache"),
+        { command: "sed -i 's/!= 3/!= 4/' count/count_test.go && go test ./...", fails: true },
+      ],
+    });
+    expect(ran.questions).toEqual([]);
+  });
+
+  test("git-lfs: large files are tracked, changed, merged, pushed and cloned", { timeout: LONG }, async ({ skip }) => {
+    skip(answerOf(["git", "lfs", "version"]) === undefined, "git-lfs is not installed");
+    const ran = await worked("git-lfs", {
+      steps: steps(
+        "git init",
+        "git init --bare remote.git && printf 'remote.git/\\nclone/\\n' > .gitignore",
+        "git lfs track '*.bin' && head -c 100000 /dev/zero > a.bin && git add -A && git commit -qm 1 && git lfs ls-files",
+        "git checkout -qb topic && head -c 200000 /dev/zero > a.bin && git commit -qam 2 && git checkout -q main",
+        "git merge -q topic && git lfs fsck && test $(wc -c < a.bin) = 200000 && git show HEAD:a.bin | grep 'size 200000'",
+        "git lfs push file://$PWD/remote.git main && git push -q file://$PWD/remote.git main",
+        "git clone -q file://$PWD/remote.git clone && test $(wc -c < clone/a.bin) = 200000",
+      ),
+    });
+    expect(ran.questions).toEqual([]);
+  });
+
+  const cmake =
+    programProblem("cc") ??
+    (answerOf(["cmake", "--version"]) === undefined ? "cmake is not installed, or does not run" : undefined);
+  test("C with cmake: configured, built, tested", { timeout: LONG }, async ({ skip }) => {
+    skip(cmake !== undefined, cmake);
+    const list = "cmake_minimum_required(VERSION 3.13)\nproject(stats C)\nenable_testing()\n";
+    const ran = await worked("C with cmake", {
+      fixture: "c",
+      files: {
+        "config.h": "",
+        "CMakeLists.txt": `${list}add_executable(check tests/check.c src/find.c src/count.c src/lines.c src/words.c)
+target_include_directories(check PRIVATE . src)\nadd_test(NAME check COMMAND check)\n`,
+      },
+      steps: [
+        ...steps("cmake -S . -B build", "cmake --build build", "ctest --test-dir build --output-on-failure"),
+        {
+          command: "sed -i 's/found++/found--/' src/words.c && cmake --build build && ctest --test-dir build",
+          fails: true,
+        },
+      ],
+    });
+    expect(ran.questions).toEqual([]);
+  });
+
   const noC = programProblem("make") ?? programProblem("cc");
   mustBeHere("C with make in the sandbox", noC);
   for (const user of USERS) {
@@ -160,6 +224,8 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
   }
 });
 
+const PNPM = "pnpm@10.20.0";
+
 function javascriptSteps(host: string): readonly Step[] {
   const network = [host];
   return [
@@ -181,6 +247,12 @@ function javascriptSteps(host: string): readonly Step[] {
     { command: "npm test", fails: true },
     { command: "npm install ms@2.1.3", network },
     ...steps("npm test", "npm pack --dry-run"),
+    { command: `rm -rf node_modules package-lock.json && echo 'lockfileVersion: "9.0"' > pnpm-lock.yaml` },
+    { command: `npx --yes ${PNPM} install --no-frozen-lockfile`, network },
+    ...steps(
+      `test ! -e .pnpm-store && npx --offline ${PNPM} test`,
+      `rm -rf node_modules && npx --offline ${PNPM} install --offline`,
+    ),
     // Nothing that was not asked for is reached.
     { command: "npm install left-pad@1.3.0", fails: true },
   ];

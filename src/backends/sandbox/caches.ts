@@ -14,8 +14,8 @@ interface Cache {
    * folder is used from the first command on.
    */
   readonly users?: string;
-  /** The program that is led there, where another complains about its variables; it does in a project that has this file. */
-  readonly unless?: { readonly missing: string; readonly project: string };
+  /** Whether it is for a project. Default: for every one. */
+  readonly isFor?: (has: (file: string) => boolean) => boolean;
 }
 
 const CACHES: readonly Cache[] = [
@@ -24,7 +24,8 @@ const CACHES: readonly Cache[] = [
   {
     folder: "pnpm",
     env: { npm_config_store_dir: "$" },
-    unless: { missing: "pnpm", project: "package-lock.json" }, // npm warns of a setting that it does not know
+    // npm warns of a setting that it does not know.
+    isFor: (has) => has("pnpm-lock.yaml") || (systemProgram("pnpm") !== undefined && !has("package-lock.json")),
   },
   { folder: "yarn", env: { YARN_CACHE_FOLDER: "$", YARN_GLOBAL_FOLDER: "$/berry" } },
   { folder: "bun", env: { BUN_INSTALL_CACHE_DIR: "$" } },
@@ -72,12 +73,11 @@ export function privateCaches({
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const isUsers = ({ users, folder: name }: Cache) =>
     users !== undefined && !existsSync(join(own, name)) && existsSync(join(home, users));
-  const known = CACHES.filter(({ unless }) => unless === undefined || systemProgram(unless.missing) !== undefined);
-  const isForOthers = ({ unless }: Cache) => unless !== undefined && existsSync(join(workDir, unless.project));
+  const has = (file: string) => existsSync(join(workDir, file));
   return {
     folder: own,
     environment(networked) {
-      const used = known.filter((cache) => (networked || !isUsers(cache)) && !isForOthers(cache));
+      const used = CACHES.filter((cache) => (networked || !isUsers(cache)) && (cache.isFor?.(has) ?? true));
       for (const { folder: name } of used) makeFolder(join(own, name));
       const env = Object.assign({}, ...used.map((cache) => variablesOf(cache, join(own, cache.folder)))) as Env;
       const shared = join(home, GRADLE_SHARED);
