@@ -73,6 +73,7 @@ export async function spawnContained(
   };
   try {
     const { argv: inside, env: bridge, paths } = proxy === undefined ? NO_BRIDGE(argv) : bridged(argv, PROXY_INSIDE);
+    await shop.settle();
     const found = shop.factsFor(needs, { reopened: paths, given: givenBy(shop, proxy) });
     begun = found;
     const { facts, appeared, made, repositories, isMade, sequence } = found;
@@ -114,6 +115,7 @@ export async function spawnContained(
       made,
       async holdBack() {
         const { files: inner } = shop.inner;
+        await shop.settle();
         const gitFolders = repositories();
         return [
           ...appeared().filter(putAside),

@@ -4,6 +4,7 @@ import type { Needs } from "../../contract/containment.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
+import type { FolderChanges } from "./folder-changes.ts";
 import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
 import { type Sequence, createSequences } from "./git-sequences.ts";
 import { type Homes, hiddenPaths, realOf, secretAt } from "./hidden.ts";
@@ -44,6 +45,7 @@ export interface FactsOptions extends Homes {
   /** In place of /tmp and /var/tmp. */
   readonly tmp: string;
   readonly varTmp: string;
+  readonly changes: FolderChanges;
 }
 
 /** What a command needs beside what it is granted: the bridge to the network, its socket. */
@@ -78,7 +80,7 @@ export interface CommandFacts {
  */
 export function factFinder(options: FactsOptions): (needs: Needs, extras: Extras) => CommandFacts {
   const { workDir, writable, isProtected, caches, tmp, varTmp } = options;
-  const findProtected = protectedFinder(isProtected, options.isSensitive);
+  const findProtected = protectedFinder(isProtected, options.isSensitive, options.changes);
   // Now: a command that can write the folder above one of them can put a link in its place.
   const allowed = writable.map((path) => realOf(absolutePath(path, options)));
   const worktree = linkedWorktree(workDir); // now, before any command has run

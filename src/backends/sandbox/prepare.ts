@@ -10,6 +10,7 @@ import { spawnContained } from "./contained.ts";
 import { WATCHER } from "./ending.ts";
 import { explained, impossible, notInstalled, thisMachine } from "./explain.ts";
 import { factFinder } from "./facts.ts";
+import { folderChanges } from "./folder-changes.ts";
 import { type Homes, realOf } from "./hidden.ts";
 import { createLimits } from "./limits.ts";
 import { openNetworkRoom } from "./network-room.ts";
@@ -79,6 +80,7 @@ async function furnish(
   const watcherFile = join(session.folder, "watcher");
   writeFileSync(filterFile, filter ?? "", { mode: 0o600 });
   writeFileSync(watcherFile, WATCHER, { mode: 0o600 });
+  const changes = folderChanges(join(session.folder, "changes"));
   const factsFor = factFinder({
     ...base,
     writable,
@@ -88,11 +90,15 @@ async function furnish(
     caches: caches.folder,
     tmp: session.tmp,
     varTmp: session.varTmp,
+    changes,
   });
   const [limits, room] = await Promise.all([createLimits(limitSettings), openNetworkRoom()]);
   const { diskFree = DISK_FREE } = limitSettings;
-  const shop = { inner, program, session, caches, limits, room, network, diskFree, filterFile, watcherFile, factsFor };
+  const { settle } = changes;
+  const files = { filterFile, watcherFile };
+  const shop = { inner, program, session, caches, limits, room, network, diskFree, ...files, settle, factsFor };
   const close = async () => {
+    changes.close();
     await Promise.all([limits.close(), room?.close()]);
     await session.close();
   };

@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { FolderChanges } from "./folder-changes.ts";
 import { isRepository } from "./new-repositories.ts";
 
 /** So many folders are looked at in one. What lies beyond is read-only as a whole. */
@@ -13,6 +14,9 @@ const SKIPPED = new Set(["node_modules", ".git"]);
 
 /** What changed within this time may change again without its time telling: clocks of file systems tick slowly. In milliseconds. */
 const SETTLED_MS = 100;
+
+/** From so many folders on they are watched: to ask each whether it has changed takes longer than a command. */
+export const WORTH_WATCHING = 500;
 
 export interface ProtectedFiles {
   /** Real paths of the protected files and folders that exist, and of the nested repositories (the folder that has a `.git`, or is one). */
@@ -32,18 +36,22 @@ interface Listing {
 
 /**
  * Finds the files in a folder that may not be written, however often it is asked: what has not changed since is not read again. Links are not
- * followed. Never throws.
+ * followed. `changes`, which has settled, spares asking each folder of a large tree. Never throws.
  */
 export function protectedFinder(
   isProtected: (path: string) => boolean,
   isSensitive: (path: string) => boolean = () => false,
+  changes?: FolderChanges,
 ): (folder: string) => ProtectedFiles {
   const known = new Map<string, Listing>();
+  const roots = new Map<string, { readonly id: string; readonly folders: number }>();
 
-  const listingOf = (folder: string): Listing | undefined => {
+  const listingOf = (folder: string, isLarge: boolean): Listing | undefined => {
+    const before = known.get(folder);
+    if (before !== undefined && changes?.isUnchanged(folder) === true) return before;
+    if (isLarge) changes?.watch(folder);
     const changedMs = changeOf(folder);
     if (changedMs === undefined) return undefined;
-    const before = known.get(folder);
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
     const entries = entriesOf(folder);
     const names = new Set(entries.map(({ name }) => name));
@@ -71,6 +79,9 @@ export function protectedFinder(
     const repositories: string[] = [];
     const sensitive: string[] = [];
     const folders = [root];
+    const [last, id] = [roots.get(root), identityOf(root)];
+    if (last !== undefined && last.id !== id) changes?.forget();
+    const isLarge = (last?.folders ?? 0) >= WORTH_WATCHING;
     // Breadth first: what lies near the root is looked at in any case.
     for (let next = 0; next < folders.length; next++) {
       const folder = folders[next] ?? root;
@@ -78,13 +89,14 @@ export function protectedFinder(
         paths.push(folder);
         continue;
       }
-      const listing = listingOf(folder);
+      const listing = listingOf(folder, isLarge);
       if (listing === undefined) continue;
       paths.push(...listing.protectedPaths);
       sensitive.push(...listing.sensitivePaths);
       if (listing.hasRepository && folder !== root) repositories.push(folder);
       for (const path of listing.folders) folders.push(path);
     }
+    roots.set(root, { id, folders: folders.length });
     return { paths: fewer(root, paths), repositories, sensitive };
   };
 }
@@ -94,6 +106,16 @@ function fewer(root: string, paths: readonly string[]): readonly string[] {
   const [first, rest] = [paths.slice(0, MOST_FILES), paths.slice(MOST_FILES)];
   const whole = rest.map((path) => join(root, path.slice(root.length).split("/").find(Boolean) ?? ""));
   return [...new Set([...first, ...whole])];
+}
+
+/** Differs where the same path is another folder. */
+function identityOf(folder: string): string {
+  try {
+    const { dev, ino } = statSync(folder, { bigint: true });
+    return `${dev} ${ino}`;
+  } catch {
+    return "";
+  }
 }
 
 /** The time of its last change: that of the last modification can be set back. */

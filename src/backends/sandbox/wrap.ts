@@ -35,6 +35,8 @@ export interface Workshop {
   readonly filterFile: string;
   /** Holds `WATCHER`. */
   readonly watcherFile: string;
+  /** To be awaited immediately before facts are asked for: what has changed until now is known then. */
+  settle(): Promise<void>;
   factsFor(needs: Needs, extras: Extras): CommandFacts;
 }
 

@@ -1,0 +1,139 @@
+import { type FSWatcher, mkdirSync, readFileSync, rmSync, statfsSync, watch, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Where the kernel tells of each change: ext4, xfs, btrfs, tmpfs, f2fs and overlay, by the numbers of statfs(2). Not over a network. */
+const LOCAL = new Set([0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630]);
+
+/** For so long nothing is watched after changes were missed: a build that makes so many makes more. Milliseconds. */
+const PAUSE_MS = 30_000;
+
+/** Changes when anything is mounted. */
+const MOUNTS = "/proc/self/mountinfo";
+
+/** So long the kernel may take to tell of a change. Milliseconds. */
+const LONGEST_MS = 1_000;
+
+/**
+ * Folders in which nothing was made, removed or renamed, as inotify(7) tells. A folder counts as unchanged only when that is sure: not where the
+ * kernel may have dropped changes (its queue has an end), nothing can be watched, or the machine's mounts are others by now.
+ */
+export interface FolderChanges {
+  /** Waits until every change before now is known. Never rejects. */
+  settle(): Promise<void>;
+  /** Whether the names in a folder are those that were there when `watch` began, as of the last `settle`. */
+  isUnchanged(folder: string): boolean;
+  /** Begins to watch a real folder, or forgets its changes so far. To be called before the folder is read. */
+  watch(folder: string): void;
+  /** Stops watching all folders: one of them is another by now. */
+  forget(): void;
+  /** Ends all watching. */
+  close(): void;
+}
+
+/** `own`: a new folder, in which files are made to see when the kernel has told of everything. */
+export function folderChanges(own: string): FolderChanges {
+  const limits = { watches: limitOf("max_user_watches", 8_192) / 4, events: limitOf("max_queued_events", 16_384) / 4 };
+  const watchers = new Map<string, FSWatcher>();
+  const changed = new Set<string>();
+  /** Folders whose name was made, removed or renamed: by now another folder may have it. */
+  const replaced = new Set<string>();
+  const waiting = new Map<string, () => void>();
+  let count = 0;
+  let events = 0;
+  let resumesAt = 0;
+  let signals: FSWatcher | undefined;
+  let mounts: string | undefined;
+
+  const forget = () => {
+    for (const watcher of watchers.values()) watcher.close();
+    watchers.clear();
+    changed.clear();
+    replaced.clear();
+  };
+  const pause = (until = Date.now() + PAUSE_MS) => {
+    resumesAt = until;
+    forget();
+  };
+  /** @throws The system's error when it cannot be watched. */
+  const open = (folder: string, listener: (type: string, name: string | null) => void): FSWatcher => {
+    const watcher = watch(folder, { persistent: false }, listener);
+    watcher.on("error", () => pause());
+    return watcher;
+  };
+  const begin = () => {
+    if (watchers.size === 0) mounts = textOf(MOUNTS);
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+    signals ??= open(own, (_, name) => waiting.get(name ?? "")?.());
+  };
+
+  return {
+    async settle() {
+      if (watchers.size === 0) return;
+      const name = String(count++);
+      const told = new Promise<boolean>((resolve) => {
+        const timer = setTimeout(resolve, LONGEST_MS, false);
+        waiting.set(name, () => {
+          clearTimeout(timer);
+          resolve(true);
+        });
+      });
+      try {
+        writeFileSync(join(own, name), "");
+        rmSync(join(own, name));
+        if (!(await told) || events >= limits.events) pause();
+      } catch {
+        pause();
+      }
+      waiting.delete(name);
+      events = 0;
+      if (mounts !== textOf(MOUNTS)) forget();
+      if (replaced.size === 0) return;
+      for (const [folder, watcher] of watchers) {
+        if (!isWithin(folder, replaced)) continue;
+        watcher.close();
+        watchers.delete(folder);
+      }
+      replaced.clear();
+    },
+    isUnchanged: (folder) => watchers.has(folder) && !changed.has(folder),
+    watch(folder) {
+      changed.delete(folder);
+      if (watchers.has(folder) || Date.now() < resumesAt) return;
+      try {
+        begin();
+        if (watchers.size >= limits.watches || !LOCAL.has(statfsSync(folder).type)) return;
+        const watcher = open(folder, (type, name) => {
+          events++;
+          if (type !== "rename") return;
+          changed.add(folder);
+          if (name !== null && watchers.has(join(folder, name))) replaced.add(join(folder, name));
+        });
+        watchers.set(folder, watcher);
+      } catch {
+        pause(Number.POSITIVE_INFINITY); // no watches are left for this user
+      }
+    },
+    forget,
+    close() {
+      pause(Number.POSITIVE_INFINITY);
+      signals?.close();
+    },
+  };
+}
+
+function isWithin(folder: string, others: ReadonlySet<string>): boolean {
+  for (let at = folder; at !== dirname(at); at = dirname(at)) if (others.has(at)) return true;
+  return false;
+}
+
+function limitOf(name: string, otherwise: number): number {
+  return Number(textOf(`/proc/sys/fs/inotify/${name}`)) || otherwise;
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return undefined;
+  }
+}
