@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { Client, type ClientCapabilities, type ElicitResult } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import type { ServeStdioOptions } from "../../src/mcp/serve.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
@@ -36,7 +36,7 @@ export interface Connection {
 
 const open: { close(): Promise<void> }[] = [];
 
-afterAll(async () => {
+afterFile(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 

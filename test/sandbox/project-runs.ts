@@ -16,7 +16,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { isInside } from "../../src/util/paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
@@ -65,7 +65,7 @@ export interface ProjectOptions {
 const FIXTURES = fileURLToPath(new URL("../fixtures/projects", import.meta.url));
 
 const roots: string[] = [];
-afterAll(() => {
+afterFile(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 });
 
