@@ -19,7 +19,7 @@ import { type Layout, layout } from "../../support/layout.ts";
 import { containmentProblem } from "../oracle.ts";
 import { CASES } from "./cases.ts";
 
-const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 600);
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 300);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 500;
 const SECRET = "canary-b7c1";
