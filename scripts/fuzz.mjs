@@ -1,6 +1,6 @@
 /**
  * The execution oracle at length: `npm run fuzz -- [SCRIPTS] [SEED]`. Generated shell scripts run in bubblewrap, and whatever they really
- * execute must have been seen by the policy (test/policy/oracle.test.ts, which runs 500 of them with every `npm test`).
+ * execute must have been seen by the policy (test/policy/oracle.test.ts, which runs 200 of them with every `npm test`).
  *
  * In:  how many scripts (default 20,000), and the seed of the generator (default: another one each time; it is said at the start).
  * Out: the smallest script found that runs something unseen, and exit 1; or exit 0.

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -34,7 +34,7 @@ export interface ProgramOptions {
 }
 
 const running = new Set<ChildProcess>();
-afterAll(() => {
+afterFile(() => {
   for (const child of running) child.kill("SIGKILL");
 });
 

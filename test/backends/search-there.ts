@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { remote } from "../../src/backends/remote/backend.ts";
 import { type Facts, askFacts } from "../../src/backends/remote/facts.ts";
 import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
@@ -18,7 +18,7 @@ import { temporaryFolder } from "../support/workspace.ts";
 export type System = "debian" | "busybox";
 
 const opened: { close(): Promise<void> }[] = [];
-afterAll(() => Promise.all(opened.splice(0).map((each) => each.close())));
+afterFile(() => Promise.all(opened.splice(0).map((each) => each.close())));
 
 /**
  * Another system, on this machine: with what it has, or with nothing but busybox. `way` is how it has to be searched; "grep and find" because it says that it is a machine for

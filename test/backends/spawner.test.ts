@@ -227,7 +227,7 @@ describe.concurrent("its pipes", () => {
 });
 
 describe.concurrent("what it costs", () => {
-  test("300 commands leave no descriptor, no process and no pipe behind", async () => {
+  test("100 commands leave no descriptor, no process and no pipe behind", async () => {
     const running = program(`
       const { readdirSync } = await import("node:fs");
       const { local } = await import(${JSON.stringify(LIBRARY)});
@@ -245,7 +245,7 @@ describe.concurrent("what it costs", () => {
       await Promise.all(Array.from({ length: 20 }, (_, round) => one(round)));
       say(readdirSync("/proc/self/fd").length);
       await there("go");
-      for (let round = 0; round < 300; round += 5) await Promise.all([0, 1, 2, 3, 4].map((more) => one(round + more)));
+      for (let round = 0; round < 100; round += 5) await Promise.all([0, 1, 2, 3, 4].map((more) => one(round + more)));
       for (let waited = 0; waited < 200 && readdirSync("/proc/self/fd").length > 40; waited++) await new Promise((resolve) => setTimeout(resolve, 10));
       say(readdirSync("/proc/self/fd").length);
       await there("stop");
@@ -257,7 +257,7 @@ describe.concurrent("what it costs", () => {
     await until("nothing runs any more", () => childrenOf(spawner).length === 0);
     const before = held();
     await writeFile(join(running.folder, "go"), "");
-    await until("300 commands have run", () => said(running.stdout()).length === 2, 25_000);
+    await until("100 commands have run", () => said(running.stdout()).length === 2, 25_000);
     await until("the spawner has no children, no zombies either", () => childrenOf(spawner).length === 0);
     expect(held()).toBeLessThanOrEqual(before);
     expect(childrenOf(running.pid).map(({ pid }) => pid)).toEqual([spawner]);

@@ -1,15 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Process } from "../../src/contract/backend.ts";
 import { installedOf } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type There, type ThereOptions, there as openThere } from "./there-open.ts";
-
-const open = new Set<There>();
-afterEach(async () => {
-  await Promise.all([...open].map((each) => each.close()));
-  open.clear();
-});
 
 /** The installed ones of the shells that systems have as `sh`. Each of the others is a test that reports it. */
 export function shellsHere(): readonly (readonly [program: string, ...args: string[]])[] {
@@ -20,7 +14,7 @@ export function shellsHere(): readonly (readonly [program: string, ...args: stri
 /** In a folder of its own, closed after the test. */
 export async function there(options: Omit<ThereOptions, "folder"> = {}): Promise<There> {
   const host = await openThere({ folder: temporaryFolder(), ...options });
-  open.add(host);
+  onTestFinished(() => host.close());
   return host;
 }
 

@@ -13,10 +13,13 @@ const brokenHook =
   'import { beforeAll, test } from "vitest";\nbeforeAll(() => { throw new Error("planted"); });\ntest("f", () => {});\n';
 
 test.for<[title: string, files: readonly string[], lastLine: string, status: number]>([
-  ["passed tests are counted", [passing], "2 passed, 0 failed", 0],
   ["failed and skipped tests are counted", [passing, failing, skipped], "3 passed, 1 failed, 1 skipped", 1],
-  ["a file that cannot be loaded counts as failed", [passing, unloadable], "2 passed, 1 failed", 1],
-  ["a hook that throws counts as failed", [passing, brokenHook], "2 passed, 1 failed, 1 skipped", 1],
+  [
+    "a file that cannot be loaded, and a hook that throws, count as failed",
+    [unloadable, brokenHook],
+    "0 passed, 2 failed, 1 skipped",
+    1,
+  ],
   ["a run without tests says so", [], "0 passed, 0 failed", 1],
 ])("the last line of a test run: %s", async ([, files, lastLine, status]) => {
   const run = await runOf(files);
@@ -25,7 +28,7 @@ test.for<[title: string, files: readonly string[], lastLine: string, status: num
 });
 
 test("before the last line are the reasons for which tests were skipped, each once, and what passed only at a second try", async () => {
-  const { lines } = await runOf([
+  const { lines, status } = await runOf([
     'import { test } from "vitest";\nfor (const name of ["a", "b"]) test(name, ({ skip }) => skip(true, "there is no zsh"));\n',
     'import { expect, test } from "vitest";\nlet tries = 0;\ntest("c", { retry: 1 }, () => expect(++tries).toBe(2));\n',
   ]);
@@ -34,6 +37,7 @@ test("before the last line are the reasons for which tests were skipped, each on
     expect.stringMatching(/^passed only at a second try: 1\.test\.ts > c \(at first: expected 1 to be 2/),
     "1 passed, 0 failed, 2 skipped",
   ]);
+  expect(status).toBe(0);
 });
 
 async function runOf(

@@ -38,43 +38,43 @@ describe("handrail call", () => {
   });
 
   test("prints the whole result as one line of JSON with --json, however it ended", async () => {
-    const { run } = await commandLine();
-    const read = await run(["call", "read", '{"path":"README.md"}', "--json"]);
+    const { here } = await commandLine();
+    const read = await here(["call", "read", '{"path":"README.md"}', "--json"]);
     expect(read).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^\{.*\}\n$/) });
     expect(JSON.parse(read.stdout)).toMatchObject({
       status: "ok",
       content: [{ type: "text", text: "# Read me\n" }],
       data: { path: "README.md", total: 1 },
     });
-    const unknown = await run(["call", "raed", "{}", "--json"]);
+    const unknown = await here(["call", "raed", "{}", "--json"]);
     expect(unknown.code).toBe(1);
     expect(JSON.parse(unknown.stdout)).toEqual({ status: "unknown-tool", name: "raed", closest: ["read"] });
-    const broken = await run(["call", "read", "{", "--json"]);
+    const broken = await here(["call", "read", "{", "--json"]);
     expect(broken.code).toBe(1);
     expect(JSON.parse(broken.stdout)).toMatchObject({ status: "invalid-input" });
-    const denied = await run(["call", "read", '{"path":"/etc/passwd"}', "--json"]);
+    const denied = await here(["call", "read", '{"path":"/etc/passwd"}', "--json"]);
     expect(denied.code).toBe(1);
     expect(JSON.parse(denied.stdout)).toMatchObject({ status: "denied", by: "policy" });
   });
 
   test("works in the folder it is told, or where it stands", async () => {
-    const { folder, run, shell } = await commandLine({ "sub/a.txt": "in sub\n" });
-    expect(await run(["call", "read", '{"path":"a.txt"}', "--work-dir", "sub"])).toEqual(ended("in sub\n"));
-    expect(await run(["--work-dir", join(folder, "sub"), "call", "read", '{"path":"a.txt"}'])).toEqual(
+    const { folder, here, shell } = await commandLine({ "sub/a.txt": "in sub\n" });
+    expect(await here(["call", "read", '{"path":"a.txt"}', "--work-dir", "sub"])).toEqual(ended("in sub\n"));
+    expect(await here(["--work-dir", join(folder, "sub"), "call", "read", '{"path":"a.txt"}'])).toEqual(
       ended("in sub\n"),
     );
     expect(await shell(`cd sub && handrail call read '{"path":"a.txt"}'`)).toEqual(ended("in sub\n"));
     const above = ["call", "read", '{"path":"../README.md"}', "--work-dir", "sub"];
-    expect(await run([...above, "--sandbox", "off"])).toMatchObject({
+    expect(await here([...above, "--sandbox", "off"])).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/^Path (blocked|not allowed) by security policy: \.\.\/README\.md/),
     });
   });
 
   test("changes files of a repository so that git sees just that", async () => {
-    const { folder, run } = await commandLine({ "src/a.ts": "export const a = 1;\r\nexport const b = 2;\r\n" });
+    const { folder, here } = await commandLine({ "src/a.ts": "export const a = 1;\r\nexport const b = 2;\r\n" });
     const input = { path: "src/a.ts", old_text: "b = 2", new_text: "b = 3" };
-    const { code, stdout } = await run(["call", "edit", JSON.stringify(input)]);
+    const { code, stdout } = await here(["call", "edit", JSON.stringify(input)]);
     expect(code).toBe(0);
     const git = (...args: readonly string[]) => execFileSync("git", ["-C", folder, ...args], { encoding: "utf8" });
     expect(git("diff", "--numstat")).toBe("1\t1\tsrc/a.ts\n");
@@ -84,20 +84,20 @@ describe("handrail call", () => {
   });
 
   test("exits with 0 when the call succeeded, though the command in it did not", async () => {
-    const { run } = await commandLine();
-    expect(await run(["call", "bash", '{"command":"echo a; exit 3"}', "--yes"])).toEqual(ended("a\n\nExit code: 3\n"));
+    const { here } = await commandLine();
+    expect(await here(["call", "bash", '{"command":"echo a; exit 3"}', "--yes"])).toEqual(ended("a\n\nExit code: 3\n"));
   });
 
   test("exits with 1 when it did not: an unknown tool, broken JSON, a file that is not there", async () => {
-    const { folder, run } = await commandLine();
-    expect(await run(["call", "raed", "{}"])).toEqual(ended('unknown tool "raed". Closest: "read"\n', 1));
-    expect(await run(["call", "read", '{"path": }'])).toEqual(
+    const { folder, here } = await commandLine();
+    expect(await here(["call", "raed", "{}"])).toEqual(ended('unknown tool "raed". Closest: "read"\n', 1));
+    expect(await here(["call", "read", '{"path": }'])).toEqual(
       ended(
         `validation error: the arguments are not valid JSON: Unexpected token '}' at line 1 column 10, at "}". Send one JSON object.\n`,
         1,
       ),
     );
-    expect(await run(["call", "read", '{"path":"none.txt"}'])).toEqual(
+    expect(await here(["call", "read", '{"path":"none.txt"}'])).toEqual(
       ended(`Tool error: File not found: ${folder}/none.txt\nLook for it with bash.\n`, 1),
     );
   });
@@ -117,35 +117,35 @@ describe("without a terminal", () => {
   });
 
   test("--yes approves what would be asked, and full autonomy asks nothing", async () => {
-    const { run } = await commandLine();
-    expect(await run(["call", "bash", '{"command":"echo ran"}', "--yes"])).toEqual(ended("ran\n"));
-    expect(await run(["call", "bash", '{"command":"echo ran"}', "--autonomy", "full"])).toEqual(ended("ran\n"));
-    expect(await run(["call", "write", '{"path":".git/hooks/pre-commit","content":"x"}', "--yes"])).toMatchObject({
+    const { here } = await commandLine();
+    expect(await here(["call", "bash", '{"command":"echo ran"}', "--yes"])).toEqual(ended("ran\n"));
+    expect(await here(["call", "bash", '{"command":"echo ran"}', "--autonomy", "full"])).toEqual(ended("ran\n"));
+    expect(await here(["call", "write", '{"path":".git/hooks/pre-commit","content":"x"}', "--yes"])).toMatchObject({
       code: 0,
     });
   });
 
   test("what the policy denies stays denied, with --yes too", async () => {
-    const { run } = await commandLine();
+    const { here } = await commandLine();
     for (const more of [[], ["--yes"], ["--autonomy", "full"]]) {
-      expect(await run(["call", "read", '{"path":"/etc/passwd"}', ...more])).toMatchObject({
+      expect(await here(["call", "read", '{"path":"/etc/passwd"}', ...more])).toMatchObject({
         code: 1,
         stdout: expect.stringMatching(/^Path blocked by security policy: \/etc\/passwd/),
         stderr: "",
       });
     }
     expect(
-      await run(["call", "bash", '{"command":"touch x"}', "--autonomy", "readonly", "--sandbox", "off", "--yes"]),
+      await here(["call", "bash", '{"command":"touch x"}', "--autonomy", "readonly", "--sandbox", "off", "--yes"]),
     ).toEqual(ended("Read-only mode: cannot perform 'run a command'\n", 1));
   });
 });
 
 describe("what lasts", () => {
   test("an output that one call saved is read by the next", async () => {
-    const { run } = await commandLine();
-    const { stdout } = await run(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
+    const { here } = await commandLine();
+    const { stdout } = await here(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
     const path = /Full output saved to: (output:\/\/\w+)\]\n$/.exec(stdout)?.[1];
-    expect(await run(["call", "read", JSON.stringify({ path, offset: 1, limit: 1 })])).toEqual(
+    expect(await here(["call", "read", JSON.stringify({ path, offset: 1, limit: 1 })])).toEqual(
       ended("1\n\n[Showing lines 1-1 of 5000. Use offset=2 to continue.]\n"),
     );
   });
@@ -161,10 +161,10 @@ describe("what lasts", () => {
   });
 
   test("cannot be reached by the tools themselves", async () => {
-    const { stateHome, run } = await commandLine();
-    await run(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
+    const { stateHome, here } = await commandLine();
+    await here(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
     const input = JSON.stringify({ path: join(stateHome, "handrail", "outputs") });
-    expect(await run(["call", "ls", input, "--preset", "all", "--autonomy", "full"])).toMatchObject({
+    expect(await here(["call", "ls", input, "--preset", "all", "--autonomy", "full"])).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/^Path (blocked|not allowed) by security policy: /),
     });

@@ -11,12 +11,12 @@ describe("handrail.yaml", () => {
         "tools: { preset: mine, disable: [ls], options: { grep: { max_results: 2 } } }\ntoolsets: { mine: [grep, ls, read] }\n",
       "many.txt": "word\n".repeat(9),
     });
-    expect(names(await line.run(["tools"]))).toEqual(["grep", "read"]);
-    const { stdout } = await line.run(["call", "grep", '{"pattern":"word","path":"many.txt"}']);
+    expect(names(await line.here(["tools"]))).toEqual(["grep", "read"]);
+    const { stdout } = await line.here(["call", "grep", '{"pattern":"word","path":"many.txt"}']);
     expect(stdout).toContain("Stopped at 2 matches");
-    expect((await line.run(["call", "grep", '{"pattern":"word","path":"many.txt","max_results":3}'])).stdout).toContain(
-      "Stopped at 3",
-    );
+    expect(
+      (await line.here(["call", "grep", '{"pattern":"word","path":"many.txt","max_results":3}'])).stdout,
+    ).toContain("Stopped at 3");
   });
 
   test("says how much of a result is shown, and how many things are found", async () => {
@@ -25,10 +25,10 @@ describe("handrail.yaml", () => {
         "tools: { preset: readonly, options: { read: { limit: { lines: 2 } }, find: { max_results: 1 } } }\n",
       "long.txt": "a\nb\nc\nd\n",
     });
-    expect((await line.run(["call", "read", '{"path":"long.txt"}'])).stdout).toMatch(
+    expect((await line.here(["call", "read", '{"path":"long.txt"}'])).stdout).toMatch(
       /^a\nb\n\n?\[Showing lines 1-2 of 4/,
     );
-    expect((await line.run(["call", "find", '{"type":"file"}'])).stdout).toMatch(/Showing 1 of \d/);
+    expect((await line.here(["call", "find", '{"type":"file"}'])).stdout).toMatch(/Showing 1 of \d/);
   });
 
   test("says where tools work, counted from where it stands, also from a folder below", async () => {
@@ -48,15 +48,17 @@ describe("handrail.yaml", () => {
       "handrail.yaml": "policy: { autonomy: readonly, forbidden_paths: [secret] }\n",
       "secret/a.txt": "x",
     });
-    expect(verdict(await line.run(["policy", "check", "--sandbox", "off", "--command", "touch new.txt"]))).toBe("deny");
-    expect(verdict(await line.run(["policy", "check", "--path", "secret/a.txt"]))).toBe("deny");
-    expect(verdict(await line.run(["policy", "check", "--path", "README.md"]))).toBe("allow");
+    expect(verdict(await line.here(["policy", "check", "--sandbox", "off", "--command", "touch new.txt"]))).toBe(
+      "deny",
+    );
+    expect(verdict(await line.here(["policy", "check", "--path", "secret/a.txt"]))).toBe("deny");
+    expect(verdict(await line.here(["policy", "check", "--path", "README.md"]))).toBe("allow");
   });
 
   test("is looked for from --work-dir", async () => {
     const line = await commandLine({ "sub/handrail.yaml": "tools: { preset: readonly }\n" });
-    expect(names(await line.run(["tools"]))).toContain("bash");
-    expect(names(await line.run(["tools", "--work-dir", "sub"]))).toEqual(["read", "grep", "find", "ls"]);
+    expect(names(await line.here(["tools"]))).toContain("bash");
+    expect(names(await line.here(["tools", "--work-dir", "sub"]))).toEqual(["read", "grep", "find", "ls"]);
   });
 
   test("gives way to flags", async () => {
@@ -65,18 +67,18 @@ describe("handrail.yaml", () => {
         "tools: { preset: none, work_dir: sub }\npolicy: { autonomy: readonly }\ntoolsets: { mine: [ls] }\n",
       "sub/x": "",
     });
-    expect(names(await line.run(["tools", "--preset", "readonly"]))).toEqual(["read", "grep", "find", "ls"]);
-    expect(names(await line.run(["tools", "--preset", "mine"]))).toEqual(["ls"]);
-    expect(verdict(await line.run(["policy", "check", "--command", "ls", "--autonomy", "full"]))).toBe("allow");
+    expect(names(await line.here(["tools", "--preset", "readonly"]))).toEqual(["read", "grep", "find", "ls"]);
+    expect(names(await line.here(["tools", "--preset", "mine"]))).toEqual(["ls"]);
+    expect(verdict(await line.here(["policy", "check", "--command", "ls", "--autonomy", "full"]))).toBe("allow");
     expect(
-      (await line.run(["call", "read", '{"path":"README.md"}', "--preset", "coding", "--work-dir", "."])).code,
+      (await line.here(["call", "read", '{"path":"README.md"}', "--preset", "coding", "--work-dir", "."])).code,
     ).toBe(0);
   });
 
   test("that is wrong stops every command that uses it, with all that is wrong and exit code 2", async () => {
     const line = await commandLine({ "handrail.yaml": "policy:\n  autonomi: full\nstroe: x\n" });
     for (const args of [["tools"], ["call", "read", "{}"], ["mcp"], ["policy", "check", "--path", "."]]) {
-      expect(await line.run(args)).toEqual({
+      expect(await line.here(args)).toEqual({
         code: 2,
         signal: null,
         stdout: "",
@@ -86,7 +88,7 @@ describe("handrail.yaml", () => {
           'handrail.yaml:3:1: stroe: unknown key. Did you mean "store"?\n',
       });
     }
-    for (const args of [["--help"], ["--version"]]) expect((await line.run(args)).code).toBe(0);
+    for (const args of [["--help"], ["--version"]]) expect((await line.here(args)).code).toBe(0);
   });
 
   test("that is a link to a secret shows nothing of it, nor does a copy of it", async () => {
@@ -100,7 +102,7 @@ describe("handrail.yaml", () => {
     ] as const) {
       await make();
       for (const args of [["call", "read", '{"path":"a"}'], ["doctor"], ["mcp"], ["trust"]]) {
-        const { code, stdout, stderr } = await line.run(args);
+        const { code, stdout, stderr } = await line.here(args);
         expect(code).toBe(args[0] === "doctor" ? 1 : 2);
         expect(stdout + stderr).toContain(said);
         expect(stdout + stderr).not.toMatch(/swordfish|PRIVATE/);
@@ -121,14 +123,14 @@ describe("handrail.yaml", () => {
 
   test("may be one that a model wrote only when a person was asked", async () => {
     const line = await commandLine();
-    expect(verdict(await line.run(["policy", "check", "--path", "handrail.yaml", "--op", "write"]))).toBe("ask");
+    expect(verdict(await line.here(["policy", "check", "--path", "handrail.yaml", "--op", "write"]))).toBe("ask");
   });
 });
 
 describe("the user's config.yaml", () => {
   test("holds everywhere, and may loosen", async () => {
     const line = await withUserFile("policy: { autonomy: full, env: { pass: [TOKEN] } }\ntools: { preset: all }\n");
-    expect(names(await line.run(["tools"]))).toContain("time");
+    expect(names(await line.here(["tools"]))).toContain("time");
     const ran = await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo $TOKEN"}'`);
     expect(ran).toMatchObject({ code: 0, stdout: "s3cret\n", stderr: "" });
   });
@@ -147,23 +149,23 @@ describe("--config FILE", () => {
       "handrail.yaml": "tools: { preset: none }\n",
       "my/agent.yaml": "tools: { preset: readonly, work_dir: .. }\npolicy: { autonomy: full, workspace_only: false }\n",
     });
-    expect(names(await line.run(["tools", "--config", "my/agent.yaml"]))).toEqual(["read", "grep", "find", "ls"]);
-    expect(names(await line.run(["--config", "my/agent.yaml", "tools"]))).toHaveLength(4);
-    expect(verdict(await line.run(["policy", "check", "--command", "ls", "--config", "my/agent.yaml"]))).toBe("allow");
+    expect(names(await line.here(["tools", "--config", "my/agent.yaml"]))).toEqual(["read", "grep", "find", "ls"]);
+    expect(names(await line.here(["--config", "my/agent.yaml", "tools"]))).toHaveLength(4);
+    expect(verdict(await line.here(["policy", "check", "--command", "ls", "--config", "my/agent.yaml"]))).toBe("allow");
   });
 
   test("is not for tools to change or read", async () => {
     const line = await commandLine({ "agent.yaml": "policy: { autonomy: full }\n" });
     for (const op of ["read", "write"]) {
       expect(
-        verdict(await line.run(["policy", "check", "--path", "agent.yaml", "--op", op, "--config", "agent.yaml"])),
+        verdict(await line.here(["policy", "check", "--path", "agent.yaml", "--op", op, "--config", "agent.yaml"])),
       ).toBe("deny");
     }
   });
 
   test("that is not there is an error", async () => {
-    const { run } = await commandLine();
-    expect(await run(["tools", "--config", "none.yaml"])).toMatchObject({
+    const { here } = await commandLine();
+    expect(await here(["tools", "--config", "none.yaml"])).toMatchObject({
       code: 2,
       stderr: "handrail: the configuration is not valid:\nnone.yaml: cannot be read: there is no such file\n",
     });

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -5,7 +6,7 @@ import { type Check, runChecks } from "../../src/cli/doctor/check.ts";
 import { firstLineOf } from "../../src/cli/doctor/program.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { commandLine } from "./program.ts";
+import { type CommandLine, commandLine } from "./program.ts";
 
 interface Found {
   readonly name: string;
@@ -14,6 +15,12 @@ interface Found {
   readonly detail: string;
   readonly fix?: string;
 }
+
+/** With container engines that fail at once: the real ones take longer to answer than all the rest. */
+const engines = temporaryFolder();
+for (const name of ["docker", "podman"]) writeFileSync(join(engines, name), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+const PATH = `${engines}:${process.env["PATH"]}`;
+const here = (line: CommandLine, args: readonly string[], path = PATH) => line.here(args, { PATH: path });
 
 describe("handrail doctor", () => {
   test("says of everything how it is, one line each, and leaves nothing behind", async () => {
@@ -31,7 +38,7 @@ describe("handrail doctor", () => {
   });
 
   test("says as JSON the same", async () => {
-    const { code, stdout } = await (await commandLine()).run(["doctor", "--json"]);
+    const { code, stdout } = await (await commandLine()).here(["doctor", "--json"]);
     const report = JSON.parse(stdout) as { ok: boolean; checks: readonly Found[] };
     expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true });
     for (const { name, status, detail, fix } of report.checks) {
@@ -47,8 +54,7 @@ describe("handrail doctor", () => {
   });
 
   test("finds what is not on the PATH, with what to type", async () => {
-    const { shell } = await commandLine();
-    const { code, stdout } = await shell(`PATH=${temporaryFolder()}; handrail doctor`);
+    const { code, stdout } = await (await commandLine()).here(["doctor"], { PATH: temporaryFolder() });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^missing {2}bash {11}not on the PATH\n +fix: .*bash$/m);
     expect(stdout).toMatch(/^missing {2}git {12}not on the PATH \(optional\)$/m);
@@ -57,27 +63,29 @@ describe("handrail doctor", () => {
   test("finds a program that does not work", async () => {
     const folder = temporaryFolder();
     await writeFile(join(folder, "git"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
-    const { code, stdout } = await (await commandLine()).shell(`PATH=${folder}:$PATH; handrail doctor`);
+    const { code, stdout } = await here(await commandLine(), ["doctor"], `${folder}:${PATH}`);
     expect(code).toBe(0); // it is optional
     expect(stdout).toMatch(/^broken {3}git .*--version ended with 3 \(optional\)\n +fix: .*git$/m);
   });
 
   test("says where tools would work, and of a folder that is closed or not there what to do", async () => {
     const line = await commandLine();
-    expect((await line.run(["doctor"])).stdout).toContain(`\nok       place of work  work begins in ${line.folder}\n`);
-    const closed = await line.run(["doctor", "--work-dir", "/etc"]);
+    expect((await here(line, ["doctor"])).stdout).toContain(
+      `\nok       place of work  work begins in ${line.folder}\n`,
+    );
+    const closed = await here(line, ["doctor", "--work-dir", "/etc"]);
     expect(closed.code).toBe(1);
     expect(closed.stdout).toMatch(
       /^broken {3}place of work {2}work would begin in \/etc\. .*forbidden_paths has \/etc.* the working directory itself, .*--work-dir.*policy\.forbidden_paths.*\n +fix: .*--work-dir/m,
     );
     if (process.platform === "linux") {
       // A sandbox around everything would hold nothing, however well it works otherwise.
-      const all = await line.run(["doctor", "--work-dir", "/"]);
+      const all = await here(line, ["doctor", "--work-dir", "/"]);
       expect(all.stdout).toMatch(/^ok {7}place of work {2}work begins in \/, not in the sandbox: \S/m);
     }
     await writeFile(join(line.folder, "handrail.yaml"), "policy: { forbidden_paths: [.] }\n");
-    expect((await line.run(["doctor"])).stdout).toContain(`forbidden_paths has ${line.folder}`);
-    const nowhere = await line.run(["doctor", "--work-dir", "nowhere"]);
+    expect((await here(line, ["doctor"])).stdout).toContain(`forbidden_paths has ${line.folder}`);
+    const nowhere = await here(line, ["doctor", "--work-dir", "nowhere"]);
     expect(nowhere.code).toBe(1);
     expect(nowhere.stdout).toMatch(/^broken {3}place of work .* does not exist: .*\/nowhere\n +fix: .*--work-dir/m);
   });
@@ -87,40 +95,40 @@ describe("handrail doctor", () => {
     const folder = join(line.stateHome, "handrail");
     await mkdir(folder);
     await chmod(folder, 0o755);
-    const { code, stdout } = await line.run(["doctor"]);
+    const { code, stdout } = await here(line, ["doctor"]);
     expect(code).toBe(1);
     const fix = /state folder .*is open to others \(mode 755\)\n +fix: (.*)/.exec(stdout)?.[1];
     expect(fix).toBe(`chmod 700 ${folder}`);
     await line.shell(fix!);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    expect((await line.run(["doctor"])).code).toBe(0);
+    expect((await here(line, ["doctor"])).code).toBe(0);
     expect(await readdir(folder)).toEqual([]);
   });
 
   test("finds a state folder that is a file", async () => {
     const line = await commandLine();
     await writeFile(join(line.stateHome, "handrail"), "");
-    const { code, stdout } = await line.run(["doctor"]);
+    const { code, stdout } = await here(line, ["doctor"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^broken {3}state folder .*is not a folder\n +fix: mv /m);
   });
 
   test("finds what is wrong with the configuration, and where", async () => {
     const line = await commandLine({ "handrail.yaml": "store: sqlite\npolicy:\n  autonomi: full\n" });
-    const { code, stdout } = await line.run(["doctor"]);
+    const { code, stdout } = await here(line, ["doctor"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
       /^broken {3}configuration {2}2 problems\n +handrail\.yaml:1:8: store: .*\n +handrail\.yaml:3:3: policy\.autonomi: .*\n +fix: \$\{EDITOR:-vi\} \+1 handrail\.yaml$/m,
     );
     await writeFile(join(line.folder, "handrail.yaml"), "policy: { env: { pass: [A] } }\n");
-    expect((await line.run(["doctor"])).stdout).toMatch(
+    expect((await here(line, ["doctor"])).stdout).toMatch(
       /^ok +configuration .*handrail\.yaml; not all of it has effect \(see: handrail trust\)$/m,
     );
   });
 
   test("shows warnings about rules", async () => {
     const line = await commandLine({ "handrail.yaml": 'policy: { commands: { deny: ["a && b"] } }\n' });
-    const { code, stdout } = await line.run(["doctor"]);
+    const { code, stdout } = await here(line, ["doctor"]);
     expect(stdout).toMatch(
       /^ok {7}configuration {2}\/.*\/handrail\.yaml\n +policy\.commands\.deny "a && b" can never match/m,
     );
@@ -167,8 +175,11 @@ describe("handrail doctor", () => {
     ],
   ])("finds what keeps every other command from starting: %s", async (_, files, options, found) => {
     const line = await commandLine(files);
-    expect(await line.run(["call", "read", '{"path":"README.md"}', ...options])).toMatchObject({ code: 2, stdout: "" });
-    const { code, stdout } = await line.run(["doctor", ...options]);
+    expect(await here(line, ["call", "read", '{"path":"README.md"}', ...options])).toMatchObject({
+      code: 2,
+      stdout: "",
+    });
+    const { code, stdout } = await here(line, ["doctor", ...options]);
     expect(stdout).toMatch(found);
     expect(code).toBe(1);
   });

@@ -17,8 +17,8 @@ async function detached({ run }: CommandLine, command: string): Promise<string> 
 
 describe("handrail call", () => {
   test("refuses a job that would end with it, and says what to do", async () => {
-    const { run, folder } = await commandLine();
-    const { code, stdout } = await run(["call", "bash", '{"command":"touch ran","background":true}', "--yes"]);
+    const { here, folder } = await commandLine();
+    const { code, stdout } = await here(["call", "bash", '{"command":"touch ran","background":true}', "--yes"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
       /^Tool error: nothing would keep this job: it would end with this one call\nStart it detached /,
@@ -29,27 +29,27 @@ describe("handrail call", () => {
 
 describe("handrail jobs", () => {
   test("says that there are none", async () => {
-    const { run } = await commandLine();
-    expect(await run(["jobs"])).toMatchObject({ code: 0, stdout: "(no detached jobs)\n" });
+    const { here } = await commandLine();
+    expect(await here(["jobs"])).toMatchObject({ code: 0, stdout: "(no detached jobs)\n" });
   });
 
   test("shows a command that outlived its session, what it writes, and how it ended", async () => {
     const cli = await commandLine();
-    const { run, folder } = cli;
+    const { here, folder } = cli;
     const id = await detached(cli, "echo begun; until [ -e go ]; do sleep 0.02; done; echo done; exit 4");
-    expect((await run(["jobs"])).stdout).toMatch(
+    expect((await here(["jobs"])).stdout).toMatch(
       new RegExp(`^${id}  running for \\d+ s, \\d+B of output  echo begun; until`),
     );
-    await until("it has begun", async () => (await run(["jobs", "output", id])).stdout === "begun\n");
+    await until("it has begun", async () => (await here(["jobs", "output", id])).stdout === "begun\n");
     const following = cli.start(["jobs", "output", id, "--follow"]);
     await until("what is there is shown", () => following.stdout() === "begun\n");
     await writeFile(join(folder, "go"), "");
     expect(await following.ended).toMatchObject({ code: 0, stdout: "begun\ndone\n" });
     await until("its end is told", async () =>
-      (await run(["jobs", "list"])).stdout.startsWith(`${id}  Exit code 4, 11B`),
+      (await here(["jobs", "list"])).stdout.startsWith(`${id}  Exit code 4, 11B`),
     );
-    expect(await run(["jobs", "remove", id])).toMatchObject({ code: 0, stdout: `${id} is removed\n` });
-    expect((await run(["jobs"])).stdout).toBe("(no detached jobs)\n");
+    expect(await here(["jobs", "remove", id])).toMatchObject({ code: 0, stdout: `${id} is removed\n` });
+    expect((await here(["jobs"])).stdout).toBe("(no detached jobs)\n");
   });
 
   test("stops one with all it started, and will not forget one that runs", async () => {
@@ -58,24 +58,24 @@ describe("handrail jobs", () => {
     const file = join(cli.folder, "pid");
     await until("its child runs", () => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"));
     const pid = Number(readFileSync(file, "utf8"));
-    expect(await cli.run(["jobs", "remove", id])).toMatchObject({
+    expect(await cli.here(["jobs", "remove", id])).toMatchObject({
       code: 2,
       stderr: `handrail: ${id} still runs. Stop it first.\n`,
     });
     expect(await isAlive(pid)).toBe(true);
-    expect(await cli.run(["jobs", "kill", id])).toMatchObject({ code: 0, stdout: `${id} has ended\n` });
+    expect(await cli.here(["jobs", "kill", id])).toMatchObject({ code: 0, stdout: `${id} has ended\n` });
     await until("its child has ended too", async () => !(await isAlive(pid)));
-    expect((await cli.run(["jobs"])).stdout).toMatch(new RegExp(`^${id}  Killed by SIGTERM`));
+    expect((await cli.here(["jobs"])).stdout).toMatch(new RegExp(`^${id}  Killed by SIGTERM`));
   });
 
   test("an id that is not there is told, with those that are", async () => {
     const cli = await commandLine();
-    expect(await cli.run(["jobs", "kill", "nosuchid"])).toMatchObject({
+    expect(await cli.here(["jobs", "kill", "nosuchid"])).toMatchObject({
       code: 2,
       stderr: "handrail: there is no detached job nosuchid. There are none.\n",
     });
     const id = await detached(cli, "true");
-    expect((await cli.run(["jobs", "output", "nosuchid"])).stderr).toBe(
+    expect((await cli.here(["jobs", "output", "nosuchid"])).stderr).toBe(
       `handrail: there is no detached job nosuchid. There are: ${id}.\n`,
     );
   });

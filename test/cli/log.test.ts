@@ -23,7 +23,7 @@ describe("--log-file", () => {
   test("appends what happens in a run, one JSON object per line, in a file for this user alone", async () => {
     const line = await commandLine({ "handrail.yaml": "policy: { commands: { deny: [rm] } }\n" });
     const file = newFile();
-    await line.run(["call", "read", '{"path":"README.md"}', "--log-file", file]);
+    await line.here(["call", "read", '{"path":"README.md"}', "--log-file", file]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const first = linesOf(file);
     expect(first.map(({ level, what }) => [level, what])).toEqual([
@@ -44,7 +44,7 @@ describe("--log-file", () => {
     expect(first[3]).toMatchObject({ status: "ok", ms: expect.any(Number) as number });
     for (const { time } of first) expect(new Date(time).toISOString()).toBe(time);
 
-    await line.run(["call", "bash", '{"command":"rm x"}', "--log-file", file]);
+    await line.here(["call", "bash", '{"command":"rm x"}', "--log-file", file]);
     const second = linesOf(file);
     expect(second.slice(0, first.length)).toEqual(first);
     expect(second.slice(first.length)).toMatchObject([
@@ -66,7 +66,7 @@ describe("--log-file", () => {
   ] as const)("of %j has its beginning and its end", async (args, code) => {
     const line = await commandLine();
     const file = newFile();
-    expect((await line.run([...args, "--log-file", file])).code).toBe(code);
+    expect((await line.here([...args, "--log-file", file])).code).toBe(code);
     const lines = linesOf(file);
     expect(lines[0]?.what).toBe("program.started");
     expect(lines.at(-1)).toMatchObject({ what: "program.ended", code });
@@ -91,7 +91,7 @@ describe("--log-file", () => {
     const line = await commandLine();
     writeFileSync(join(line.stateHome, "handrail"), "in the place of the folder");
     const file = newFile();
-    await line.run(["call", "write", '{"path":"new.txt","content":"x"}', "--yes", "--log-file", file]);
+    await line.here(["call", "write", '{"path":"new.txt","content":"x"}', "--yes", "--log-file", file]);
     const failed = linesOf(file).find(({ what }) => what === "store.failed");
     expect(failed).toMatchObject({ level: "error", message: expect.stringContaining(line.stateHome) as string });
   });
@@ -124,7 +124,7 @@ describe("--log-file", () => {
       ["/dev/null", "it is not a regular file"],
     ] as const) {
       const input = '{"path":"new.txt","content":"x"}';
-      const { code, stdout, stderr } = await line.run(["call", "write", input, "--yes", "--log-file", file]);
+      const { code, stdout, stderr } = await line.here(["call", "write", input, "--yes", "--log-file", file]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain(`handrail: the log file ${file} cannot be written: ${problem}`);
     }
@@ -145,7 +145,7 @@ describe("--log-file", () => {
   test("is nothing that a tool can read or change", async () => {
     const line = await commandLine();
     const run = (tool: string, input: object) =>
-      line.run(["call", tool, JSON.stringify(input), "--yes", "--log-file", "log"]);
+      line.here(["call", tool, JSON.stringify(input), "--yes", "--log-file", "log"]);
     for (const [tool, input] of [
       ["read", { path: "log" }],
       ["write", { path: "log", content: "" }],
@@ -163,17 +163,17 @@ describe("log_file", () => {
     mkdirSync(join(line.configHome, "handrail"));
     writeFileSync(join(line.configHome, "handrail", "config.yaml"), "log_file: own.jsonl\n");
     const own = join(line.configHome, "handrail", "own.jsonl");
-    expect((await line.run(["tools"])).code).toBe(0);
+    expect((await line.here(["tools"])).code).toBe(0);
     expect(linesOf(own).map(({ what }) => what)).toEqual(["program.started", "program.ended"]);
     const named = newFile();
-    await line.run(["tools", "--log-file", named]);
+    await line.here(["tools", "--log-file", named]);
     expect(linesOf(named)).toHaveLength(2);
     expect(linesOf(own)).toHaveLength(2);
   });
 
   test("in a project's file is an error, and no file is written", async () => {
     const line = await commandLine({ "handrail.yaml": "log_file: ./log.jsonl\n" });
-    const { code, stderr } = await line.run(["tools"]);
+    const { code, stderr } = await line.here(["tools"]);
     expect(code).toBe(2);
     expect(stderr).toContain("handrail.yaml:1:11: log_file: a project cannot set this.");
     expect(existsSync(join(line.folder, "log.jsonl"))).toBe(false);

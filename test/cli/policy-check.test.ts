@@ -3,7 +3,7 @@ import { containmentProblem } from "../policy/oracle.ts";
 import { mustBeHere } from "../support/here.ts";
 import { commandLine } from "./program.ts";
 
-const { folder, run, terminal } = await commandLine();
+const { folder, run, here, terminal } = await commandLine();
 
 interface Answer {
   readonly id?: unknown;
@@ -25,7 +25,7 @@ describe("handrail policy check", () => {
     ["a command in read-only mode", ["--command", "npm test", "--autonomy", "readonly", "--sandbox", "off"], "deny"],
     ["a URL", ["--url", "https://example.org/"], "ask"],
   ] as const)("judges %s", async ([, args, verdict]) => {
-    const { code, stdout, stderr } = await run(["policy", "check", ...args]);
+    const { code, stdout, stderr } = await here(["policy", "check", ...args]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^\{.*\}\n$/);
     const answer = JSON.parse(stdout) as Answer;
@@ -37,7 +37,7 @@ describe("handrail policy check", () => {
   });
 
   test("judges by the folder it is told to work in", async () => {
-    const { stdout } = await run([
+    const { stdout } = await here([
       "policy",
       "check",
       "--path",
@@ -51,9 +51,9 @@ describe("handrail policy check", () => {
   });
 
   test("asks nobody and runs nothing", async () => {
-    const { stdout } = await run(["policy", "check", "--command", "touch made.txt", "--yes", "--sandbox", "off"]);
+    const { stdout } = await here(["policy", "check", "--command", "touch made.txt", "--yes", "--sandbox", "off"]);
     expect(JSON.parse(stdout)).toMatchObject({ verdict: "ask" });
-    expect(await run(["call", "read", '{"path":"made.txt"}'])).toMatchObject({ code: 1 });
+    expect(await here(["call", "read", '{"path":"made.txt"}'])).toMatchObject({ code: 1 });
   });
 });
 
@@ -129,7 +129,7 @@ describe("handrail policy check, for people", () => {
     ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nAsked about:/],
     ["what nothing allows", ["--url", "http://169.254.169.254/"], /^GET: .*\n\nRefused: /],
   ] as const)("explains %s with --explain, without colours where there is no terminal", async ([, args, text]) => {
-    const { code, stdout, stderr } = await run(["policy", "check", "--explain", ...args]);
+    const { code, stdout, stderr } = await here(["policy", "check", "--explain", ...args]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(text);
     expect(stdout).not.toContain("\x1b");
@@ -138,7 +138,7 @@ describe("handrail policy check, for people", () => {
 
   test("shows what cannot be seen in a script, and leaves the middle of a long one out", async () => {
     const hidden = `printf 'a\u202e\x1b[2J' 'b'; npm test ${"x".repeat(5_000)}`;
-    const { stdout } = await run(["policy", "check", "--explain", "--command", hidden]);
+    const { stdout } = await here(["policy", "check", "--explain", "--command", hidden]);
     expect(stdout).toContain("\\u202e\\x1b[2J");
     expect(stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\u202e]/);
     expect(stdout).toMatch(/\[…\d+ characters…\]/);
@@ -148,19 +148,19 @@ describe("handrail policy check, for people", () => {
   const problem = containmentProblem();
   mustBeHere("the sandbox", problem);
   test.skipIf(problem !== undefined)("says where a command would run, where there is a sandbox", async () => {
-    const { stdout } = await run(["policy", "check", "--explain", "--command", "npm test"]);
+    const { stdout } = await here(["policy", "check", "--explain", "--command", "npm test"]);
     expect(stdout).toBe(
       "Run: npm test\n\nRuns: nobody is asked. (medium risk, rule sandbox)\nIt runs in the sandbox: nothing but the workspace is written, " +
         "no network.\n",
     );
-    const asked = await run(["policy", "check", "--explain", "--command", "cat .env"]);
+    const asked = await here(["policy", "check", "--explain", "--command", "cat .env"]);
     expect(asked.stdout).toMatch(/^Run: cat \.env\n\nAsked about: .*\nIt runs in the sandbox: /s);
-    const look = await run(["policy", "check", "--explain", "--autonomy", "readonly", "--command", "npm test"]);
+    const look = await here(["policy", "check", "--explain", "--autonomy", "readonly", "--command", "npm test"]);
     expect(look.stdout).toContain("It runs in the sandbox: nothing is written, no network.");
   });
 
   test("names only some of very many parts", async () => {
-    const { stdout } = await run([
+    const { stdout } = await here([
       "policy",
       "check",
       "--explain",
@@ -176,7 +176,7 @@ describe("handrail policy check, for people", () => {
     [["--explain", "--json", "--command", "ls"], "policy check: expected --json or --explain, not both"],
     [["--explain", "--batch"], "policy check: --batch answers in JSON; leave --explain out"],
   ] as const)("%j is an error", async ([args, message]) => {
-    expect(await run(["policy", "check", ...args])).toMatchObject({
+    expect(await here(["policy", "check", ...args])).toMatchObject({
       code: 2,
       stdout: "",
       stderr: `handrail: ${message}\n`,

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
+import { main } from "../../src/cli/program.ts";
 import { quoteWords } from "../../src/util/shell.ts";
+import { afterFile } from "../support/after-file.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
 import { until } from "../support/until.ts";
 
@@ -47,6 +50,11 @@ export interface CommandLine {
   readonly configHome: string;
   /** Runs it without a terminal, to its end. */
   run(args: readonly string[], input?: string | Buffer): Promise<Run>;
+  /**
+   * Runs it to its end within this process, for a tenth of the time: for tests in which the process plays no part. Not for what reads stdin or asks
+   * a person, since this process may have a terminal. One at a time.
+   */
+  here(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Run>;
   /** Starts it without a terminal. */
   start(args: readonly string[]): Running;
   /** Runs a shell script without a terminal, in which `handrail` is the program. */
@@ -60,7 +68,7 @@ const STACK_TRACE = /^\s+at .*:\d+:\d+\)?$/m;
 
 const children = new Set<ChildProcess>();
 
-afterAll(() => {
+afterFile(() => {
   for (const child of children) child.kill("SIGKILL");
 });
 
@@ -97,13 +105,7 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
       pid: child.pid ?? 0,
       stdout: () => stdout,
       kill: (signal: NodeJS.Signals) => void child.kill(signal),
-      ended: new Promise<Run>((resolve, reject) => {
-        child.once("close", (code, signal) => {
-          if (STACK_TRACE.test(stdout + stderr))
-            reject(new Error(`people were shown a stack trace:\n${stdout}${stderr}`));
-          else resolve({ code, signal, stdout, stderr });
-        });
-      }),
+      ended: once(child, "close").then(([code, signal]) => withoutStackTrace({ code, signal, stdout, stderr })),
     };
   };
 
@@ -112,6 +114,7 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
     stateHome,
     configHome,
     run: (args, input) => start([process.execPath, PROGRAM, ...args], input).ended,
+    here: (args, env = {}) => runHere(args, folder, { ...environment, ...env }),
     start: (args) => start([process.execPath, PROGRAM, ...args]),
     shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,
     terminal(script, env = {}) {
@@ -146,4 +149,53 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
       };
     },
   };
+}
+
+async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Run> {
+  const before = { folder: process.cwd(), env: { ...process.env }, exitCode: process.exitCode };
+  const [stdout, stderr] = [captured(process.stdout), captured(process.stderr)];
+  process.chdir(folder);
+  setVariables(env);
+  process.exitCode = 0;
+  try {
+    await main(args);
+    return withoutStackTrace({
+      code: Number(process.exitCode),
+      signal: null,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+    });
+  } finally {
+    stdout.release();
+    stderr.release();
+    process.chdir(before.folder);
+    setVariables(before.env);
+    process.exitCode = before.exitCode;
+  }
+}
+
+function setVariables(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+  Object.assign(process.env, env);
+}
+
+/** Keeps what is written to the stream, which is no terminal meanwhile. */
+function captured(stream: NodeJS.WriteStream): { text(): string; release(): void } {
+  const { write, isTTY } = stream;
+  let text = "";
+  stream.isTTY = false;
+  stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
+    text += Buffer.from(chunk as string).toString();
+    for (const written of rest) if (typeof written === "function") process.nextTick(written as () => void);
+    return true;
+  };
+  return {
+    text: () => text,
+    release: () => void Object.assign(stream, { write, isTTY }),
+  };
+}
+
+function withoutStackTrace(run: Run): Run {
+  if (!STACK_TRACE.test(run.stdout + run.stderr)) return run;
+  throw new Error(`people were shown a stack trace:\n${run.stdout}${run.stderr}`);
 }

@@ -3,7 +3,7 @@ import { definitions, toolset } from "../../src/engine/toolset.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { commandLine } from "./program.ts";
 
-const { run } = await commandLine();
+const { run, here } = await commandLine();
 
 describe("handrail tools", () => {
   test("lists the tools of a coding agent for people: a name, its arguments, a sentence", async () => {
@@ -22,7 +22,7 @@ describe("handrail tools", () => {
         ["off", false],
         ["on", true],
       ] as const) {
-        const { code, stdout, stderr } = await run([
+        const { code, stdout, stderr } = await here([
           "tools",
           "--preset",
           "all",
@@ -39,9 +39,9 @@ describe("handrail tools", () => {
   );
 
   test("has no tools of the preset none: words for people, an empty list for programs", async () => {
-    expect(await run(["tools", "--preset", "none"])).toMatchObject({ code: 0, stdout: "(no tools)\n" });
+    expect(await here(["tools", "--preset", "none"])).toMatchObject({ code: 0, stdout: "(no tools)\n" });
     for (const format of ["json", "openai", "openai-responses", "anthropic", "gemini", "mcp"]) {
-      expect(await run(["tools", "--preset", "none", "--format", format])).toMatchObject({ code: 0, stdout: "[]\n" });
+      expect(await here(["tools", "--preset", "none", "--format", format])).toMatchObject({ code: 0, stdout: "[]\n" });
     }
   });
 });
@@ -164,7 +164,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
       "handrail: option '--url <url>' argument 'nowhere' is invalid. expected a URL such as https://example.org/\n",
     ],
   ] as const)("%s", async ([, args, message]) => {
-    const { code, stdout, stderr } = await run(args);
+    const { code, stdout, stderr } = await here(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     if (typeof message === "string") expect(stderr).toBe(message);
     else expect(stderr).toMatch(message);

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type CommandLine, PROGRAM, commandLine } from "./program.ts";
+import { type CommandLine, PROGRAM, type Run, commandLine } from "./program.ts";
 
 const ASKS = "policy:\n  env: { pass: [TOKEN] }\n  forbidden_paths: ['/${WHERE}']\n";
 const RUN = `TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}' --yes`;
@@ -28,20 +28,20 @@ describe("handrail trust", () => {
     expect(await terminal.ended).toBe(0);
     expect(terminal.screen()).toContain("handrail.yaml is trusted until it changes.");
 
-    expect(await line.shell(RUN)).toMatchObject({ code: 0, stdout: "[s3cret]\n", stderr: "" });
+    expect(await commandOf(line)).toMatchObject({ code: 0, stdout: "[s3cret]\n", stderr: "" });
     const folder = join(line.stateHome, "handrail/trusted");
     for (const name of await readdir(folder)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
-    expect((await line.run(["trust"])).stdout).toMatch(/handrail\.yaml is trusted already\.\n$/);
+    expect((await line.here(["trust"])).stdout).toMatch(/handrail\.yaml is trusted already\.\n$/);
   });
 
-  test.for(["n\r", "\r", "\x04"])("changes nothing when the answer is %j", async (answer) => {
+  test.for(["\r", "\x04"])("changes nothing when the answer is %j", async (answer) => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     const terminal = line.terminal("handrail trust --yes");
     await terminal.shows("[y/N] ");
     terminal.type(answer);
     expect(await terminal.ended).toBe(1);
     expect(terminal.screen()).toContain("handrail.yaml is not trusted: this has no effect.");
-    expect((await line.shell(RUN)).stdout).toBe("[]\n");
+    expect((await commandOf(line)).stdout).toBe("[]\n");
   });
 
   test("is stopped by Ctrl-C, and gives a terminal back that works as before", async () => {
@@ -53,7 +53,7 @@ describe("handrail trust", () => {
     terminal.type("\x03");
     expect(await terminal.ended).toBe(0);
     expect(terminal.screen()).toContain("ended 1");
-    expect(await line.run(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
+    expect(await line.here(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
   });
 
   test("without a terminal shows it too, and says that only a person can answer, --yes or not", async () => {
@@ -72,10 +72,10 @@ describe("handrail trust", () => {
   test("lapses with the first change of the file, which is said", async () => {
     const line = await trusting({ "handrail.yaml": ASKS });
     await writeFile(join(line.folder, "handrail.yaml"), `${ASKS}# changed\n`);
-    const { stdout, stderr } = await line.shell(RUN);
+    const { stdout, stderr } = await commandOf(line);
     expect(stdout).toBe("[]\n");
     expect(stderr).toMatch(/^handrail: handrail\.yaml has changed since you trusted it, so this in it has no effect: /);
-    expect((await line.run(["trust", "--list"])).stdout).toBe(`changed  ${line.folder}/handrail.yaml\n`);
+    expect((await line.here(["trust", "--list"])).stdout).toBe(`changed  ${line.folder}/handrail.yaml\n`);
   });
 
   test("does not reach a link to the trusted file in another project", async () => {
@@ -83,22 +83,22 @@ describe("handrail trust", () => {
     await mkdir(join(line.folder, "other"));
     await symlink("../handrail.yaml", join(line.folder, "other/handrail.yaml"));
     expect(await line.shell(`cd other && ${RUN}`)).toMatchObject({ code: 2, stdout: "" });
-    expect(await line.shell(RUN)).toMatchObject({ stdout: "[s3cret]\n" });
+    expect(await commandOf(line)).toMatchObject({ stdout: "[s3cret]\n" });
   });
 
   test("is listed and taken back", async () => {
     const line = await trusting({ "handrail.yaml": ASKS });
     const path = `${line.folder}/handrail.yaml`;
-    expect(await line.run(["trust", "--list"])).toMatchObject({ code: 0, stdout: `trusted  ${path}\n` });
-    expect(await line.run(["trust", "--revoke"])).toMatchObject({
+    expect(await line.here(["trust", "--list"])).toMatchObject({ code: 0, stdout: `trusted  ${path}\n` });
+    expect(await line.here(["trust", "--revoke"])).toMatchObject({
       code: 0,
       stdout: `${path} is not trusted any more.\n`,
     });
-    expect(await line.run(["trust", "--revoke", path])).toMatchObject({
+    expect(await line.here(["trust", "--revoke", path])).toMatchObject({
       code: 0,
       stdout: `${path} was not trusted.\n`,
     });
-    expect((await line.shell(RUN)).stdout).toBe("[]\n");
+    expect((await commandOf(line)).stdout).toBe("[]\n");
   });
 
   test("has nothing to do where nothing asks for it", async () => {
@@ -156,14 +156,14 @@ describe("commands that are for people", () => {
   ])("are refused to a command that Handrail started: %s", async (command, name) => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     const script = `h='${process.execPath} ${PROGRAM}'; ${command} 2>&1`;
-    const { stdout } = await line.run([
+    const { stdout } = await line.here([
       ...["call", "bash", JSON.stringify({ command: script })],
       ...["--sandbox", "off", "--autonomy", "full"],
     ]);
     expect(stdout).toContain(
       `handrail: \`handrail ${name}\` is for people: this process was started by Handrail, for a command of a model. Run it in a terminal of your own.`,
     );
-    expect((await line.run(["trust", "--list"])).stdout).toBe("No file is trusted.\n");
+    expect((await line.here(["trust", "--list"])).stdout).toBe("No file is trusted.\n");
   });
 
   test("exit with 2 there, and their help is for everybody", async () => {
@@ -173,6 +173,11 @@ describe("commands that are for people", () => {
     expect(await shell("handrail policy grants")).toMatchObject({ code: 0 });
   });
 });
+
+/** The same command as `RUN`, within this process. */
+function commandOf(line: CommandLine): Promise<Run> {
+  return line.here(["call", "bash", '{"command":"echo [$TOKEN]"}', "--yes"], { TOKEN: "s3cret" });
+}
 
 async function trusting(files: { readonly [path: string]: string }): Promise<CommandLine> {
   const line = await commandLine(files);

@@ -30,7 +30,7 @@ test("replacements in lines that repeat, made by git from the diff, give the new
       if (after === before) expect(diff).toBe("");
       else expect((await gitApplied("a.txt", before, diff)).toString()).toBe(after);
     }),
-    { numRuns: 250 },
+    { numRuns: 80 },
   );
 });
 
@@ -44,7 +44,7 @@ test("two whole texts give a diff that git applies, also where one is empty", as
       if (before === after) expect(diff).toBe("");
       else expect((await gitApplied("a.txt", before, diff)).toString()).toBe(after);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 

@@ -1,19 +1,29 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
-import { Client, type ClientCapabilities, type ElicitResult } from "@modelcontextprotocol/client";
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import {
+  Client,
+  type ClientCapabilities,
+  type ElicitResult,
+  ReadBuffer,
+  type Transport,
+  serializeMessage,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { projectRoot } from "../../scripts/lib/project.mjs";
-import type { ServeStdioOptions } from "../../src/mcp/serve.ts";
+import { ToolFailure } from "../../src/contract/failure.ts";
+import { defineTool } from "../../src/contract/tool.ts";
+import { type ServeStdioOptions, serveStdio } from "../../src/mcp/serve.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
-import { temporaryFolder } from "../support/workspace.ts";
+import { fixtureTools } from "../fixtures/mcp/tools.mjs";
+import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 
 /** The two ways in which a client can open a connection. */
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
 export type Era = (typeof ERAS)[number];
 
-/** What the fixture program is told, as far as it survives JSON. */
+/** What a server is made with, as far as it survives JSON. */
 export interface ServerSettings {
   readonly toolkit: Pick<ToolkitOptions, "preset" | "workDir" | "policy">;
   readonly service?: ServeStdioOptions;
@@ -27,21 +37,43 @@ export type Person = (question: Question, signal: AbortSignal) => Promise<Elicit
 
 export interface Connection {
   readonly client: Client;
-  /** Process id of the server. */
-  readonly pid: number;
   /** What the person was asked, in order. */
   readonly asked: readonly Question[];
+}
+
+export interface ProcessConnection extends Connection {
+  /** Process id of the server. */
+  readonly pid: number;
   readonly stderr: () => string;
 }
 
 const open: { close(): Promise<void> }[] = [];
 
-afterAll(async () => {
+afterFile(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-/** The SDK's own client on the fixture program. With a person it can ask, without it cannot. */
+/** The SDK's own client on a server within this process. With a person it can ask, without it cannot. */
 export async function connect(era: Era, settings: ServerSettings, person?: Person): Promise<Connection> {
+  const { stdin, stdout } = await serve(settings);
+  const { client, asked } = clientOf(era, person);
+  await client.connect(streamTransport(stdin, stdout));
+  open.push(client);
+  return { client, asked };
+}
+
+/** The same on the fixture program, a process of its own that is made of the built package. */
+export async function connectToProcess(era: Era, settings: ServerSettings): Promise<ProcessConnection> {
+  const { client, asked } = clientOf(era);
+  const transport = new StdioClientTransport({ ...programOf(settings), stderr: "pipe" });
+  let stderr = "";
+  transport.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  await client.connect(transport);
+  open.push(client);
+  return { client, pid: transport.pid ?? 0, asked, stderr: () => stderr };
+}
+
+function clientOf(era: Era, person?: Person): Connection {
   const asked: Question[] = [];
   const capabilities: ClientCapabilities = person === undefined ? {} : { elicitation: { form: {} } };
   const mode = era === "2026-07-28" ? { pin: era } : "legacy";
@@ -53,12 +85,45 @@ export async function connect(era: Era, settings: ServerSettings, person?: Perso
       return person(question, mcpReq.signal);
     });
   }
-  const transport = new StdioClientTransport({ ...programOf(settings), stderr: "pipe" });
-  let stderr = "";
-  transport.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  await client.connect(transport);
-  open.push(client);
-  return { client, pid: transport.pid ?? 0, asked, stderr: () => stderr };
+  return { client, asked };
+}
+
+/** Serves what the fixture program serves from within this process, until the test file is done. */
+async function serve({ toolkit: { preset = "coding", ...options }, service }: ServerSettings) {
+  const tools = preset === "none" ? [] : fixtureTools({ defineTool, ToolFailure });
+  const toolkit = await toolkitWith({ ...options, preset, tools });
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const { closed } = serveStdio(toolkit, { ...service, stdin, stdout });
+  const ended = closed.then(() => void stdout.end());
+  open.push({
+    async close() {
+      stdin.end();
+      await ended;
+    },
+  });
+  return { stdin, stdout };
+}
+
+/** JSON lines over two streams, for the SDK's client. */
+function streamTransport(input: Writable, output: Readable): Transport {
+  const buffer = new ReadBuffer();
+  const transport: Transport = {
+    async start() {
+      output.on("data", (chunk: Buffer) => {
+        buffer.append(chunk);
+        for (let message = buffer.readMessage(); message !== null; message = buffer.readMessage())
+          transport.onmessage?.(message);
+      });
+      output.once("end", () => transport.onclose?.());
+    },
+    async send(message) {
+      input.write(serializeMessage(message));
+    },
+    async close() {
+      input.end();
+    },
+  };
+  return transport;
 }
 
 /** What can be said to a server without any SDK. */
@@ -82,8 +147,14 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
+/** A server within this process, spoken to line by line. */
+export async function speak(settings: ServerSettings): Promise<RawConnection> {
+  const { stdin, stdout } = await serve(settings);
+  return converse(stdin, stdout);
+}
+
 /** The fixture program, spoken to line by line. */
-export function speak(settings: ServerSettings): RawConnection & {
+export function speakToProcess(settings: ServerSettings): RawConnection & {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<number | null>;
   readonly stderr: () => string;

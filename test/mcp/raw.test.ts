@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isAlive, until } from "../support/until.ts";
 import { workspace } from "../support/workspace.ts";
-import { type RawConnection, envelope, speak } from "./connection.ts";
+import { type RawConnection, envelope, speak, speakToProcess } from "./connection.ts";
 
 const FORMS = { elicitation: { form: {} } };
 
@@ -16,7 +16,7 @@ async function initialize(server: RawConnection, protocolVersion: string, capabi
 describe("without any SDK", () => {
   test("a client of 2025 gets what it asks for, as JSON lines and nothing else", async () => {
     const workDir = await workspace({ "a.txt": "alpha\n" });
-    const server = speak({ toolkit: { workDir } });
+    const server = speakToProcess({ toolkit: { workDir } });
     await initialize(server, "2025-11-25");
     const { result: list } = await server.request("tools/list");
     expect(list.tools[0]).toMatchObject({ name: "read", inputSchema: { type: "object", required: ["path"] } });
@@ -29,7 +29,7 @@ describe("without any SDK", () => {
 
   test("a client of 2026 gets the same, without a handshake", async () => {
     const workDir = await workspace({ "a.txt": "alpha\n" });
-    const server = speak({ toolkit: { workDir } });
+    const server = speakToProcess({ toolkit: { workDir } });
     const { result: found } = await server.request("server/discover", { _meta: envelope() });
     expect(found).toMatchObject({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} } });
     const { result: list } = await server.request("tools/list", { _meta: envelope() });
@@ -38,10 +38,14 @@ describe("without any SDK", () => {
     const call = { name: "read", arguments: { path: "a.txt" }, _meta: envelope() };
     const { result } = await server.request("tools/call", call);
     expect(result).toMatchObject({ resultType: "complete", isError: false, content: [{ text: "alpha\n" }] });
+    const waiting = { name: "bash", arguments: { command: "touch mark" }, _meta: envelope(FORMS) };
+    expect((await server.request("tools/call", waiting)).result).toMatchObject({ resultType: "input_required" });
+    server.child.stdin.end();
+    expect(await server.ended).toBe(0);
   });
 
   test("schemas come over the wire exactly as the tools have them", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = await speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-11-25");
     const { result } = await server.request("tools/list");
     const reporting = result.tools.find(({ name }: { name: string }) => name === "reporting");
@@ -60,20 +64,19 @@ describe("without any SDK", () => {
   });
 
   test("progress comes before the result, and none after it", async () => {
-    const server = speak({ toolkit: { workDir: await workspace(), policy: { autonomy: "full" } } });
+    const server = await speak({ toolkit: { workDir: await workspace(), policy: { autonomy: "full" } } });
     await initialize(server, "2025-11-25");
     const call = { name: "bash", arguments: { command: "echo working" }, _meta: { progressToken: "mine" } };
     const { result } = await server.request("tools/call", call);
     expect(result.isError).toBe(false);
-    server.child.stdin.end();
-    await server.ended;
+    await server.request("tools/list"); // nothing comes late
     const messages = server.lines.map((line) => JSON.parse(line) as { method?: string; params?: object });
-    expect(messages.map(({ method }) => method)).toEqual([undefined, "notifications/progress", undefined]);
+    expect(messages.map(({ method }) => method)).toEqual([undefined, "notifications/progress", undefined, undefined]);
     expect(messages[1]?.params).toEqual({ progressToken: "mine", progress: 1, message: "working" });
   });
 
   test("a client of 2025-06-18 is asked in the form it knows", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = await speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-06-18", { elicitation: {} });
     const answer = server.request("tools/call", { name: "bash", arguments: { command: "touch mark; echo asked" } });
     const question = await server.take("the question", ({ method }) => method === "elicitation/create");
@@ -93,7 +96,7 @@ describe("without any SDK", () => {
   });
 
   test("a client that can only open links is not asked", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = await speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-11-25", { elicitation: { url: {} } });
     const { result } = await server.request("tools/call", {
       name: "bash",
@@ -106,7 +109,7 @@ describe("without any SDK", () => {
   });
 
   test("a line that is no message is answered with the protocol's error, and does no harm", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = await speak({ toolkit: { workDir: await workspace() } });
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     const garbage = [
       ["garbage", -32_700],
@@ -148,7 +151,7 @@ describe("without any SDK", () => {
   });
 
   test("a request that names an unknown revision gets an error that lists those that are served", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = await speak({ toolkit: { workDir: await workspace() } });
     const unknown = { ...envelope(), "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
     const expectRefused = async () => {
       for (const method of ["tools/list", "tools/call", "server/discover"]) {
@@ -167,13 +170,13 @@ describe("without any SDK", () => {
   });
 
   test("a handshake with an unknown revision is answered with the newest that has one", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = await speak({ toolkit: { workDir: await workspace() } });
     const params = { protocolVersion: "2099-01-01", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
     expect((await server.request("initialize", params)).result).toMatchObject({ protocolVersion: "2025-11-25" });
   });
 
   test("a line that never ends is not kept: the connection is closed", async () => {
-    const server = speak({ toolkit: { workDir: await workspace() } });
+    const server = speakToProcess({ toolkit: { workDir: await workspace() } });
     server.child.stdin.on("error", () => undefined); // it may close before it has read all
     const piece = "x".repeat(1024 * 1024);
     for (let count = 0; count <= 64; count += 1) server.send(piece);
@@ -183,7 +186,7 @@ describe("without any SDK", () => {
 
   test("a message of many megabytes arrives whole", async () => {
     const workDir = await workspace();
-    const server = speak({ toolkit: { workDir, policy: { autonomy: "full" } } });
+    const server = await speak({ toolkit: { workDir, policy: { autonomy: "full" } } });
     await initialize(server, "2025-11-25");
     const content = "x".repeat(12 * 1024 * 1024);
     const { result } = await server.request("tools/call", { name: "write", arguments: { path: "big", content } });
@@ -197,7 +200,10 @@ describe("without any SDK", () => {
     ["a child that left the command's session", "setsid bash -c 'echo $$ > pid; exec sleep 1000' & wait"],
   ])("the end of stdin ends %s, and then the process", async (_, command) => {
     const workDir = await workspace();
-    const server = speak({ toolkit: { workDir, policy: { autonomy: "full" } }, service: { closeToolkit: true } });
+    const server = speakToProcess({
+      toolkit: { workDir, policy: { autonomy: "full" } },
+      service: { closeToolkit: true },
+    });
     await initialize(server, "2025-11-25");
     server.send({ id: 1, method: "tools/call", params: { name: "bash", arguments: { command } } });
     const pidFile = join(workDir, "pid");
@@ -212,7 +218,7 @@ describe("without any SDK", () => {
 
   test("a client that stops reading and goes leaves nothing running", async () => {
     const workDir = await workspace();
-    const server = speak({ toolkit: { workDir, policy: { autonomy: "full" } } });
+    const server = speakToProcess({ toolkit: { workDir, policy: { autonomy: "full" } } });
     await initialize(server, "2025-11-25");
     server.child.stdout.destroy();
     server.send({ id: 1, method: "tools/list" });
@@ -232,7 +238,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
 
   async function waiting(service = {}) {
     const workDir = await workspace();
-    const server = speak({ toolkit: { workDir }, service });
+    const server = await speak({ toolkit: { workDir }, service });
     const { result } = await server.request("tools/call", call);
     expect(result).toMatchObject({
       resultType: "input_required",
@@ -353,11 +359,5 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     const { result } = await server.request("tools/call", stateless);
     expect(result).toMatchObject({ resultType: "input_required" });
     expect(ran()).toBe("");
-  });
-
-  test("ends with the connection", async () => {
-    const { server } = await waiting();
-    server.child.stdin.end();
-    expect(await server.ended).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isAlive, until } from "../support/until.ts";
 import { repository, workspace } from "../support/workspace.ts";
-import { ERAS, connect } from "./connection.ts";
+import { ERAS, connect, connectToProcess } from "./connection.ts";
 
 const free = { autonomy: "full" } as const;
 
@@ -49,7 +49,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
 
   test("reads, edits and runs commands in a git repository", async () => {
     const workDir = await repository({ "greeting.txt": "hello\nworld\n" });
-    const { client } = await connect(era, { toolkit: { workDir, policy: free } });
+    const { client } = await connectToProcess(era, { toolkit: { workDir, policy: free } });
     const read = await client.callTool({ name: "read", arguments: { path: "greeting.txt" } });
     expect(read).toMatchObject({ isError: false, content: [{ type: "text", text: "hello\nworld\n" }] });
     const edit = await client.callTool({
@@ -176,7 +176,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
 
   test("that goes away ends what runs, and the server with it", async () => {
     const workDir = await workspace();
-    const { client, pid, stderr } = await connect(era, { toolkit: { workDir, policy: free } });
+    const { client, pid, stderr } = await connectToProcess(era, { toolkit: { workDir, policy: free } });
     const call = client.callTool({ name: "bash", arguments: { command: "echo $$ > pid; exec sleep 1000" } });
     const lost = expect(call).rejects.toThrow("closed");
     await until("the command has started", () => existsSync(join(workDir, "pid")));
@@ -190,7 +190,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
   });
 
   test("is not disturbed by a tool that writes to stdout", async () => {
-    const { client, stderr } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const { client, stderr } = await connectToProcess(era, { toolkit: { workDir: await workspace() } });
     const { content } = await client.callTool({ name: "noisy" });
     expect(content).toEqual([{ type: "text", text: "said" }]);
     await until("what the tool wrote is on stderr", () => stderr().includes("no message at all\n"));

@@ -19,6 +19,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { pause } from "../../src/util/abort.ts";
+import { afterFile } from "../support/after-file.ts";
 import { noSandbox } from "./world.ts";
 
 export interface Escape {
@@ -149,7 +150,7 @@ export const hasLoot = (site: Site) =>
   existsSync(lootOf(site)) && readFileSync(lootOf(site), "latin1").includes(site.secret);
 
 const open = new Set<Site>();
-afterAll(() => Promise.all([...open].map((site) => site.close())));
+afterFile(() => Promise.all([...open].map((site) => site.close())));
 
 /** Opens one; `contained` false is the same without a sandbox. Closed at the latest when the test file is done. */
 export function openSite(user: User, contained: boolean, options: object = {}): Site {

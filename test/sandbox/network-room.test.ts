@@ -127,7 +127,7 @@ test.skipIf(problem !== undefined)(
   async () => {
     const module = await bundled("backends/sandbox/network-room.ts");
     const mark = `${process.pid}-${Date.now()}`;
-    for (const delay of [0, 2, 4, 6, 8, 10, 15, 25, 1_000]) {
+    for (const delay of [0, 4, 8, 15, 1_000]) {
       const script = `import { openNetworkRoom } from ${JSON.stringify(module)};
       setTimeout(() => process.kill(process.pid, "SIGKILL"), ${delay});
       const room = await openNetworkRoom();

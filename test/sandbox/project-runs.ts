@@ -16,7 +16,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { isInside } from "../../src/util/paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
@@ -78,7 +78,7 @@ const GIT_CONFIG = `[user]
 `;
 
 const roots: string[] = [];
-afterAll(() => {
+afterFile(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 });
 

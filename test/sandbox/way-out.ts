@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { type RequestListener, createServer as createHttpServer } from "node:http";
 import { type AddressInfo, type Server, type Socket, connect, createServer } from "node:net";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { type EgressProxy, type ProxyOptions, startProxy } from "../../src/backends/sandbox/proxy.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const closings: (() => unknown)[] = [];
 
-afterAll(async () => {
+afterFile(async () => {
   for (const close of closings.splice(0)) await close();
 });
 

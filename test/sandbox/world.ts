@@ -9,7 +9,7 @@ import type { Backend, Command, Exit } from "../../src/contract/backend.ts";
 import type { Refusal } from "../../src/contract/containment.ts";
 import { systemProgram } from "../../src/backends/sandbox/programs.ts";
 import { isInside } from "../../src/util/paths.ts";
-import { afterAll } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { cacheFolder } from "../../scripts/lib/project.mjs";
 
 /** Why nothing can be contained here; `undefined`: it can. */
@@ -44,7 +44,7 @@ export interface WorldOptions extends Partial<SandboxOptions> {
 }
 
 const roots: string[] = [];
-afterAll(() => {
+afterFile(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 });
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll } from "vitest";
+import { afterFile } from "./after-file.ts";
 import type { Ended } from "./ended.ts";
 import { type Engine, type EngineName, engineOf, runLabel } from "./engines.ts";
 import { type ImageKind, testImage } from "./images.ts";
@@ -37,7 +37,7 @@ export interface ContainerOptions {
 
 const containers: TestContainer[] = [];
 
-afterAll(async () => {
+afterFile(async () => {
   await Promise.all(containers.splice(0).map((one) => one.remove()));
 });
 

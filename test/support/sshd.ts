@@ -1,7 +1,7 @@
 // A real sshd for tests, on 127.0.0.1, with keys and (as root) a user of its own.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterFile } from "./after-file.ts";
 import { type Ended, output, runToEnd } from "./ended.ts";
 import { installed } from "./here.ts";
 import { keptFolder } from "./keeper.ts";
@@ -51,7 +51,7 @@ export interface SshServer {
 const TARGET = "handrail-test-host";
 const cleanups: (() => Promise<void>)[] = [];
 
-afterAll(async () => {
+afterFile(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
 });
 

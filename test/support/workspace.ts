@@ -3,14 +3,14 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
+import { afterFile } from "./after-file.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { type ToolkitOptions, createToolkit } from "../../src/toolkit.ts";
 
 const folders: string[] = [];
 const toolkits: Toolkit[] = [];
 
-afterAll(async () => {
+afterFile(async () => {
   await Promise.all(toolkits.splice(0).map((toolkit) => toolkit.close()));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });

@@ -2,7 +2,7 @@
 // stays inside.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bubblewrapProblem } from "../../sandbox/contained.ts";
@@ -121,13 +121,23 @@ function git({ workDir, home }: Layout, args: readonly string[]): void {
   execFileSync("git", args, { cwd: workDir, stdio: "pipe", env: { PATH: process.env["PATH"], HOME: home } });
 }
 
+/** A repository with one commit, which each site gets a copy of. */
+const repository = await layout();
+await repository.file("a.txt", "one\n");
+git(repository, ["init", "-q", "--template="]);
+git(repository, ["add", "a.txt"]);
+git(repository, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one"]);
+
+const sites = new Map<Attack, Layout>();
+
+/** Where an attack is tried: the same place each time, since nothing of it may have run there before it is run by bash itself. */
 async function site(attack: Attack): Promise<Layout> {
+  const made = sites.get(attack);
+  if (made !== undefined) return made;
   const world = await layout();
-  await world.file("a.txt", "one\n");
-  git(world, ["init", "-q"]);
-  git(world, ["add", "a.txt"]);
-  git(world, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "one"]);
+  await cp(repository.workDir, world.workDir, { recursive: true });
   await attack.prepare?.(world);
+  sites.set(attack, world);
   return world;
 }
 
