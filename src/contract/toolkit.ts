@@ -103,6 +103,8 @@ export interface DefinitionOf {
     title?: string;
     description: string;
     inputSchema: ParametersSchema;
+    /** Only of a tool whose `output` is a schema of an object: MCP takes no other. */
+    outputSchema?: ParametersSchema;
     annotations: { readOnlyHint: boolean; destructiveHint?: boolean; openWorldHint: boolean };
   };
 }

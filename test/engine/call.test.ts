@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { ActivityEvent, Store } from "../../src/contract/activity.ts";
-import { standardSchema } from "../../src/contract/schema.ts";
+import { type Json, standardSchema } from "../../src/contract/schema.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import type { Approver, Policy } from "../../src/contract/policy.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
@@ -353,6 +353,24 @@ describe("what comes out", () => {
         message: expect.stringContaining("not JSON"),
       });
     }
+  });
+
+  test("data that does not fit the output schema fails the call, with what was returned", async () => {
+    const output = Type.Object({ days: Type.Array(Type.Object({ rain: Type.Number() })) });
+    const forecast = (data: Json) =>
+      defineTool({ ...pure, name: "forecast", input: {}, output, run: async () => data, render: () => "rain" });
+    const called = async (data: Json) =>
+      (await toolkitWith({ tools: [forecast(data)] })).call({ name: "forecast", input: {} });
+    expect(await called({ days: [{ rain: 3 }] })).toMatchObject({ status: "ok", data: { days: [{ rain: 3 }] } });
+    expect(asText(await called({ days: [{ rain: "3" }] }))).toBe(
+      'Tool error: tool "forecast" returned data that does not fit its output schema: days[0].rain must be number\n' +
+        "Its work is done; what it returned is below.\nrain",
+    );
+    const cut = await called({ days: Array.from({ length: 30_000 }, () => ({ rain: 1 })) });
+    expect(asText(cut)).toMatch(/does not fit its output schema, after it was cut to 50KB: days\[/);
+    await expect(toolkitWith({ tools: [{ ...forecast(null), output: { type: "objekt" } }] })).rejects.toThrow(
+      'the output schema of tool "forecast" is invalid at #/type',
+    );
   });
 
   test("a long text is cut, saved and readable as output://ID; long texts inside the data are cut too", async () => {
