@@ -3,11 +3,11 @@ import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
 import { type Surroundings, openBackend } from "./backends/open.ts";
-import { type Place, hasTerminal, isContained } from "./backends/place.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
+import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
-import type { Backend, ScriptShell } from "./contract/backend.ts";
+import type { ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
 import type { Outputs } from "./contract/tool.ts";
@@ -31,7 +31,6 @@ import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
 
-/** Where work happens (`Place`) is either said here, or a `backend` is given that has all of it. */
 export interface ToolkitOptions extends ToolChoice, Place {
   /** What a command in the sandbox may use at most. */
   readonly sandboxLimits?: SandboxOptions["limits"];
@@ -48,8 +47,6 @@ export interface ToolkitOptions extends ToolChoice, Place {
    * working directory. Default "always".
    */
   readonly grants?: "once" | "session" | "always";
-  /** Where work happens, made by you. It is closed with the toolkit. */
-  readonly backend?: Backend;
   /** Default: in memory, as long as the toolkit. It is closed with the toolkit. */
   readonly store?: Store;
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
@@ -76,17 +73,17 @@ export interface ToolkitOptions extends ToolChoice, Place {
  * Puts tools, policy, backend, store and outputs together.
  *
  * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when two tools have one
- *   name, when there is no such preset or tool, when a tool's input schema is not a valid JSON Schema, and when a place is given beside a
- *   backend; RangeError for a number that is out of range.
+ *   name, when there is no such preset, tool or target, when a tool's schema is not a valid JSON Schema, and when something is given that a
+ *   backend as `target` has itself; RangeError for a number that is out of range.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   for (const name of PLACE_OPTIONS) {
-    if (options.backend === undefined || options[name] === undefined) continue;
-    throw new TypeError(`createToolkit got ${name} and backend: ${BESIDE_BACKEND[name]}`);
+    if (typeof options.target !== "object" || options[name] === undefined) continue;
+    throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
   }
   const { outputOwner = randomName(16), store = memoryStore() } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const { sandboxed, terminal } = conditions(options);
+  const [sandboxed, terminal] = [isContained(options), hasTerminal(options)];
   const toolsWith = (shell?: ScriptShell) =>
     toolset(chosenTools(options, { sandboxed, terminal, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
@@ -97,8 +94,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     owner: outputOwner,
     ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
   });
-  const backend =
-    options.backend ?? (await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs })));
+  const backend = await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs }));
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
   const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
   const alarms = createAlarms(options.alarms);
@@ -194,13 +190,6 @@ export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
 }
 
-/** Under what conditions commands will run. */
-function conditions(options: ToolkitOptions): { readonly sandboxed: boolean; readonly terminal: boolean } {
-  const { backend } = options;
-  if (backend === undefined) return { sandboxed: isContained(options), terminal: hasTerminal(options) };
-  return { sandboxed: backend.sandbox !== undefined, terminal: backend.terminal !== undefined };
-}
-
 /** What the backend needs. What the policy says of paths holds for commands in the sandbox too. */
 function surroundings(
   { policy = {}, sandboxLimits }: ToolkitOptions,
@@ -229,16 +218,13 @@ function surroundings(
 /** Where Handrail keeps its own on the backend's side, when that is another system. */
 const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/handrail"];
 
-const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "ssh", "container", "tmux", "pane"] as const;
+const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "terminal"] as const;
 
 const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: string } = {
   workDir: "a backend has its own working directory: leave workDir out",
   passEnv: "give it to the backend: local({ passEnv })",
   sandbox: "wrap the backend in it: sandbox(backend, { folder })",
-  ssh: "the backend is the place of work: leave ssh out",
-  container: "the backend is the place of work: leave container out",
-  tmux: "wrap the backend in it: tmux(backend)",
-  pane: "a backend has its own terminal, or none: leave pane out",
+  terminal: "a backend has its own terminal, or none: leave terminal out",
 };
 
 /** Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not hidden. */
