@@ -26,7 +26,7 @@ const LISTENS = ":1F90 .* 0A ";
 const HEAD = [
   "# A session in a terminal that people share",
   "<!-- written by `npm run docs:terminal` -->",
-  'A model works in a container: `container: "web", tmux: true, preset: "operator"`. A person watches. Calls and results are as they were, and so are the four screens, which are those of the person\'s own terminal. Only the clock, the container\'s name and the clients\' ports are always the same here.',
+  'A model works in a container: `target: "docker:web", terminal: true, preset: "operator"`. A person watches. Calls and results are as they were, and so are the four screens, which are those of the person\'s own terminal. Only the clock, the container\'s name and the clients\' ports are always the same here.',
 ];
 
 /** @typedef {{ readonly title: string, readonly lines: readonly string[] }} Screen */
@@ -131,8 +131,8 @@ function copy(from, root, to = from) {
 async function play({ name, folder, ends }) {
   const { asText, createToolkit } = await import(join(projectRoot, "dist", "index.js"));
   const toolkit = await createToolkit({
-    container: `docker:${name}`,
-    tmux: true,
+    target: `docker:${name}`,
+    terminal: true,
     preset: "operator",
     policy: { autonomy: "full", blockHighRiskCommands: false },
     stateDir: join(folder, "state"),

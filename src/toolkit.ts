@@ -1,24 +1,20 @@
-import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
 import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
 import { type Surroundings, openBackend } from "./backends/open.ts";
-import { type Place, hasTerminal, isContained } from "./backends/place.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
+import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
-import type { Backend, ScriptShell } from "./contract/backend.ts";
-import type { CheckedCall } from "./contract/call.ts";
+import type { ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
-import { type Outputs, defineTool } from "./contract/tool.ts";
-import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
-import { callTool } from "./engine/call.ts";
-import { decide } from "./engine/decide.ts";
-import { parse } from "./engine/parse.ts";
+import type { Outputs } from "./contract/tool.ts";
+import type { Toolkit } from "./contract/toolkit.ts";
 import { requireValidSchemas } from "./engine/schema-fault.ts";
-import { definitions, toolset } from "./engine/toolset.ts";
+import { openToolkit } from "./engine/toolkit.ts";
+import { toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { type MaskOptions, NO_MASK, createMask } from "./output/mask.ts";
 import { createOutputs } from "./output/outputs.ts";
@@ -35,7 +31,6 @@ import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
 
-/** Where work happens (`Place`) is either said here, or a `backend` is given that has all of it. */
 export interface ToolkitOptions extends ToolChoice, Place {
   /** What a command in the sandbox may use at most. */
   readonly sandboxLimits?: SandboxOptions["limits"];
@@ -52,8 +47,6 @@ export interface ToolkitOptions extends ToolChoice, Place {
    * working directory. Default "always".
    */
   readonly grants?: "once" | "session" | "always";
-  /** Where work happens, made by you. It is closed with the toolkit. */
-  readonly backend?: Backend;
   /** Default: in memory, as long as the toolkit. It is closed with the toolkit. */
   readonly store?: Store;
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
@@ -80,17 +73,17 @@ export interface ToolkitOptions extends ToolChoice, Place {
  * Puts tools, policy, backend, store and outputs together.
  *
  * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when two tools have one
- *   name, when there is no such preset or tool, when a tool's input schema is not a valid JSON Schema, and when a place is given beside a
- *   backend; RangeError for a number that is out of range.
+ *   name, when there is no such preset, tool or target, when a tool's schema is not a valid JSON Schema, and when something is given that a
+ *   backend as `target` has itself; RangeError for a number that is out of range.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   for (const name of PLACE_OPTIONS) {
-    if (options.backend === undefined || options[name] === undefined) continue;
-    throw new TypeError(`createToolkit got ${name} and backend: ${BESIDE_BACKEND[name]}`);
+    if (typeof options.target !== "object" || options[name] === undefined) continue;
+    throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
   }
   const { outputOwner = randomName(16), store = memoryStore() } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const { sandboxed, terminal } = conditions(options);
+  const [sandboxed, terminal] = [isContained(options), hasTerminal(options)];
   const toolsWith = (shell?: ScriptShell) =>
     toolset(chosenTools(options, { sandboxed, terminal, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
@@ -101,10 +94,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     owner: outputOwner,
     ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
   });
-  const backend =
-    options.backend ?? (await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs })));
+  const backend = await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs }));
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
-  const own = [stateDir, configFolder(), ...OWN_FOLDERS];
+  const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
   const alarms = createAlarms(options.alarms);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
@@ -128,7 +120,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     told: jobs.told,
   };
   const policies = [
-    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, own, rules),
+    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules),
     ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];
@@ -137,10 +129,6 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     folder: grantsFolder(stateDir),
     ...(options.grants !== undefined && { longest: options.grants }),
   });
-  const seen = createSeenFiles();
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // one for every call that runs
-  const running = new Set<Promise<unknown>>();
   /** What a job has written is read like a saved output. */
   const readable: Outputs = {
     save: outputs.save,
@@ -156,61 +144,28 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     },
   };
 
-  const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
-    const host = {
-      tools,
-      policies,
-      approver,
-      grants,
-      takeAct: rate?.take,
-      backend,
-      outputs: readable,
-      jobs: namedJobs,
-      notices,
-      seen,
-      withheld,
-      store,
-      mask,
-      alarms,
-      onEvent,
-    };
-    if (signal === undefined) return callTool(parse(request), host, closing.signal);
-    const linked = linkedTo(signal, closing.signal);
-    try {
-      return await callTool(parse(request), host, linked.signal);
-    } finally {
-      linked.unlink();
-    }
-  };
-
-  return {
-    tools,
+  const own = { tools, approver: options.approver, thread: "main", seen: createSeenFiles() };
+  const shared = {
+    policies,
+    grants,
+    takeAct: rate?.take,
     backend,
+    outputs: readable,
+    jobs: namedJobs,
+    notices,
+    withheld,
     store,
-    jobs,
-    definitions: (format) => definitions(tools, format),
-    judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
-    async call(request, callOptions = {}) {
-      if (closing.signal.aborted) return { status: "failed", message: "the toolkit is closed" };
-      const call = run(request, callOptions);
-      running.add(call);
-      try {
-        return await call;
-      } finally {
-        running.delete(call);
-      }
-    },
-    async close() {
-      if (closing.signal.aborted) return;
-      closing.abort(new Error("the toolkit was closed"));
-      const ended = Promise.all([...running, jobs.close()]);
-      await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
-      await backend.close(); // what could not be ended, since nobody answers there, is let go
-      await ended;
-      await outputs.close();
-      await store.close();
-    },
+    mask,
+    alarms,
   };
+  return openToolkit(shared, own, async (callsEnded) => {
+    const ended = Promise.all([callsEnded, jobs.close()]);
+    await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
+    await backend.close(); // what could not be ended, since nobody answers there, is let go
+    await ended;
+    await outputs.close();
+    await store.close();
+  });
 }
 
 /** Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of two seconds. Milliseconds. */
@@ -233,13 +188,6 @@ export function outputsFolder(stateDir: string): string {
 /** Where what people have allowed for good is kept. */
 export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
-}
-
-/** Under what conditions commands will run. */
-function conditions(options: ToolkitOptions): { readonly sandboxed: boolean; readonly terminal: boolean } {
-  const { backend } = options;
-  if (backend === undefined) return { sandboxed: isContained(options), terminal: hasTerminal(options) };
-  return { sandboxed: backend.sandbox !== undefined, terminal: backend.terminal !== undefined };
 }
 
 /** What the backend needs. What the policy says of paths holds for commands in the sandbox too. */
@@ -270,41 +218,14 @@ function surroundings(
 /** Where Handrail keeps its own on the backend's side, when that is another system. */
 const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/handrail"];
 
-const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "ssh", "container", "tmux", "pane"] as const;
+const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "terminal"] as const;
 
 const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: string } = {
   workDir: "a backend has its own working directory: leave workDir out",
   passEnv: "give it to the backend: local({ passEnv })",
   sandbox: "wrap the backend in it: sandbox(backend, { folder })",
-  ssh: "the backend is the place of work: leave ssh out",
-  container: "the backend is the place of work: leave container out",
-  tmux: "wrap the backend in it: tmux(backend)",
-  pane: "a backend has its own terminal, or none: leave pane out",
+  terminal: "a backend has its own terminal, or none: leave terminal out",
 };
 
 /** Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not hidden. */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("/")));
-
-/** For judging effects that no call has: policies are told a call that is nobody's. */
-const NO_CALL: Omit<CheckedCall, "effects"> = {
-  request: { id: "", name: "", input: {}, thread: "main" },
-  tool: defineTool({ name: "none", description: "", input: {}, touches: [], effects: () => [], run: async () => null }),
-  input: {},
-};
-
-/** A signal that fires with either; `unlink` lets go of both. (`AbortSignal.any` would be held by the long-lived one.) */
-function linkedTo(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; unlink(): void } {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  const stop = () => controller.abort((one.aborted ? one : other).reason);
-  if (one.aborted || other.aborted) stop();
-  one.addEventListener("abort", stop, { once: true });
-  other.addEventListener("abort", stop, { once: true });
-  return {
-    signal: controller.signal,
-    unlink() {
-      one.removeEventListener("abort", stop);
-      other.removeEventListener("abort", stop);
-    },
-  };
-}

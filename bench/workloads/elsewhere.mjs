@@ -115,7 +115,7 @@ function searching({ pattern, ceiling, ...about }) {
       copyFileSync(rgPath, program);
       const backend = await ssh({ ...server, workDir: tree, outputFolder: join(folder, "outputs") });
       const toolkit = await createToolkit({
-        backend,
+        target: backend,
         tools: [grep()],
         policy: { autonomy: "full" },
         stateDir: join(folder, "state"),

@@ -64,7 +64,7 @@ async function startTerminal(folder) {
   process.env["TMUX_TMPDIR"] = own;
   execFileSync("tmux", ["-f", "/dev/null", "new-session", "-d", "-s", "raw", "sh"]);
   const toolkit = await createToolkit({
-    tmux: "bench",
+    terminal: "bench",
     tools: [bash()],
     workDir: folder,
     policy: { autonomy: "full" },

@@ -3,7 +3,7 @@ import { sandboxModeOn } from "../contract/containment.ts";
 import { local } from "./local/backend.ts";
 import type { SandboxOptions } from "./sandbox/options.ts";
 import { sandbox } from "./sandbox/sandbox.ts";
-import { type Place, isElsewhere, requireContainment } from "./place.ts";
+import { type FoundTarget, type Place, findTarget, requireContainment } from "./targets.ts";
 
 /** What a backend needs of this machine. */
 export interface Surroundings {
@@ -18,24 +18,23 @@ export interface Surroundings {
  * Opens the backend for the place. What it needs is loaded then.
  *
  * @throws ToolFailure when the place cannot be reached, its working directory is not there, or it cannot be contained as demanded;
- *   TypeError when two places are given.
+ *   TypeError when there is no such target.
  */
 export async function openBackend(place: Place, surroundings: Surroundings): Promise<Backend> {
-  const { ssh, container, tmux } = place;
-  if (ssh !== undefined && container !== undefined) {
-    throw new TypeError(`work can happen in one place: got ssh ${ssh} and container ${container}`);
-  }
+  const { target, targets, terminal = false } = place;
+  if (typeof target === "object") return target;
+  const found = findTarget(target, targets);
   requireContainment(place);
-  if (tmux === undefined || tmux === false) {
-    const backend = isElsewhere(place) ? await openElsewhere(place, surroundings) : await openHere(place, surroundings);
-    if (place.pane === undefined || isElsewhere(place)) return backend;
-    return (await import("./tmux/beside-pane.ts")).besidePane(backend, place.pane);
+  const open = (here: Place) =>
+    found === undefined ? openHere(here, surroundings) : openTarget(found, place, surroundings);
+  if (terminal === false) return open(place);
+  if (typeof terminal === "object") {
+    const backend = await open(place);
+    return found === undefined ? (await import("./tmux/beside-pane.ts")).besidePane(backend, terminal) : backend;
   }
-  const inner = isElsewhere(place)
-    ? await openElsewhere(place, surroundings)
-    : await openHere({ ...place, sandbox: "off", passEnv: [...(place.passEnv ?? []), SOCKETS] }, surroundings);
+  const inner = await open({ ...place, sandbox: "off", passEnv: [...(place.passEnv ?? []), SOCKETS] });
   try {
-    return await (await import("./tmux/tmux.ts")).tmux(inner, typeof tmux === "string" ? { session: tmux } : {});
+    return await (await import("./tmux/tmux.ts")).tmux(inner, terminal === true ? {} : { session: terminal });
   } catch (error) {
     await inner.close();
     throw error;
@@ -59,16 +58,18 @@ async function openHere(
   return mode === "off" ? inner : sandbox(inner, { ...settings, required: mode === "on" });
 }
 
-async function openElsewhere(
-  { ssh, container = "", workDir, passEnv }: Place,
+function openTarget(
+  { kind, scheme, address }: FoundTarget,
+  { workDir, passEnv }: Place,
   { outputFolder, detached }: Surroundings,
 ): Promise<Backend> {
-  const options = {
-    outputFolder,
-    detachedOwner: detached.owner,
-    ...(workDir !== undefined && { workDir }),
-    ...(passEnv !== undefined && { passEnv }),
-  };
-  if (ssh !== undefined) return (await import("./ssh/ssh.ts")).ssh({ ...options, target: ssh });
-  return (await import("./container/container.ts")).container({ ...options, container });
+  return kind.open(
+    { scheme, address },
+    {
+      outputFolder,
+      detachedOwner: detached.owner,
+      ...(workDir !== undefined && { workDir }),
+      ...(passEnv !== undefined && { passEnv }),
+    },
+  );
 }

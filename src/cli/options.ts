@@ -1,5 +1,6 @@
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
+import type { TargetKind } from "../contract/target.ts";
 import type { DefinitionFormat } from "../contract/toolkit.ts";
 import type { DebugLog } from "./log.ts";
 import type { PresetName } from "../tools/presets/presets.ts";
@@ -9,8 +10,10 @@ export interface GlobalOptions {
   readonly config?: string;
   readonly preset?: string;
   readonly workDir?: string;
-  readonly ssh?: string;
-  readonly container?: string;
+  /** Of another system, as a flag of its kind names it. Left out: this machine. */
+  readonly target?: string;
+  /** Kinds of targets beside those that Handrail comes with. */
+  readonly targets?: readonly TargetKind[];
   readonly tmux?: true;
   readonly tmuxSession?: string;
   readonly autonomy?: Autonomy;

@@ -1,5 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
+import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
 import { EXIT } from "./exit.ts";
 import type { DebugLog } from "./log.ts";
@@ -8,12 +10,12 @@ import { requirePerson } from "./people.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 when it succeeded, 1 when a call did not, 2 for wrong usage. Never
- * rejects; people are shown a sentence, never a stack.
+ * rejects; people are shown a sentence, never a stack. `kinds` are kinds of targets beside those that Handrail comes with.
  */
-export async function main(argv: readonly string[]): Promise<void> {
+export async function main(argv: readonly string[], kinds: readonly TargetKind[] = []): Promise<void> {
   const run: Run = { log: undefined };
   try {
-    await program(run).parseAsync(argv, { from: "user" });
+    await program(run, kinds).parseAsync(argv, { from: "user" });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
     run.log?.write("error", "program.failed", { message: sentenceOf(error) });
@@ -28,9 +30,19 @@ interface Run {
   log: DebugLog | undefined;
 }
 
-function program(run: Run): Command {
-  const logged = <Options extends GlobalOptions>(options: Options): Options =>
-    run.log === undefined ? options : { ...options, log: run.log };
+function program(run: Run, kinds: readonly TargetKind[]): Command {
+  /** The options of a command, with the target that a flag names, and the log. */
+  const given = <Options extends GlobalOptions>(command: Command): Options => {
+    const options = command.optsWithGlobals<Options & { readonly [flag: string]: unknown }>();
+    const flag = flags.find(({ option }) => options[option.attributeName()] !== undefined);
+    return {
+      ...options,
+      ...(flag !== undefined && { target: targetOfFlag(flag.kind, String(options[flag.option.attributeName()])) }),
+      ...(kinds.length > 0 && { targets: kinds }),
+      ...(run.log !== undefined && { log: run.log }),
+    };
+  };
+  const flags = targetFlags([...TARGETS, ...kinds]);
   const root = new Command("handrail")
     .description("Tools for language models: checked, policed and recorded, on this machine's real files.")
     .version(__VERSION__, "-V, --version", "print the version")
@@ -45,13 +57,9 @@ function program(run: Run): Command {
     .option(
       "--work-dir <folder>",
       "where tools work (default: the current folder; elsewhere the home, or the image's own)",
-    )
-    .option("--container <name>", "work in a running container of docker or podman")
-    .addOption(
-      new Option("--ssh <target>", "work on a host over SSH: user@host, or a Host of ~/.ssh/config").conflicts(
-        "container",
-      ),
-    )
+    );
+  for (const { option } of flags) root.addOption(option);
+  root
     .option("--tmux", "run commands in a tmux session that you can attach to, watch and take over")
     .option("--tmux-session <name>", "the same, in a session of this name (default: handrail)")
     .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
@@ -65,7 +73,7 @@ function program(run: Run): Command {
     .addHelpText("after", EXAMPLES)
     .hook("preAction", async (_, command) => {
       const { startLog } = await import("./settings.ts");
-      run.log = await startLog(command.name(), command.optsWithGlobals<GlobalOptions>());
+      run.log = await startLog(command.name(), given<GlobalOptions>(command));
     });
 
   root
@@ -74,7 +82,7 @@ function program(run: Run): Command {
     .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(logged(command.optsWithGlobals<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>()));
+      await tools(given<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>(command));
     });
 
   root
@@ -85,7 +93,7 @@ function program(run: Run): Command {
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, input: string | undefined, _, command: Command) => {
       const { call } = await import("./commands/call.ts");
-      await call(name, input, logged(command.optsWithGlobals<GlobalOptions & { json?: true }>()));
+      await call(name, input, given<GlobalOptions & { json?: true }>(command));
     });
 
   root
@@ -93,7 +101,7 @@ function program(run: Run): Command {
     .description("serve the tools over MCP on stdin and stdout")
     .action(async (_, command: Command) => {
       const { mcp } = await import("./commands/mcp.ts");
-      await mcp(logged(command.optsWithGlobals<GlobalOptions>()));
+      await mcp(given<GlobalOptions>(command));
     });
 
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
@@ -111,7 +119,7 @@ function program(run: Run): Command {
     .option("--json", "as JSON, on a terminal too")
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
-      await policyCheck(logged(command.optsWithGlobals()));
+      await policyCheck(given(command));
     });
 
   const grants = policy
@@ -143,7 +151,7 @@ function program(run: Run): Command {
       if (unknown !== undefined)
         throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
       const commands = await import("./commands/jobs.ts");
-      await commands.jobs("list", undefined, logged(command.optsWithGlobals<GlobalOptions>()));
+      await commands.jobs("list", undefined, given<GlobalOptions>(command));
     });
   jobs
     .command("output")
@@ -151,25 +159,21 @@ function program(run: Run): Command {
     .argument("<id>")
     .option("--follow", "and what it writes from now on, until it ends")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs(
-        "output",
-        id,
-        logged(command.optsWithGlobals<GlobalOptions & { follow?: true }>()),
-      ),
+      (await import("./commands/jobs.ts")).jobs("output", id, given<GlobalOptions & { follow?: true }>(command)),
     );
   jobs
     .command("kill")
     .description("stop a job and all it started")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("kill", id, logged(command.optsWithGlobals<GlobalOptions>())),
+      (await import("./commands/jobs.ts")).jobs("kill", id, given<GlobalOptions>(command)),
     );
   jobs
     .command("remove")
     .description("forget a job that has ended, with its output")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("remove", id, logged(command.optsWithGlobals<GlobalOptions>())),
+      (await import("./commands/jobs.ts")).jobs("remove", id, given<GlobalOptions>(command)),
     );
 
   root
@@ -181,7 +185,7 @@ function program(run: Run): Command {
     .option("--revoke", "trust it no longer")
     .action(async (file: string | undefined, _, command: Command) => {
       const { trust } = await import("./commands/trust.ts");
-      await trust(file, logged(command.optsWithGlobals<GlobalOptions & { list?: true; revoke?: true }>()));
+      await trust(file, given<GlobalOptions & { list?: true; revoke?: true }>(command));
     });
 
   root
@@ -190,10 +194,23 @@ function program(run: Run): Command {
     .option("--json", "print the findings as JSON")
     .action(async (_, command: Command) => {
       const { doctor } = await import("./commands/doctor.ts");
-      await doctor(logged(command.optsWithGlobals<GlobalOptions & { json?: true }>()));
+      await doctor(given<GlobalOptions & { json?: true }>(command));
     });
 
   return root;
+}
+
+/** The flag of each kind of target. Only one of them can be given. */
+function targetFlags(kinds: readonly TargetKind[]): readonly { readonly kind: TargetKind; readonly option: Option }[] {
+  const flags = kinds.flatMap((kind) => {
+    const { commandLine: line } = kind;
+    return line === undefined ? [] : [{ kind, option: new Option(line.flag, line.description) }];
+  });
+  for (const { option } of flags)
+    option.conflicts(
+      flags.map((other) => other.option.attributeName()).filter((name) => name !== option.attributeName()),
+    );
+  return flags;
 }
 
 const EXAMPLES = `

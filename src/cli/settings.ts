@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Place, isElsewhere } from "../backends/place.ts";
+import type { Place } from "../backends/targets.ts";
 import { findConfig } from "../config/find.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
@@ -24,7 +24,7 @@ const OUTPUT_OWNER = "command-line";
  */
 export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
   const { config, preset, autonomy, sandbox } = options;
-  const workDir = isElsewhere(options) ? undefined : options.workDir; // a path of another system says nothing of files here
+  const workDir = options.target === undefined ? options.workDir : undefined; // a path of another system says nothing of files here
   const loaded = await loadSettings({
     ...(config !== undefined && { config }),
     ...(preset !== undefined && { preset }),
@@ -50,7 +50,7 @@ export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
   const { settings, notices } = await loadedSettings(options);
   warn(notices);
   const { workDir } = options;
-  if (workDir !== undefined && !isElsewhere(options)) await requireFolder(workDir);
+  if (workDir !== undefined && options.target === undefined) await requireFolder(workDir);
   return settings;
 }
 
@@ -75,13 +75,21 @@ export async function startLog(command: string, options: GlobalOptions): Promise
   const file = options.logFile ?? settings?.logFile;
   if (file === undefined) return undefined;
   const log = openLog(file);
-  const { config, workDir } = options;
+  const { config, workDir, target, targets: _, ...rest } = options;
   const files = findConfig({
     ...(config !== undefined && { named: config }),
-    ...(workDir !== undefined && !isElsewhere(options) && { from: workDir }),
+    ...(workDir !== undefined && target === undefined && { from: workDir }),
   });
   const { version: node, platform } = process;
-  log.write("info", "program.started", { command, version: __VERSION__, node, platform, files, options, settings });
+  log.write("info", "program.started", {
+    command,
+    version: __VERSION__,
+    node,
+    platform,
+    files,
+    options: { ...rest, config, workDir, target },
+    settings,
+  });
   return log;
 }
 
@@ -107,7 +115,7 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
 export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Omit<ToolkitOptions, "store"> {
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
-  const workDir = isElsewhere(options) ? options.workDir : settings.tools.workDir; // the folders of files are not meant there
+  const workDir = options.target === undefined ? settings.tools.workDir : options.workDir; // the folders of files are not meant there
   const { log } = options;
   return {
     ...toolChoice(settings),
@@ -115,7 +123,8 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
       ...policy,
       ...(maxActionsPerHour !== null && { maxActionsPerHour }),
       // No tool reads or changes the log.
-      ...(log !== undefined && !isElsewhere(options) && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
+      ...(log !== undefined &&
+        options.target === undefined && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
     },
     passEnv: env.pass,
     sandbox,
@@ -133,19 +142,19 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
 
 /** Where the options say that work happens. In a pane of tmux on this machine, that is there too. */
 export function placeOf({
-  ssh,
-  container,
+  target,
+  targets,
   tmux,
   tmuxSession,
-}: GlobalOptions): Pick<Place, "ssh" | "container" | "tmux" | "pane"> {
+}: GlobalOptions): Pick<Place, "target" | "targets" | "terminal"> {
   const session = tmuxSession ?? tmux;
   const { TMUX: server, TMUX_PANE: id } = process.env;
   const [socketPath = ""] = server?.split(",") ?? [];
   return {
-    ...(ssh !== undefined && { ssh }),
-    ...(container !== undefined && { container }),
-    ...(session !== undefined && { tmux: session }),
-    ...(session === undefined && id !== undefined && socketPath !== "" && { pane: { id, socketPath } }),
+    ...(target !== undefined && { target }),
+    ...(targets !== undefined && { targets }),
+    ...(session !== undefined && { terminal: session }),
+    ...(session === undefined && id !== undefined && socketPath !== "" && { terminal: { id, socketPath } }),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
 import type { Job, Jobs } from "./job.ts";
 import type { ToolResult } from "./result.ts";
-import { type InputOf, type Json, type Schema, type SchemaSource, toSchema } from "./schema.ts";
+import { type InputOf, type Json, type JsonSchema, type Schema, type SchemaSource, toSchema } from "./schema.ts";
 
 /** How much of a result a model is shown. What is left out means no limit of that kind. */
 export interface Limit {
@@ -35,6 +35,8 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   /** Other names that models use for it. A tool's own name wins over another's alias. */
   readonly aliases?: readonly string[];
   readonly input: Schema<Input>;
+  /** What the data of a successful call looks like. A call whose data does not fit it fails. MCP clients get such data as structured content. */
+  readonly output?: JsonSchema;
   /** The kinds of effects a call can have. Says to MCP clients what to expect; a call with another kind fails. */
   readonly touches: readonly EffectKind[];
   /** False: apps draw no cell for it. Default true. */
@@ -140,9 +142,11 @@ export interface SeenFiles {
 /** A tool as its author writes it. */
 export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
   Tool<InputOf<S>, Data>,
-  "input" | "run" | "render" | "among"
+  "input" | "output" | "run" | "render" | "among"
 > & {
   readonly input: S;
+  /** Checked as JSON Schema; what a Standard Schema does beyond that is left out. */
+  readonly output?: SchemaSource;
   run(input: InputOf<S>, context: ToolContext): Promise<Data>;
   render?(data: NoInfer<Data>, input: InputOf<S>): string | readonly Content[];
 };
@@ -174,7 +178,12 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
       `tool name ${JSON.stringify(definition.name)}: expected a letter or "_", then up to 63 letters, digits, "_" or "-"`,
     );
   }
-  return { ...definition, input: toSchema(definition.input) };
+  const { output, ...rest } = definition;
+  return {
+    ...rest,
+    input: toSchema(definition.input),
+    ...(output !== undefined && { output: toSchema(output).json }),
+  };
 }
 
 /**

@@ -6,9 +6,10 @@ import type { Limit, Outputs } from "../contract/tool.ts";
 import type { Host } from "./host.ts";
 import { maskedContent } from "./mask-result.ts";
 import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
+import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
 import type { Executed } from "./execute.ts";
 import { asJson, boundJson } from "./bound-json.ts";
+import { outputFault } from "./validate.ts";
 
 /** What a tool that cut its own output may add to it in notices. */
 const NOTICE_LINES = 10;
@@ -21,7 +22,7 @@ const IMAGE_MAX_BASE64 = 6_291_456;
  * Renders a tool's data, masks secrets in it and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
  * saved as `output://ID`; long texts inside the data are cut too. What the model should know beside it comes behind it.
  *
- * @throws ToolFailure when the tool returned what is not JSON.
+ * @throws ToolFailure when the tool returned what is not JSON, or, masked and cut, does not fit the tool's output schema.
  */
 export async function fit(
   call: ApprovedCall,
@@ -35,11 +36,20 @@ export async function fit(
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
   const content = await fitted(parts, { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask });
-  // The model reads what it called itself; the result of a nested call goes to a tool.
-  const news = request.parent === undefined ? notices.take(request.thread) : [];
+  const whole = mask.json(json);
+  const data = boundJson(whole, keep);
+  const fault = tool.output === undefined ? undefined : await outputFault(tool.output, data);
+  if (fault !== undefined) {
+    const cut = data === whole ? "" : `, after it was cut to ${formatSize(DEFAULT_MAX_BYTES)}`;
+    throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema${cut}: ${fault}`, {
+      hint: "Its work is done; what it returned is below.",
+      content,
+    });
+  }
+  const news = notices.take(request.thread);
   return {
     content: news.length === 0 ? content : [...content, ...news.map((notice) => text(mask.text(`[${notice}]`)))],
-    data: boundJson(mask.json(json), keep),
+    data,
   };
 }
 

@@ -6,15 +6,17 @@ import { type Follow, followerOf } from "./schema-references.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
 /**
- * Checks every tool's input schema. The validator's compiler is not used: it takes longer to load than a command line call runs, and it misses
+ * Checks every tool's schemas. The validator's compiler is not used: it takes longer to load than a command line call runs, and it misses
  * faults. It treats an unknown type as any type, and a `$ref` to nothing as a schema that no value fits.
  *
  * @throws TypeError with the tool's name, the place in its schema and what is wrong there.
  */
 export function requireValidSchemas(tools: Iterable<Tool>): void {
-  for (const { name, input } of tools) {
-    for (const { at, problem } of faultsOf(input.json)) {
-      throw new TypeError(`the input schema of tool "${name}" is invalid at ${at}: ${problem}`);
+  for (const { name, input, output } of tools) {
+    const faults = { input: inRoot(input.json), output: output === undefined ? [] : faultsOf(output) };
+    for (const [which, found] of Object.entries(faults)) {
+      for (const { at, problem } of found)
+        throw new TypeError(`the ${which} schema of tool "${name}" is invalid at ${at}: ${problem}`);
     }
   }
 }
@@ -31,14 +33,19 @@ interface Reference {
   readonly at: string;
 }
 
-/**
- * Finds values that the meta-schemas of draft-07 and 2020-12 forbid, in keywords that decide what is valid; references to nothing and in circles;
- * patterns that do not compile; and a root that no arguments can fit. Other keywords, and formats, are not checked.
- */
-function* faultsOf(root: unknown): Generator<Fault> {
+/** The faults of an input schema, a root among them that no arguments can fit. */
+function* inRoot(root: unknown): Generator<Fault> {
   if (isRecord(root) && root["type"] !== undefined && ![root["type"]].flat().includes("object")) {
     yield { at: "#/type", problem: `expected "object", since the arguments are an object, got ${shown(root["type"])}` };
   }
+  yield* faultsOf(root);
+}
+
+/**
+ * Finds values that the meta-schemas of draft-07 and 2020-12 forbid, in keywords that decide what is valid; references to nothing and in circles;
+ * and patterns that do not compile. Other keywords, and formats, are not checked.
+ */
+function* faultsOf(root: unknown): Generator<Fault> {
   const follow = followerOf(root);
   const seen = new Set<unknown>();
   const references: Reference[] = [];

@@ -90,11 +90,12 @@ const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F
     parametersJsonSchema: shownSchemaForGemini(input.json),
   }),
   // https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-  mcp: ({ name, title, description, input, touches }) => ({
+  mcp: ({ name, title, description, input, output, touches }) => ({
     name,
     ...(title !== undefined && { title }),
     description,
     inputSchema: shownSchema(input.json),
+    ...(output?.["type"] === "object" && { outputSchema: shownSchema(output) }),
     annotations: annotations(touches),
   }),
 };

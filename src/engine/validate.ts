@@ -1,9 +1,10 @@
 import type { TLocalizedValidationError } from "typebox/error";
 import type { Issue } from "../contract/result.ts";
-import type { JsonSchema } from "../contract/schema.ts";
+import type { Json, JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import { coerce } from "./coerce.ts";
 import { explainErrors } from "./explain.ts";
+import { issuePath } from "./result.ts";
 
 /** What validation says of a value. */
 export type Validated =
@@ -23,7 +24,7 @@ interface Compiled {
  * @throws Error when a Standard Schema's validator throws, or the schema cannot be compiled, which `createToolkit` has checked: the tool's fault.
  */
 export async function validate(tool: Tool, raw: unknown): Promise<Validated> {
-  const schema = compiled.get(tool.input.json) ?? (await compile(tool));
+  const schema = await compile(tool.input.json);
   let value = raw;
   if (!schema.Check(value)) {
     const repaired = coerce(value, schema.Errors(value)[1]);
@@ -35,16 +36,26 @@ export async function validate(tool: Tool, raw: unknown): Promise<Validated> {
   return tool.input.standard === undefined ? { ok: true, input: value } : validateFurther(tool.input.standard, value);
 }
 
+/** Returns why data does not fit a tool's output schema: "days[0].rain must be number". `undefined`: it fits. */
+export async function outputFault(output: JsonSchema, data: Json): Promise<string | undefined> {
+  const schema = await compile(output);
+  if (schema.Check(data)) return undefined;
+  const [error] = schema.Errors(data)[1];
+  return `${issuePath(error?.instancePath ?? "")} ${error?.message ?? "does not fit"}`.trim();
+}
+
 // TypeBox stops at 8 by default; a model should learn of everything that is wrong at once.
 const MAX_ERRORS = 64;
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
 
-async function compile(tool: Tool): Promise<Compiled> {
+async function compile(json: JsonSchema): Promise<Compiled> {
+  const known = compiled.get(json);
+  if (known !== undefined) return known;
   const { Compile, Settings } = await import("./compiler.ts");
   Settings.Set({ maxErrors: MAX_ERRORS });
-  const schema = Compile(tool.input.json) as Compiled;
-  compiled.set(tool.input.json, schema);
+  const schema = Compile(json) as Compiled;
+  compiled.set(json, schema);
   return schema;
 }
 

@@ -10,6 +10,7 @@ import {
 import type { ThreadId } from "../contract/identity.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { ToolResult } from "../contract/result.ts";
+import type { JsonSchema } from "../contract/schema.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
 import { randomName } from "../util/identifier.ts";
@@ -120,7 +121,9 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       }
       await call.progress.finish();
       release();
-      return "form" in next ? wait(call, next.form, context.mcpReq.id) : toCallResult(next);
+      return "form" in next
+        ? wait(call, next.form, context.mcpReq.id)
+        : toCallResult(next, toolkit.tools.get(call.name)?.output);
     }
   };
 
@@ -211,14 +214,17 @@ function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
 }
 
 /**
- * No `structuredContent`: hosts hand the model that in place of the text, or both, and JSON with a file escaped inside it is worse to
- * read and twice as long. It is meant for tools that declare an output schema.
+ * Gives `structuredContent` only for a tool that declares an output schema, as the protocol wants it: hosts hand the model that in place of the
+ * text, or both, and JSON with a file escaped inside it is worse to read and twice as long.
+ * https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
  */
-function toCallResult(result: ToolResult): CallToolResult {
+function toCallResult(result: ToolResult, output?: JsonSchema): CallToolResult {
   const { content, isError } = asContent(result);
+  const isStructured = result.status === "ok" && output?.["type"] === "object";
   return {
     content: content.map((part) => ({ ...part })),
     isError,
+    ...(isStructured && { structuredContent: result.data as { [key: string]: unknown } }),
   };
 }
 

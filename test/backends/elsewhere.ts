@@ -19,7 +19,7 @@ export interface Hands {
 /** Every tool on the backend, with a person who allows all that is asked. Closed when the test file is done. */
 export async function handsOn(backend: Backend, options: ToolkitOptions = {}): Promise<Hands> {
   const toolkit = await toolkitWith({
-    backend,
+    target: backend,
     preset: "all",
     policy: { autonomy: "full" },
     approver: async () => ({ answer: "once" }),

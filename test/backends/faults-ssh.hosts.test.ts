@@ -348,7 +348,7 @@ import { ssh } from ${JSON.stringify(new URL("ssh.js", LIBRARY).href)};
 const [target, configFile, stateDir] = process.argv.slice(1);
 const backend = await ssh({ target, configFile });
 const approver = async () => ({ answer: "once" });
-const toolkit = await createToolkit({ backend, preset: "all", policy: { autonomy: "full" }, approver, stateDir });
+const toolkit = await createToolkit({ target: backend, preset: "all", policy: { autonomy: "full" }, approver, stateDir });
 const bash = (input) => toolkit.call({ name: "bash", input });
 await bash({ command: "setsid sleep 311 & touch job; sleep 311", background: true });
 await bash({ command: ${JSON.stringify(DETACHED)}, detached: true });

@@ -65,7 +65,7 @@ test("what stands in a few files is searched for once, in any order; of too much
     },
     close: () => inner.close(),
   };
-  const toolkit = await toolkitWith({ tools: [grep({ patience: 1 })], backend });
+  const toolkit = await toolkitWith({ tools: [grep({ patience: 1 })], target: backend });
   const found = async (pattern: string) =>
     asText(await toolkit.call({ name: "grep", input: { pattern, max_results: 3 } }));
   expect(await found("needle")).toBe("deep/1.txt:1: needle\ndeep/2.txt:1: needle");

@@ -110,12 +110,12 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
     const shared: ToolkitOptions = { preset: "all", stateDir: temporaryFolder(), ...options };
     const near = await toolkitWith({
       ...shared,
-      backend: await local({ workDir: here, home: server.home, outputFolder: temporaryFolder() }),
+      target: await local({ workDir: here, home: server.home, outputFolder: temporaryFolder() }),
     });
     const { target, configFile } = server;
     const far = await toolkitWith({
       ...shared,
-      backend: await ssh({ target, configFile, workDir: `~/${place}/there/work`, outputFolder: temporaryFolder() }),
+      target: await ssh({ target, configFile, workDir: `~/${place}/there/work`, outputFolder: temporaryFolder() }),
     });
     expect([far.backend.workDir, far.backend.home]).toEqual([there, server.home]);
     // Each machine has a PATH of its own.
@@ -198,7 +198,7 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
     const { target, configFile } = server;
     const trips = counted(await sshReach({ target, configFile }));
     const backend = await remote(trips.reach, { workDir: `~/${folder}`, outputFolder: temporaryFolder() });
-    const toolkit = await toolkitWith({ backend, preset: "all", approver: async () => ({ answer: "once" }) });
+    const toolkit = await toolkitWith({ target: backend, preset: "all", approver: async () => ({ answer: "once" }) });
     for (let time = 0; time < 2; time++) {
       trips.reset();
       let before: number | undefined;
@@ -225,7 +225,7 @@ describe.skipIf(dockerProblem !== undefined)("in a container", () => {
     expect((await one.exec(["tar", "-C", "/work", "-xf", "-"], { input: archive })).status).toBe(0);
     const near = await toolkitWith({ preset: "all", workDir: here });
     const backend = await containerBackend({ container: one.name, outputFolder: temporaryFolder() });
-    const far = await toolkitWith({ backend, preset: "all" });
+    const far = await toolkitWith({ target: backend, preset: "all" });
     const same = (text: string) => plain(text).replaceAll(here, "/work");
     for (const [name, input] of LOOKS) {
       const [expected, got] = await Promise.all([near.call({ name, input }), far.call({ name, input })]);

@@ -36,7 +36,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
 
   test("a toolkit of the preset operator runs, leaves running, looks and stops", async () => {
     const toolkit = await toolkitWith({
-      tmux: "operator",
+      terminal: "operator",
       preset: "operator",
       workDir: temporaryFolder(),
       policy: { autonomy: "full" },
@@ -56,7 +56,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
 
   test("where one call is all, people are told that it waits for input, and where to answer", async () => {
     const toolkit = await toolkitWith({
-      tmux: "asked",
+      terminal: "asked",
       keepJobs: false,
       preset: "operator",
       workDir: temporaryFolder(),
@@ -101,7 +101,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
   test("what happened to the terminal is told to whoever wants to know, and to the model", async () => {
     const notices: string[] = [];
     const toolkit = await toolkitWith({
-      tmux: "noticed",
+      terminal: "noticed",
       policy: { autonomy: "full" },
       onNotice: (text) => notices.push(text),
     });
@@ -117,7 +117,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
   test("nothing keeps the program waiting when its one call is done", async () => {
     const script = `
       const { createToolkit } = await import(${JSON.stringify(pathToFileURL(join(projectRoot, "dist", "index.js")).href)});
-      const toolkit = await createToolkit({ tmux: "brief", policy: { autonomy: "full" }, keepJobs: false });
+      const toolkit = await createToolkit({ terminal: "brief", policy: { autonomy: "full" }, keepJobs: false });
       const { status } = await toolkit.call({ name: "bash", input: { command: "echo done" } });
       await toolkit.close();
       console.log(status, process.getActiveResourcesInfo().filter((name) => name === "Timeout"));`;

@@ -386,7 +386,7 @@ describe("how a command is contained", () => {
           ).exit;
         }
       },
-      { backend },
+      { target: backend },
     );
     expect(result.status).toBe("ok");
     expect(contained).toEqual([
@@ -625,7 +625,12 @@ test("a folder exchanged for a link between the check and the use is refused", a
   const tool = declaring([{ kind: "read", path: "folder/secret.txt" }], ({ backend: confined }) =>
     textOf(confined, "folder/secret.txt"),
   );
-  const toolkit = await here.toolkit({ preset: "none", tools: [tool], backend, policy: { forbiddenPaths: [] } });
+  const toolkit = await here.toolkit({
+    preset: "none",
+    tools: [tool],
+    target: backend,
+    policy: { forbiddenPaths: [] },
+  });
   const result = await toolkit.call({ name: "doing", input: {} });
   expect(looks).toBeGreaterThanOrEqual(2);
   expect(JSON.stringify(result)).not.toContain("secret\\n");

@@ -85,6 +85,17 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     expect(result).not.toHaveProperty("structuredContent");
   });
 
+  test("gets data as structured content where the tool declares an output schema, which the client checks", async () => {
+    const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "weather")?.outputSchema).toMatchObject({ required: ["degrees"] });
+    expect(tools.filter(({ outputSchema }) => outputSchema !== undefined)).toHaveLength(1);
+    expect(await client.callTool({ name: "weather" })).toMatchObject({
+      content: [{ type: "text", text: "21 degrees" }],
+      structuredContent: { degrees: 21 },
+    });
+  });
+
   test.each([
     ["an unknown tool", { name: "raed" }, 'unknown tool "raed". Closest: "read"'],
     [

@@ -32,8 +32,8 @@ beforeAll(async () => {
     name: "sandbox(local)",
     sandbox: { required: false, hidden, temporary: [], state },
   };
-  const inside = await world.toolkit({ backend: contained, policy: { forbiddenPaths } });
-  const outside = await world.toolkit({ backend: plain, policy: { forbiddenPaths } });
+  const inside = await world.toolkit({ target: contained, policy: { forbiddenPaths } });
+  const outside = await world.toolkit({ target: plain, policy: { forbiddenPaths } });
   const tables = [["looks", LOOKS] as const, ["acts", ACTS] as const, ["closed", CLOSED] as const];
   for (const [kind, table] of tables) {
     for (const command of Object.values(table).flat()) {

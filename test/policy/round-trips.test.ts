@@ -53,8 +53,8 @@ async function place(policy: PolicySettings = {}): Promise<Place> {
   return {
     world,
     measured,
-    near: await toolkitWith({ ...options, backend: await backend() }),
-    far: await toolkitWith({ ...options, backend: measured.backend }),
+    near: await toolkitWith({ ...options, target: await backend() }),
+    far: await toolkitWith({ ...options, target: measured.backend }),
   };
 }
 

@@ -37,7 +37,7 @@ async function place(
   };
   const backend: Backend = { ...inner, name: "sandbox(local)", sandbox };
   const toolkit = await toolkitWith({
-    backend,
+    target: backend,
     policy: { forbiddenPaths: ["/home", "/root", "/tmp", "~/.ssh"], ...policy },
   });
   const judge: Place["judge"] = (command, within) =>

@@ -63,7 +63,7 @@ export async function layout(): Promise<Layout> {
     },
     async toolkit({ workDir: given = workDir, ...options } = {}) {
       const backend = await local({ workDir: given, home, outputFolder: join(stateDir, "outputs") });
-      return toolkitWith({ backend, stateDir, ...options });
+      return toolkitWith({ target: backend, stateDir, ...options });
     },
   };
 }

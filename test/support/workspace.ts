@@ -47,7 +47,7 @@ export function temporaryFolder(): string {
  * about depends on it, and process ids inside are others.
  */
 export async function toolkitWith(options: ToolkitOptions = {}): Promise<Toolkit> {
-  const sandbox = options.backend === undefined && { sandbox: "off" as const };
+  const sandbox = typeof options.target !== "object" && { sandbox: "off" as const };
   const toolkit = await createToolkit({ stateDir: temporaryFolder(), ...sandbox, ...options });
   toolkits.push(toolkit);
   return toolkit;

@@ -206,7 +206,7 @@ describe("a long output", () => {
   test("of which not all could be kept says so", async () => {
     const folder = await workspace();
     const inner = await local({ workDir: folder, outputFolder: temporaryFolder() });
-    const tools = await toolsOn({}, { tools: [bash(), read()], backend: keepingAtMost(inner, 100_000) });
+    const tools = await toolsOn({}, { tools: [bash(), read()], target: keepingAtMost(inner, 100_000) });
     const shown = await tools.text("bash", { command: "anything" });
     expect(shown).toMatch(
       /\n\[Output truncated at 50KB\. Full output saved to: output:\/\/\w+\]\n\[Of 500KB of output only the first 97\.7KB were kept: this is the end of those\.\]$/,
@@ -217,7 +217,7 @@ describe("a long output", () => {
 test("people who watch a flood are told how much of it was skipped", async () => {
   const inner = await local({ workDir: await workspace(), outputFolder: temporaryFolder() });
   const seen = async (cap: number) => {
-    const { toolkit } = await toolsOn({}, { tools: [bash()], backend: keepingAtMost(inner, cap) });
+    const { toolkit } = await toolsOn({}, { tools: [bash()], target: keepingAtMost(inner, cap) });
     const events: ActivityEvent[] = [];
     await toolkit.call({ name: "bash", input: { command: "x" } }, { onEvent: (event) => events.push(event) });
     return shownTo(events);

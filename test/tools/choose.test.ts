@@ -96,7 +96,9 @@ describe("variables that are passed", () => {
 
   test("are the backend's own matter where one is given", async () => {
     const backend = await local({ workDir: await workspace(), outputFolder: temporaryFolder() });
-    await expect(createToolkit({ backend, passEnv: ["A"] })).rejects.toThrow(/^createToolkit got passEnv and backend/);
+    await expect(createToolkit({ target: backend, passEnv: ["A"] })).rejects.toThrow(
+      /^createToolkit got passEnv and a backend/,
+    );
     await backend.close();
   });
 });

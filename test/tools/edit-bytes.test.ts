@@ -141,7 +141,7 @@ describe("a file is left as it was", () => {
       ...backend,
       files: { ...backend.files, open: async (path) => appendsWhenClosed(await backend.files.open(path)) },
     };
-    const { text } = await toolsOn({}, { preset: "all", backend: appending });
+    const { text } = await toolsOn({}, { preset: "all", target: appending });
     expect(await text("edit", { path: "a.txt", old_text: "one", new_text: "1" })).toBe(
       "Tool error: a.txt was changed by another program during the edit; nothing was written\nEdit it again.",
     );

@@ -184,7 +184,7 @@ async function changing(
     await change(path);
     return file;
   };
-  return toolsOn({}, { preset: "all", backend: { ...backend, files: { ...backend.files, open: openThenChange } } });
+  return toolsOn({}, { preset: "all", target: { ...backend, files: { ...backend.files, open: openThenChange } } });
 }
 
 /** What each tool says of the path, `ls` last. */

@@ -53,7 +53,7 @@ test("no name is suggested from where the call may not read, and nobody is asked
 
 test.for(["debian", "busybox"] as const)("on another system (%s) too", async (system) => {
   const { folder } = await toolsOn(filesNamed("", "src/index.ts", "src/parse.ts"));
-  const { text } = await toolsOn({}, { backend: await backendThere(folder, system, "grep and find") });
+  const { text } = await toolsOn({}, { target: await backendThere(folder, system, "grep and find") });
   expect(suggested(await text("read", { path: "src/Index.ts" }))).toBe("src/index.ts");
   expect(suggested(await text("ls", { path: "SRC" }))).toBe("src");
 });

@@ -247,7 +247,7 @@ describe("a line over the limit", () => {
   test("in the home folder is found by the command too", async () => {
     const folder = await workspace({ "a b.txt": long });
     const backend = await local({ workDir: folder, home: folder, outputFolder: temporaryFolder() });
-    const { text } = await toolsOn({}, { tools: [read(), bash()], backend });
+    const { text } = await toolsOn({}, { tools: [read(), bash()], target: backend });
     const command = /use bash: (.*)\]$/.exec(await text("read", { path: "~/a b.txt" }))?.[1];
     expect(await text("bash", { command })).toMatch(/^éb/);
   });

@@ -67,7 +67,9 @@ describe("createToolkit", () => {
   test("refuses a working directory beside a backend, which has its own", async () => {
     const workDir = await workspace();
     const backend = await local({ workDir, outputFolder: temporaryFolder() });
-    await expect(createToolkit({ workDir, backend })).rejects.toThrow(/^createToolkit got workDir and backend/);
+    await expect(createToolkit({ workDir, target: backend })).rejects.toThrow(
+      /^createToolkit got workDir and a backend/,
+    );
     await backend.close();
   });
 

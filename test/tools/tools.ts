@@ -21,7 +21,7 @@ export async function toolsOn(
   const folder = await workspace(files);
   const toolkit = await toolkitWith({
     ...(options.tools === undefined && { preset: "all" }),
-    ...(options.backend === undefined && { workDir: folder }),
+    ...(typeof options.target !== "object" && { workDir: folder }),
     policy: { autonomy: "full" },
     ...options,
   });

@@ -21,7 +21,7 @@ interface Found {
 }
 
 /**
- * Lists the detached jobs of this machine (or of the host or container that is named), or shows the output of one (`follow`: until it ends), stops one, forgets one that has ended.
+ * Lists the detached jobs of this machine (or of the target that is named), or shows the output of one (`follow`: until it ends), stops one, forgets one that has ended.
  *
  * @throws ToolFailure when there is no such job.
  */
@@ -30,7 +30,7 @@ export async function jobs(
   id: string | undefined,
   { follow = false, ...options }: GlobalOptions & { readonly follow?: boolean },
 ): Promise<void> {
-  if (options.ssh === undefined && options.container === undefined) return jobsOf(await allJobs(), action, id, follow);
+  if (options.target === undefined) return jobsOf(await allJobs(), action, id, follow);
   const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
   try {
     const { detached } = toolkit.backend;

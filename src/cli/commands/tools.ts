@@ -1,4 +1,4 @@
-import { hasTerminal, isContained } from "../../backends/place.ts";
+import { hasTerminal, isContained } from "../../backends/targets.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";

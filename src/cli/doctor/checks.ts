@@ -1,3 +1,4 @@
+import { TARGETS } from "../../backends/targets.ts";
 import type { GlobalOptions } from "../options.ts";
 import { approvals } from "./approvals.ts";
 import type { Check } from "./check.ts";
@@ -7,12 +8,12 @@ import { database } from "./database.ts";
 import { node } from "./node.ts";
 import { pictures } from "./pictures.ts";
 import { placeOfWork } from "./place.ts";
-import { containers, sshClient } from "./places.ts";
 import { processes } from "./processes.ts";
 import { bash, git, ripgrep, tmux } from "./programs.ts";
 import { savedOutputs } from "./saved-outputs.ts";
 import { sandboxed } from "./sandbox.ts";
 import { stateFolderCheck } from "./state-folder.ts";
+import { targetPrograms } from "./targets.ts";
 
 /** What `handrail doctor` looks at, in the order it is shown. */
 export const checks = (options: GlobalOptions): readonly Check[] => [
@@ -23,8 +24,7 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   commands,
   processes,
   sandboxed,
-  sshClient,
-  containers,
+  ...targetPrograms([...TARGETS, ...(options.targets ?? [])]),
   tmux,
   stateFolderCheck,
   savedOutputs(options),

@@ -1,4 +1,3 @@
-import { isElsewhere } from "../../backends/place.ts";
 import { findConfig } from "../../config/find.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
@@ -14,7 +13,7 @@ import type { Check } from "./check.ts";
 /** Which files configure this, and whether they and the options are valid. */
 export function configuration(options: GlobalOptions): Check {
   const { config } = options;
-  const workDir = isElsewhere(options) ? undefined : options.workDir;
+  const workDir = options.target === undefined ? options.workDir : undefined;
   return {
     name: "configuration",
     required: true,

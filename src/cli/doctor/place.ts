@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { requireContainment } from "../../backends/place.ts";
+import { findTarget, requireContainment } from "../../backends/targets.ts";
 import { searchWay } from "../../backends/remote/helper.ts";
 import { tmux } from "../../backends/tmux/tmux.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -21,7 +21,7 @@ import { settingsOf } from "./settings.ts";
 const DEADLINE_MS = 60_000;
 
 /**
- * Where tools would work, here or on the host or in the container that was named: it is reached, the policy lets work be done there, and elsewhere
+ * Where tools would work, here or at the target that was named: it is reached, the policy lets work be done there, and elsewhere
  * and in a terminal a command really runs. Nothing is left behind there but ripgrep, as by any search.
  */
 export const placeOfWork = (options: GlobalOptions): Check => ({
@@ -59,14 +59,14 @@ function isLive({ tmux: live, tmuxSession }: GlobalOptions): boolean {
   return live === true || tmuxSession !== undefined;
 }
 
-function fixOf({ ssh, container }: GlobalOptions): string {
-  if (ssh !== undefined) return `ssh ${ssh} true`;
-  return container === undefined ? OTHER_FOLDER : `docker inspect ${container}`;
+function fixOf({ target, targets }: GlobalOptions): string {
+  const found = findTarget(target, targets);
+  return found?.kind.commandLine?.fix(found) ?? OTHER_FOLDER;
 }
 
 /** A toolkit as other commands make it, without its terminal and with a state of its own: what keeps them from starting is thrown here too. */
 async function openToolkit(options: GlobalOptions, settings: Settings, stateDir: string): Promise<Toolkit> {
-  const { tmux: _, sandbox, passEnv = [], ...rest } = toolkitOptionsOf(settings, options);
+  const { terminal: _, sandbox, passEnv = [], ...rest } = toolkitOptionsOf(settings, options);
   requireContainment({ ...placeOf(options), ...(sandbox !== undefined && { sandbox }) });
   return createToolkit({
     ...rest,

@@ -1,0 +1,26 @@
+import type { TargetAddress, TargetKind } from "../../contract/target.ts";
+import { quoteWord } from "../../util/shell.ts";
+
+/** Hosts over SSH: "ssh:deploy@host", "ssh://deploy@host:2222", or "ssh:" and a Host of ssh_config(5). */
+export const sshTarget: TargetKind = {
+  schemes: ["ssh"],
+  address: "[USER@]HOST",
+  open: async (target, options) => (await import("./ssh.ts")).ssh({ ...options, target: hostOf(target) }),
+  commandLine: {
+    flag: "--ssh <target>",
+    description: "work on a host over SSH: user@host, or a Host of ~/.ssh/config",
+    use: "work on a host with --ssh user@host",
+    program: "ssh",
+    package: "openssh-client",
+    async look() {
+      const version = await (await import("./version.ts")).sshVersion();
+      return { works: version !== undefined, detail: version ?? "not on the PATH" };
+    },
+    fix: (target) => `ssh ${quoteWord(hostOf(target))} true`,
+  },
+};
+
+/** As ssh(1) takes it. */
+function hostOf({ address }: TargetAddress): string {
+  return address.startsWith("//") ? `ssh:${address}` : address;
+}
