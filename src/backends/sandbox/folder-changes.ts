@@ -85,7 +85,7 @@ export function folderChanges(own: string): FolderChanges {
         pause();
       }
       waiting.delete(name);
-      events = 0;
+      if (waiting.size === 0) events = 0; // those that still wait would count too few
       if (mounts !== textOf(MOUNTS)) forget();
       if (replaced.size === 0) return;
       for (const [folder, watcher] of watchers) {
