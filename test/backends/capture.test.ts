@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest"
 import { local } from "../../src/backends/local/backend.ts";
 import { MOST_KEPT } from "../../src/backends/local/capture.ts";
 import type { Backend, Command, OutputLog, Process } from "../../src/contract/backend.ts";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { LIBRARY, processes, program, runningPid, said } from "./program.ts";
@@ -122,6 +122,7 @@ describe("output that crosses the place where it leaves Node", () => {
 
   test("is whole to the byte, whatever the sizes and pauses", async () => {
     await writeFile(join(folder, "writer.py"), WRITER);
+    requireProgram("python3");
     const data = Buffer.alloc(700_000);
     for (let index = 0; index < data.length; index++)
       data[index] = (index * 7 + (index >> 8) * 13 + (index >> 16) * 5) & 0xff;

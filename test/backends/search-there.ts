@@ -10,7 +10,7 @@ import type { SearchWay } from "../../src/backends/remote/helper.ts";
 import type { Reach } from "../../src/backends/remote/reach.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Backend } from "../../src/contract/backend.ts";
-import { installed } from "../support/here.ts";
+import { installed, requireProgram } from "../support/here.ts";
 import { localReach } from "../support/local-reach.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -65,6 +65,7 @@ const ANOTHER_MACHINE = 'uname() { case "$1" in -m) echo riscv64 ;; *) echo Linu
 
 /** A folder with everything that busybox is, and nothing else. */
 function busyboxFolder(): string {
+  requireProgram("busybox");
   const busybox = installed("busybox") ?? "busybox";
   const folder = join(temporaryFolder(), "bin");
   mkdirSync(folder);

@@ -3,6 +3,7 @@ import { sshReach } from "../../src/backends/ssh/reach.ts";
 import { reasonIn } from "../../src/backends/ssh/reasons.ts";
 import { sshVersion } from "../../src/backends/ssh/version.ts";
 import { temporaryFolder } from "../support/workspace.ts";
+import { requireProgram } from "../support/here.ts";
 
 const PATH = process.env["PATH"];
 afterEach(() => void (process.env["PATH"] = PATH));
@@ -61,6 +62,7 @@ describe("without a host", () => {
   test.each(["host", "me@host.example.org", "ssh://me@host:2222", "me@[fe80::1%eth0]", "DOMAIN\\me@host", "host_1"])(
     "%j is taken as a target",
     async (target) => {
+      requireProgram("ssh");
       const reach = await sshReach({ target });
       expect(reach.name).toBe(`ssh:${target}`);
       await reach.close();

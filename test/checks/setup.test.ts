@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { setUp } from "../../scripts/setup.mjs";
+import { requireProgram } from "../support/here.ts";
 
 test("the set-up of a checkout that is ready does nothing and says nothing", () => {
+  if (process.platform === "linux") requireProgram("bwrap");
   expect(runSetup(process.env)).toEqual({ status: 0, stdout: "", stderr: "" });
 });
 

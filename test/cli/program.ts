@@ -7,6 +7,7 @@ import { inject } from "vitest";
 import { main } from "../../src/cli/program.ts";
 import { quoteWords } from "../../src/util/shell.ts";
 import { afterFile } from "../support/after-file.ts";
+import { requireProgram } from "../support/here.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
 import { until } from "../support/until.ts";
 
@@ -118,6 +119,7 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
     start: (args) => start([process.execPath, PROGRAM, ...args]),
     shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,
     terminal(script, env = {}) {
+      requireProgram("script");
       const inside = `stty cols 100; ${handrail}; ${script}`;
       const child = begin(
         ["script", "--quiet", "--flush", "--return", "--command", quoteWords(["bash", "-c", inside]), "/dev/null"],

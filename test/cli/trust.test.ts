@@ -2,6 +2,7 @@ import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandLine, PROGRAM, type Run, commandLine } from "./program.ts";
+import { requireProgram } from "../support/here.ts";
 
 const ASKS = "policy:\n  env: { pass: [TOKEN] }\n  forbidden_paths: ['/${WHERE}']\n";
 const RUN = `TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}' --yes`;
@@ -154,6 +155,7 @@ describe("commands that are for people", () => {
     // Only its ancestors show where it comes from.
     ...(PROCESS_TREE ? FROM_ANCESTORS : []),
   ])("are refused to a command that Handrail started: %s", async (command, name) => {
+    if (command.includes("script ")) requireProgram("script");
     const line = await commandLine({ "handrail.yaml": ASKS });
     const script = `h='${process.execPath} ${PROGRAM}'; ${command} 2>&1`;
     const { stdout } = await line.here([

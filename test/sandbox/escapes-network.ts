@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { type Escape, type Site, type User, hasLoot, lootOf, openSite, tryEscapes } from "./escapes.ts";
 import { noSandbox } from "./world.ts";
+import { requireProgram } from "../support/here.ts";
 
 /** A server that writes the secret to who comes, and "visited" to a file. What `perl` is given makes the socket. */
 function serving(socket: (site: Site) => string): Pick<Escape, "prepare" | "escaped"> {
@@ -205,6 +206,7 @@ function tryGranted(user: User): void {
     const get = () => `NO_PROXY= no_proxy= curl -sS --proxytunnel --http0.9 http://127.0.0.1:${port}/ >>loot`;
 
     test("reaches the one server, not another; and not from a later command, nor from one beside it", async () => {
+      requireProgram("perl");
       const server = serving(() => IP4.replace("LocalHost", `LocalPort => ${port}, LocalHost`));
       const undo = (await server.prepare?.(site)) as () => void;
       const network = [`127.0.0.1:${port}`];

@@ -16,6 +16,7 @@ import { describe, expect, test } from "vitest";
 import { isAlive, until } from "../support/until.ts";
 import { type Escape, type Site, type User, hasLoot, openSite, stealing, tryEscapes } from "./escapes.ts";
 import { noSandbox } from "./world.ts";
+import { requireProgram } from "../support/here.ts";
 
 const OWN_PROCESSES = "processes of the machine have no number inside";
 
@@ -276,6 +277,7 @@ function tryLimits(user: User): void {
     }, 30_000);
 
     test("what fills memory is stopped, by its own and by files that are kept in it", async ({ skip }) => {
+      requireProgram("perl");
       const site = openSite(user, true, { sandboxLimits: { memory: 200_000_000 } });
       const scripts = [
         `perl -e '$x .= "x" x 1_000_000 while length $x < 600_000_000; print "got", " it"'`,

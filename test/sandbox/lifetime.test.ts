@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { afterAll, describe, expect, test } from "vitest";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { type World, noSandbox, world, worldFolder } from "./world.ts";
 
@@ -24,6 +24,7 @@ const newWorld = async (...options: Parameters<typeof world>) => {
 
 describe.skipIf(noSandbox !== undefined)("a contained command and the world outside", () => {
   test("it reaches the hosts it was granted, by the proxy alone, and is told what it did not reach", async () => {
+    requireProgram("curl");
     const server = createServer((_, response) => response.end("from outside\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { port: number };
@@ -66,6 +67,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command and the world outs
   });
 
   test("a server in one command is reached from another", async () => {
+    requireProgram("curl");
     const one = await newWorld();
     one.file(
       "ws/server.mjs",

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Limits, type LimitSettings, createLimits } from "../../src/backends/sandbox/limits.ts";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { CONTAINED, bubblewrapProblem, run } from "./contained.ts";
 
@@ -78,6 +78,7 @@ test.skipIf(problem !== undefined || isUnlimited("The number"))(
 );
 
 test("other commands of the user start beside one that has used up its processes", async () => {
+  requireProgram("bwrap");
   const limits = await limitsOf({ processes: 20 });
   const first = await limits.forCommand();
   const child = spawn(first.prefix[0]!, [
@@ -98,6 +99,7 @@ test("other commands of the user start beside one that has used up its processes
 test.skipIf(problem !== undefined || noGroups !== undefined)(
   "a command that takes too much memory ends, and it is known why",
   async () => {
+    requireProgram("perl");
     const limits = await limitsOf({ memory: 64 * 1024 * 1024 });
     const [hog, modest] = [await limits.forCommand(), await limits.forCommand()];
     const memory = (bytes: number) => [...CONTAINED, "perl", "-e", `my $x = "a" x ${bytes}; print length $x`];
@@ -122,6 +124,7 @@ test.skipIf(problem !== undefined || noGroups !== undefined)(
 );
 
 test.skipIf(noGroups !== undefined)("a limit of memory holds for all commands together", async () => {
+  requireProgram("perl");
   const limits = await limitsOf({ memory: 96 * 1024 * 1024 });
   const commands = await Promise.all(Array.from({ length: 3 }, () => limits.forCommand()));
   const script = `my $x = "a" x 50_000_000; $| = 1; print "has it\\n"; sleep 1000`;

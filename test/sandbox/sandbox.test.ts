@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import { protectedFile } from "../../src/policy/protected.ts";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { type World, noSandbox, run, world, worldFolder } from "./world.ts";
 
@@ -480,6 +480,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     });
 
     test("sockets of others are not reached by their files", async () => {
+      requireProgram("perl");
       const two = await newWorld();
       const listen = async (path: string) => {
         mkdirSync(join(path, ".."), { recursive: true });

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
-import { mustBeHere } from "../support/here.ts";
+import { mustBeHere, requireProgram } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { type World, noSandbox, world } from "./world.ts";
 
@@ -102,6 +102,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
 
 describe.skipIf(noSandbox !== undefined)("a socket", () => {
   test("on which somebody listens since is closed to the next command", async () => {
+    requireProgram("perl");
     const one = await newWorld();
     await one.bash("true");
     const path = join(one.home, "late.sock");

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { expect, test } from "vitest";
+import { TestRunner, expect, test } from "vitest";
 
 /**
  * Registers a test that reports why something cannot be tested here: skipped with the reason, or with CI=true failed. Every condition on which
@@ -12,6 +12,14 @@ export function mustBeHere(what: string, problem: string | undefined): void {
     skip(problem !== undefined && process.env["CI"] !== "true", problem);
     expect(problem).toBeUndefined();
   });
+}
+
+/** Skips the running test, with the reason, where a program that it needs is not installed; with CI=true the test fails. */
+export function requireProgram(program: string): void {
+  const problem = programProblem(program);
+  if (problem === undefined) return;
+  if (process.env["CI"] === "true") throw new Error(problem);
+  TestRunner.getCurrentTest()?.context.skip(problem);
 }
 
 /** Why a program cannot be used here; `undefined`: it can. */
