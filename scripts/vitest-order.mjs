@@ -24,7 +24,10 @@ const LONGEST = [
 ];
 
 export default class LongestFirst extends BaseSequencer {
-  /** @param {import("vitest/node").TestSpecification[]} files */
+  /**
+   * @override
+   * @param {import("vitest/node").TestSpecification[]} files
+   */
   async sort(files) {
     const sorted = await super.sort(files);
     return sorted.toSorted((one, other) => rank(one) - rank(other));
