@@ -7,6 +7,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** What takes longest, mostly because it waits for programs; a folder stands for all in it. What is not listed comes after these. */
 const LONGEST = [
+  "test/sandbox/projects",
   "test/policy/commands/regimes",
   "test/sandbox/suite",
   "test/backends/suite-",

@@ -7,6 +7,7 @@ import picomatch from "picomatch";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
+import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
@@ -231,7 +232,7 @@ describe("what is found", () => {
         }
         await tools.toolkit.close();
       }),
-      { numRuns: 12 },
+      { numRuns: cases(10) },
     );
   });
 });
@@ -423,7 +424,7 @@ describe("what is left out", () => {
         },
       ),
       {
-        numRuns: 15,
+        numRuns: cases(12),
         examples: [
           [["a/a", "a"], "a/*", "!a"],
           [["a/b"], "b/", "!b/"],
@@ -592,7 +593,7 @@ describe("when things go wrong", () => {
 
   test("a search that is stopped leaves no process behind", async () => {
     const tools = await searchTools();
-    execFileSync("bash", ["-c", "for d in $(seq 1 60); do mkdir d$d; (cd d$d && seq 1 250 | xargs touch); done"], {
+    execFileSync("bash", ["-c", "for d in $(seq 1 40); do mkdir d$d; (cd d$d && seq 1 100 | xargs touch); done"], {
       cwd: tools.folder,
     });
     for (let run = 0; run < 3; run++) {

@@ -11,6 +11,7 @@ import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
+import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
@@ -460,7 +461,7 @@ describe("order", () => {
           await tools.toolkit.close();
         }
       }),
-      { numRuns: 15 },
+      { numRuns: cases(12) },
     );
   });
 });
