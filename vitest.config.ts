@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
-import LongestFirst from "./scripts/vitest-order.mjs";
+import { LongestFirst } from "./scripts/vitest-order.mjs";
 
 /** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. Everything else is "core". */
 const HOSTS = "test/**/*.hosts.test.ts";

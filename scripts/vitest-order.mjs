@@ -24,7 +24,7 @@ const LONGEST = [
   "test/checks/",
 ];
 
-export default class LongestFirst extends BaseSequencer {
+export class LongestFirst extends BaseSequencer {
   /**
    * @override
    * @param {import("vitest/node").TestSpecification[]} files
