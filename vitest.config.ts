@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
-import LongestFirst from "./scripts/vitest-order.mjs";
+import { LongestFirst } from "./scripts/vitest-order.mjs";
 
 /** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. Everything else is "core". */
 const HOSTS = "test/**/*.hosts.test.ts";
@@ -33,7 +33,7 @@ export default defineConfig({
     pool: "forks",
     isolate: false, // a third of the time went into loading the same modules again
     sequence: { sequencer: LongestFirst },
-    maxWorkers: availableParallelism() + 2, // half of their time tests wait for processes
+    maxWorkers: availableParallelism() + 3, // half of their time tests wait, for processes and the disk
     // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
     retry: process.env["CI"] === "true" ? 1 : 0,
     chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words

@@ -1,9 +1,10 @@
 /**
- * The execution oracle at length: `npm run fuzz -- [SCRIPTS] [SEED]`. Generated shell scripts run in bubblewrap, and whatever they really
- * execute must have been seen by the policy (test/policy/oracle.test.ts, which runs 200 of them with every `npm test`).
+ * The policy against generated shell scripts at length: `npm run fuzz -- [SCRIPTS] [SEED]`. The scripts really run, in bubblewrap. Whatever they
+ * execute must have been seen by the policy (test/policy/oracle.test.ts), and those that it takes for plain must do what it read, and no harm
+ * (fidelity and harm in test/policy/plain/). `npm test` runs a few hundred of each.
  *
  * In:  how many scripts (default 20,000), and the seed of the generator (default: another one each time; it is said at the start).
- * Out: the smallest script found that runs something unseen, and exit 1; or exit 0.
+ * Out: the scripts that are wrong, made smaller where that is possible, and exit 1; or exit 0.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -18,7 +19,8 @@ if (![scripts, seed].every((number) => /^\d{1,10}$/.test(number))) {
 }
 process.stderr.write(`fuzz: ${scripts} scripts, seed ${seed}. The same again: npm run fuzz -- ${scripts} ${seed}\n`);
 const vitest = join(projectRoot, "node_modules", "vitest", "vitest.mjs");
-const { status } = spawnSync(process.execPath, [vitest, "run", "test/policy/oracle.test.ts"], {
+const tests = ["oracle", "plain/fidelity", "plain/harm"].map((name) => `test/policy/${name}.test.ts`);
+const { status } = spawnSync(process.execPath, [vitest, "run", ...tests], {
   cwd: projectRoot,
   stdio: "inherit",
   env: { ...process.env, FUZZ_SCRIPTS: scripts, FUZZ_SEED: seed },

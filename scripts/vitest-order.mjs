@@ -7,6 +7,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** What takes longest, mostly because it waits for programs; a folder stands for all in it. What is not listed comes after these. */
 const LONGEST = [
+  "test/sandbox/projects",
   "test/policy/commands/regimes",
   "test/sandbox/suite",
   "test/backends/suite-",
@@ -23,8 +24,11 @@ const LONGEST = [
   "test/checks/",
 ];
 
-export default class LongestFirst extends BaseSequencer {
-  /** @param {import("vitest/node").TestSpecification[]} files */
+export class LongestFirst extends BaseSequencer {
+  /**
+   * @override
+   * @param {import("vitest/node").TestSpecification[]} files
+   */
   async sort(files) {
     const sorted = await super.sort(files);
     return sorted.toSorted((one, other) => rank(one) - rank(other));

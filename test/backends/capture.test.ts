@@ -11,6 +11,7 @@ import type { Backend, Command, OutputLog, Process } from "../../src/contract/ba
 import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
+import { cases } from "../support/cases.ts";
 import { LIBRARY, processes, program, runningPid, said } from "./program.ts";
 
 let folder: string;
@@ -146,7 +147,7 @@ describe("output that crosses the place where it leaves Node", () => {
           await child.output.dispose();
         },
       ),
-      { numRuns: Number(process.env["CAPTURES"] ?? 10) },
+      { numRuns: cases(10) },
     );
   });
 

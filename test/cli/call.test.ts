@@ -186,10 +186,8 @@ describe("when nobody reads any more", () => {
     const { shell } = await commandLine({ "big.txt": `${"x".repeat(99)}\n`.repeat(500) });
     for (const script of [
       `handrail call read '{"path":"big.txt"}' | head -1`,
-      `handrail call read '{"path":"big.txt"}' | true`,
       "handrail tools --preset all --format mcp | true",
       "handrail --help | true",
-      "handrail --version | true",
       `yes '{"id":1,"area":"path","input":"a"}' | head -c 200000 | handrail policy check --batch | head -1`,
     ]) {
       expect(await shell(script)).toMatchObject({ code: 0, stderr: "" });
@@ -218,7 +216,7 @@ describe("when nobody reads any more", () => {
 
   test("a full disk is told", async () => {
     const { shell } = await commandLine();
-    for (const words of ["call read README.md", "tools", "--help", "--version", "policy check --path README.md"]) {
+    for (const words of ["call read README.md", "tools", "--help"]) {
       const { code, stderr } = await shell(`handrail ${words} > /dev/full`);
       expect({ words, code }).toEqual({ words, code: 1 });
       expect(stderr).toMatch(/^handrail: cannot write to stdout: ENOSPC.*\n$/);

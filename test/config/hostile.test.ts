@@ -5,6 +5,7 @@ import { ConfigError } from "../../src/config/problem.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { parseYaml } from "../../src/config/yaml-tree.ts";
 import { place } from "./config.ts";
+import { cases } from "../support/cases.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const repeated = (piece: string) => piece.repeat(Math.floor(MEBIBYTE / piece.length));
@@ -65,7 +66,7 @@ describe("whatever a file says", () => {
         }
         expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
       }),
-      { numRuns: 200 },
+      { numRuns: cases(60) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/contract/schema.ts";
 import { asJson, boundJson } from "../../src/engine/bound-json.ts";
 import { DEFAULT_MAX_BYTES } from "../../src/output/truncate.ts";
+import { cases } from "../support/cases.ts";
 
 const LONG = "x".repeat(2 * DEFAULT_MAX_BYTES);
 
@@ -88,7 +89,7 @@ describe("boundJson", () => {
         expect(sizeOf(bounded)).toBeLessThan(8 * DEFAULT_MAX_BYTES);
         expect(JSON.stringify(asJson(bounded))).toBe(JSON.stringify(bounded));
       }),
-      { numRuns: 40 },
+      { numRuns: cases(20) },
     );
   });
 

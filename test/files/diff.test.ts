@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { replacementsDiff, unifiedDiff } from "../../src/files/diff.ts";
 import type { Replacement } from "../../src/files/edits.ts";
 import { gitApplied } from "../tools/git.ts";
+import { cases } from "../support/cases.ts";
 
 test("a line inserted among lines like it has its context, and git applies it there, not at the file's end", async () => {
   const before = `${"a\n".repeat(9)}b\n${"a\n".repeat(9)}end\n`;
@@ -30,7 +31,7 @@ test("replacements in lines that repeat, made by git from the diff, give the new
       if (after === before) expect(diff).toBe("");
       else expect((await gitApplied("a.txt", before, diff)).toString()).toBe(after);
     }),
-    { numRuns: 80 },
+    { numRuns: cases(60) },
   );
 });
 
@@ -44,7 +45,7 @@ test("two whole texts give a diff that git applies, also where one is empty", as
       if (before === after) expect(diff).toBe("");
       else expect((await gitApplied("a.txt", before, diff)).toString()).toBe(after);
     }),
-    { numRuns: 30 },
+    { numRuns: cases(20) },
   );
 });
 

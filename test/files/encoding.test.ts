@@ -13,6 +13,7 @@ import {
   encodeText,
   encodingLabel,
 } from "../../src/files/encoding.ts";
+import { cases } from "../support/cases.ts";
 
 const LEGACY = [
   "windows-1251",
@@ -156,7 +157,7 @@ describe("decoding and encoding", () => {
           const back = text === undefined ? bytes : await encodeText(text, encoding);
           expect(Buffer.from(back ?? [])).toEqual(Buffer.from(bytes));
         }),
-        { numRuns: 150 },
+        { numRuns: cases(60) },
       );
     },
   );
@@ -171,7 +172,7 @@ describe("decoding and encoding", () => {
           if (bytes !== undefined) expect(await decodeText(bytes, encoding)).toBe(text);
           else expect(iconv.decode(iconv.encode(text, name), name, { stripBOM: false })).not.toBe(text);
         }),
-        { numRuns: 150 },
+        { numRuns: cases(60) },
       );
     },
   );

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { localFiles } from "../../src/backends/local/files.ts";
 import type { OpenFile } from "../../src/contract/backend.ts";
 import { type LineIndex, type LineRange, lineIndex, readLines } from "../../src/files/line-index.ts";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const MB = 1024 * 1024;
@@ -51,7 +52,7 @@ describe("lines by number", () => {
           expect(range).toMatchObject({ cutInLine: false, lines: fit, atEnd: offset - 1 + fit >= lines.length });
         },
       ),
-      { numRuns: 80 },
+      { numRuns: cases(30) },
     );
   });
 

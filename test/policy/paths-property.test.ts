@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isInside } from "../../src/util/paths.ts";
+import { cases } from "../support/cases.ts";
 import { layout } from "../support/layout.ts";
 
 /** What stands at a path of a random tree: few names, so that things meet. */
@@ -61,7 +62,7 @@ test("a path that really leads out of the workspace is never allowed, and touchi
       }
       expect(filesWith("written through", world.root).filter((file) => !isInside(file, world.workDir))).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: cases(25) },
   );
   // Not all of one kind, or it would show nothing.
   expect(allowed).toBeGreaterThan(20);

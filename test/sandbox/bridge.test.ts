@@ -14,8 +14,10 @@ import { until } from "../support/until.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
 import { proxyWith, webServer } from "./way-out.ts";
 
-/** Runs it: the stand-ins of rustup and pyenv exist without what they stand in for. */
-const has = (program: string) => spawnSync(program, [program === "go" ? "version" : "--version"]).status === 0;
+/** The stand-ins of rustup and pyenv exist without what they stand in for: these are run. */
+const has = (program: string) =>
+  spawnSync("sh", ["-c", ["cargo", "pip"].includes(program) ? `${program} --version` : `command -v ${program}`])
+    .status === 0;
 const problem =
   spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
     ? undefined

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { harmlessConfig, ledTo } from "../../src/backends/sandbox/git-config.ts";
 import { gitlinksOf } from "../../src/backends/sandbox/git-index.ts";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const git = (folder: string, ...args: readonly string[]) =>
@@ -125,7 +126,7 @@ describe("harmlessConfig", () => {
         writeFileSync(file, harmlessConfig(text));
         expect(keysOf(file).filter((key) => LEADING.test(key))).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: cases(40) },
     );
     expect(found).toBeGreaterThan(10);
   }, 30_000);

@@ -12,6 +12,7 @@ import {
   SYSTEM_CALL,
   WRITE,
 } from "../../src/backends/sandbox/refusal-wordings.ts";
+import { cases } from "../support/cases.ts";
 
 const FAILED: Exit = { how: "exited", code: 1 };
 
@@ -213,7 +214,7 @@ describe("hostile output", () => {
         const found = refusalsIn(pieces.join(""), at({ networked }));
         expect(found.length).toBeLessThanOrEqual(10);
       }),
-      { numRuns: 500 },
+      { numRuns: cases(150) },
     );
   });
 

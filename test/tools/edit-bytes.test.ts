@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Backend } from "../../src/contract/backend.ts";
 import type { Approver } from "../../src/contract/policy.ts";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { gitApplied } from "./git.ts";
 import { toolsOn } from "./tools.ts";
@@ -52,7 +53,7 @@ describe("every byte outside the edits stays as it was", () => {
           );
         }
       }),
-      { numRuns: 40 },
+      { numRuns: cases(15) },
     );
   });
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Approver } from "../../src/contract/policy.ts";
 import { gitApplied } from "./git.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
+import { cases } from "../support/cases.ts";
 
 describe("a text that stands in the file once", () => {
   test("is replaced, and the unified diff returned", async () => {
@@ -294,7 +295,7 @@ describe("the diff", () => {
         if (result.status !== "ok") throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
         expect(await gitApplied(path, before, (result.data as { diff: string }).diff)).toEqual(bytes);
       }),
-      { numRuns: 80 },
+      { numRuns: cases(30) },
     );
   });
 });
@@ -354,7 +355,7 @@ describe("several edits in one call", () => {
         expect(await readFile(join(tools.folder, "a.txt"), "utf8")).toBe(after);
         expect((await gitApplied("a.txt", before, (result.data as { diff: string }).diff)).toString()).toBe(after);
       }),
-      { numRuns: 40 },
+      { numRuns: cases(15) },
     );
   });
 });

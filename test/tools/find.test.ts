@@ -7,6 +7,7 @@ import picomatch from "picomatch";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
+import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
@@ -231,7 +232,7 @@ describe("what is found", () => {
         }
         await tools.toolkit.close();
       }),
-      { numRuns: 20 },
+      { numRuns: cases(10) },
     );
   });
 });
@@ -265,21 +266,21 @@ describe("order and limit", () => {
     expect(lines.map(({ path }) => path)).toEqual(expected.filter((path) => !path.endsWith("/")));
   });
 
-  test("20,000 files: the first and the total", async () => {
+  test("6,000 files: the first and the total", async () => {
     const tools = await searchTools();
     execFileSync(
       "bash",
-      ["-c", "for d in $(seq 100 139); do mkdir d$d; (cd d$d && seq -f f%04g.h 1 500 | xargs touch); done"],
+      ["-c", "for d in $(seq 100 139); do mkdir d$d; (cd d$d && seq -f f%04g.h 1 150 | xargs touch); done"],
       { cwd: tools.folder },
     );
     expect(await dataOfFind(tools, { pattern: "*.h", max_results: 2 })).toMatchObject({
-      total: 20_000,
+      total: 6_000,
       paths: ["d100/f0001.h", "d100/f0002.h"],
     });
-    expect(await dataOfFind(tools, { max_results: 1 })).toMatchObject({ total: 20_040, paths: ["d100/"] });
-    expect((await dataOfFind(tools, { max_results: 10_000 })).total).toBe(20_040);
-    expect(await tools.text("find", { pattern: "f0500", max_results: 10_000 })).toMatch(
-      /^d100\/f0500\.h\n(.*\n){38}d139\/f0500\.h$/,
+    expect(await dataOfFind(tools, { max_results: 1 })).toMatchObject({ total: 6_040, paths: ["d100/"] });
+    expect((await dataOfFind(tools, { max_results: 10_000 })).total).toBe(6_040);
+    expect(await tools.text("find", { pattern: "f0150", max_results: 10_000 })).toMatch(
+      /^d100\/f0150\.h\n(.*\n){38}d139\/f0150\.h$/,
     );
   });
 });
@@ -423,7 +424,7 @@ describe("what is left out", () => {
         },
       ),
       {
-        numRuns: 30,
+        numRuns: cases(12),
         examples: [
           [["a/a", "a"], "a/*", "!a"],
           [["a/b"], "b/", "!b/"],
@@ -592,10 +593,10 @@ describe("when things go wrong", () => {
 
   test("a search that is stopped leaves no process behind", async () => {
     const tools = await searchTools();
-    execFileSync("bash", ["-c", "for d in $(seq 1 60); do mkdir d$d; (cd d$d && seq 1 500 | xargs touch); done"], {
+    execFileSync("bash", ["-c", "for d in $(seq 1 40); do mkdir d$d; (cd d$d && seq 1 100 | xargs touch); done"], {
       cwd: tools.folder,
     });
-    for (let run = 0; run < 5; run++) {
+    for (let run = 0; run < 3; run++) {
       const stop = new AbortController();
       const call = tools.toolkit.call({ name: "find", input: {} }, { signal: stop.signal });
       await until(

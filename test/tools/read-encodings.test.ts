@@ -5,6 +5,7 @@ import iconv from "iconv-lite";
 import { expect, test } from "vitest";
 import { read } from "../../src/tools/read.ts";
 import { numberedLines, toolsOn } from "./tools.ts";
+import { cases } from "../support/cases.ts";
 
 const TEXTS = [
   ["windows-1252", "naïve façade – “quoted” €5\n"],
@@ -90,6 +91,6 @@ test.for([
       }
       expect(shown).toBe(whole);
     }),
-    { numRuns: 40 },
+    { numRuns: cases(15) },
   );
 });

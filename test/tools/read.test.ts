@@ -7,6 +7,7 @@ import { asText } from "../../src/engine/result.ts";
 import { bash } from "../../src/tools/bash.ts";
 import { read } from "../../src/tools/read.ts";
 import { local } from "../../src/backends/local/backend.ts";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 
@@ -362,7 +363,7 @@ test("reading any text file page by page, with the offsets that the notices give
       await writeFile(join(tools.folder, "a.txt"), content);
       expect(await pageByPage(tools, "a.txt")).toBe(content.replace(/^\ufeff/, ""));
     }),
-    { numRuns: 150 },
+    { numRuns: cases(50) },
   );
 });
 

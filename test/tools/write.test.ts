@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toolsOn } from "./tools.ts";
+import { cases } from "../support/cases.ts";
 
 test("a new file is created, with the folders on the way, and its size is said", async () => {
   const { folder, text } = await toolsOn();
@@ -56,7 +57,7 @@ test("any text arrives exactly, in a file of any usual name", async () => {
       expect(await call("write", { path, content })).toMatchObject({ status: "ok" });
       expect(await readFile(join(folder, path), "utf8")).toBe(content);
     }),
-    { numRuns: 60 },
+    { numRuns: cases(25) },
   );
 });
 
