@@ -3,8 +3,8 @@ import type { Effect } from "../contract/effect.ts";
 import { scriptTyped } from "./typed.ts";
 
 /**
- * What a call would do, in words for the person who is asked: a line an effect, "Run: npm test". The text is raw: whoever shows
- * it escapes it for where it is shown.
+ * What a call would do, in words for the person who is asked: a line an effect, "Run: npm test". The text is raw:
+ * whoever shows it escapes it for where it is shown.
  */
 export function describeCall({ tool, effects }: CheckedCall): string {
   if (effects.length === 0) return `Call: ${tool.name}`;

@@ -25,8 +25,8 @@ export interface GivenToJudge {
 }
 
 /**
- * A command is judged by its folder, its script, and what it asks the sandbox for. Where the sandbox is required and does not work, nothing
- * runs. Where it would be there by default, each question says that it is missing.
+ * A command is judged by its folder, its script, and what it asks the sandbox for. Where the sandbox is required and
+ * does not work, nothing runs. Where it would be there by default, each question says that it is missing.
  */
 export function execJudge(
   settings: PolicySettings,

@@ -10,8 +10,9 @@ import { hasKnownKey } from "../output/mask-formats.ts";
 export type FetchJudge = (effect: Extract<Effect, { kind: "fetch" }>) => Promise<Decision>;
 
 /**
- * Rules for fetches: what may not be reached is refused in every autonomy; what only looks at a host that the user has named runs; a key
- * in the URL, and a name that looks like another, are asked about in every autonomy; the rest goes by autonomy.
+ * Rules for fetches: what may not be reached is refused in every autonomy; what only looks at a host that the user has
+ * named runs; a key in the URL, and a name that looks like another, are asked about in every autonomy; the rest goes by
+ * autonomy.
  *
  * @throws TypeError for an entry of the settings that is no host.
  */

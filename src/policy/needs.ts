@@ -18,9 +18,10 @@ export type NeedsJudge = (effect: Exec, look: LookUps) => Promise<Decision | und
 const ANY_HOST = "*";
 
 /**
- * What a command asks the sandbox for is asked about, each host and each folder by itself, and can be granted as that for every contained command.
- * Named hosts run unasked where `network.allowHosts` has them. What is forbidden stays so; but homes as a whole, which the list has so that nobody
- * walks about in them, do not forbid the folder that is named here.
+ * What a command asks the sandbox for is asked about, each host and each folder by itself, and can be granted as that
+ * for every contained command. Named hosts run unasked where `network.allowHosts` has them. What is forbidden stays so;
+ * but homes as a whole, which the list has so that nobody walks about in them, do not forbid the folder that is named
+ * here.
  */
 export function needsJudge(settings: PolicySettings, backend: Backend, own: readonly string[]): NeedsJudge {
   const { autonomy = "supervised", network = {}, forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
@@ -88,7 +89,10 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
     );
   };
 
-  /** Full autonomy is not asked about hosts, nor about leaving the sandbox; about paths outside the workspace it is, as for any tool. */
+  /**
+   * Full autonomy is not asked about hosts, nor about leaving the sandbox; about paths outside the workspace it is, as
+   * for any tool.
+   */
   const unaskedInFull = (decision: Decision): Decision => {
     if (autonomy !== "full" || decision.verdict !== "ask") return decision;
     return { verdict: "allow", risk: decision.risk, ...(decision.rule !== undefined && { rule: decision.rule }) };
@@ -114,7 +118,9 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
   };
 }
 
-/** What it asked for, with its paths real; what does not exist yet keeps its name. Rejects where one cannot be followed. */
+/**
+ * What it asked for, with its paths real; what does not exist yet keeps its name. Rejects where one cannot be followed.
+ */
 export async function realNeeds(
   within: Containment | undefined,
   backend: Backend,
@@ -144,15 +150,18 @@ export function withMore(within: Containment, more: Needs): Containment {
   };
 }
 
-/** The same where nobody has approved its hosts for this very call: with hosts it does not see the sensitive files of the workspace. */
+/**
+ * The same where nobody has approved its hosts for this very call: with hosts it does not see the sensitive files of
+ * the workspace.
+ */
 export function beforeApproval(within: Containment): Containment {
   if (within === "none" || (within.network ?? []).length === 0) return within;
   return { ...within, hideSensitive: true };
 }
 
 /**
- * The same if a person approves the scopes of the decision, which are those that they are asked about: where these have all of its hosts, or are
- * the whole call (`undefined`), it sees the sensitive files.
+ * The same if a person approves the scopes of the decision, which are those that they are asked about: where these have
+ * all of its hosts, or are the whole call (`undefined`), it sees the sensitive files.
  */
 export function afterApproval({ within, scopes }: Pick<Decision, "within" | "scopes">): Containment | undefined {
   if (within === undefined || within === "none") return within;

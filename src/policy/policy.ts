@@ -15,8 +15,8 @@ import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 import { terminalJudge } from "./terminal.ts";
 
 /**
- * The standard policy: judges every effect of a call by autonomy, path rules, network rules and people's own rules. The strictest decision is the call's.
- * `own` are Handrail's own folders, which no tool reaches.
+ * The standard policy: judges every effect of a call by autonomy, path rules, network rules and people's own rules. The
+ * strictest decision is the call's. `own` are Handrail's own folders, which no tool reaches.
  *
  * @throws TypeError for rules and hosts that cannot be read.
  */
@@ -72,13 +72,18 @@ export function createPolicy(
   };
 }
 
-/** What is forbidden to a contained command by name is what the user forbids. The system folders of the default list are read-only for it. */
+/**
+ * What is forbidden to a contained command by name is what the user forbids. The system folders of the default list are
+ * read-only for it.
+ */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
   const isDefault = new Set(DEFAULT_FORBIDDEN_PATHS);
   return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !isDefault.has(path)) };
 }
 
-/** Where its commands run: real, and made sure of again before they do. Where something is typed is nobody's to promise. */
+/**
+ * Where its commands run: real, and made sure of again before they do. Where something is typed is nobody's to promise.
+ */
 function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const effect of effects) {

@@ -26,8 +26,9 @@ export interface RateLimit {
 }
 
 /**
- * A sliding hour: an empty file for every act, named by its time, so that no lock is needed and a process that is killed leaves nothing
- * half written. Between processes that take the last place at one moment all may be refused, and never is one too many let through.
+ * A sliding hour: an empty file for every act, named by its time, so that no lock is needed and a process that is
+ * killed leaves nothing half written. Between processes that take the last place at one moment all may be refused, and
+ * never is one too many let through.
  *
  * @throws RangeError when `max` is not a whole number of 0 or more.
  */

@@ -14,8 +14,9 @@ const LEADING =
 const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING]);
 
 /**
- * Resolves to true when the file belongs to a repository once it is written, whatever the name of the repository's folder. A path
- * without any of the names above costs no look-up. Rejects only when there is no way there (`Unreachable`).
+ * Resolves to true when the file belongs to a repository once it is written, whatever the name of the repository's
+ * folder. A path without any of the names above costs no look-up. Rejects only when there is no way there
+ * (`Unreachable`).
  *
  * @param real the real path that is written
  * @param root a folder above it; only that and folders in it are looked at
@@ -23,8 +24,8 @@ const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING]);
 export type RepositoryFiles = (real: string, root: string, look: LookUps) => Promise<boolean>;
 
 /**
- * Remembers what was judged and not asked about, and counts it as there: of calls at the same time none has written yet when the
- * others are judged.
+ * Remembers what was judged and not asked about, and counts it as there: of calls at the same time none has written yet
+ * when the others are judged.
  */
 export function repositoryFiles(): RepositoryFiles {
   const allowed = new Set<string>();

@@ -4,9 +4,9 @@ import type { Effect } from "../contract/effect.ts";
 import { describeEffect } from "./describe.ts";
 
 /**
- * An effect, exactly as it is, as something that can be granted: a command with its folder and environment, a path where it really leads.
- * What can do anything is granted for the session at most: work handed to another agent, what is typed into a terminal, and a call of a
- * foreign tool, which is granted with its very arguments.
+ * An effect, exactly as it is, as something that can be granted: a command with its folder and environment, a path
+ * where it really leads. What can do anything is granted for the session at most: work handed to another agent, what is
+ * typed into a terminal, and a call of a foreign tool, which is granted with its very arguments.
  */
 export function scopeOf(effect: Effect, { tool, input }: Pick<CheckedCall, "tool" | "input">): Scope {
   const label = describeEffect(effect);

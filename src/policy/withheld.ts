@@ -3,8 +3,8 @@ import type { Rules } from "./rules/rules.ts";
 import { sensitive } from "./sensitive.ts";
 
 /**
- * Why a path below a folder that may be read or written stays closed all the same: it would be asked about or denied where it is named
- * itself. `undefined`: it does not.
+ * Why a path below a folder that may be read or written stays closed all the same: it would be asked about or denied
+ * where it is named itself. `undefined`: it does not.
  */
 export type Withheld = (operation: "read" | "write", path: string) => string | undefined;
 

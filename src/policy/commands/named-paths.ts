@@ -1,7 +1,8 @@
-import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
-import type { FoundWord } from "./found-words.ts";
 import { sensitive } from "../sensitive.ts";
-import { SHELLS, subcommandOf } from "./wrapped.ts";
+import type { FoundScript } from "./found.ts";
+import { type FoundWord, subcommandOf } from "./found-words.ts";
+import { type FoundCommand, nameOf } from "./search.ts";
+import { SHELLS } from "./wrappers.ts";
 
 /** A word that may name a file. */
 export interface NamedPath {
@@ -17,9 +18,9 @@ export interface NamedPath {
 }
 
 /**
- * Every word of a script that may name a file, leniently: operands, values behind `=`, `@file`, targets of redirections. Not among them:
- * text of programs (`sed`, `awk`, `jq`), words that are only printed, URLs, and words with letters that paths do not have in practice. Ends
- * after `most` different ones.
+ * Every word of a script that may name a file, leniently: operands, values behind `=`, `@file`, targets of
+ * redirections. Not among them: text of programs (`sed`, `awk`, `jq`), words that are only printed, URLs, and words
+ * with letters that paths do not have in practice. Ends after `most` different ones.
  */
 export function namedPaths({ commands, redirections }: FoundScript, most = Infinity): readonly NamedPath[] {
   const unique = new Map<string, NamedPath>();
@@ -112,7 +113,10 @@ function textWords(name: string, words: readonly FoundWord[]): (word: FoundWord)
   return (word) => texts.has(word);
 }
 
-/** Options whose value is text of a program, by the names of those that have them. With others the same letters only switch something. */
+/**
+ * Options whose value is text of a program, by the names of those that have them. With others the same letters only
+ * switch something.
+ */
 const TEXT_OPTIONS: readonly (readonly [names: RegExp, options: RegExp])[] = [
   [/^git$/, /^(-[a-z]*m|--message|--author|--format|--grep)$/],
   [/^([efz]?grep|rg|ag|g?sed|[gmn]?awk)$/, /^(-e|--expression|--regexp|--source)$/],

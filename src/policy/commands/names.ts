@@ -8,15 +8,19 @@ import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
 import { protectedFile } from "../protected.ts";
 import { sensitive } from "../sensitive.ts";
-import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
+import type { FoundScript } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
+import { type FoundCommand, nameOf } from "./search.ts";
 
 /** Names of a script that are looked up, … */
 const MOST_NAMES = 600;
 /** … and names of folders in all of them: each that does not exist is a look-up of its own. */
 const MOST_COMPONENTS = 4_000;
 
-/** What the path rules say against files that a contained command could touch by itself, or could not: the sandbox decides that. */
+/**
+ * What the path rules say against files that a contained command could touch by itself, or could not: the sandbox
+ * decides that.
+ */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
 
 export interface JudgedNames {
@@ -40,8 +44,8 @@ interface NamesOptions {
 }
 
 /**
- * Judges the literal words of a script that name files. What a program opens by itself is not seen. The name of a protected file counts as
- * written to, unless the program is one of those that only look.
+ * Judges the literal words of a script that name files. What a program opens by itself is not seen. The name of a
+ * protected file counts as written to, unless the program is one of those that only look.
  */
 export async function judgeNames(
   found: FoundScript,
@@ -121,7 +125,9 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/** What of a repository's configuration `git config KEY VALUE` writes, and changes of remotes, submodules and branches. */
+/**
+ * What of a repository's configuration `git config KEY VALUE` writes, and changes of remotes, submodules and branches.
+ */
 function configurationOf(command: FoundCommand): readonly string[] {
   const [subcommand, ...rest] = gitWords(command);
   const operands = rest.filter((word) => !word.startsWith("-"));

@@ -25,8 +25,8 @@ export type PlainVerdict =
   /** `looks`: every command is one of the list; none is there because `allows` says so. */
   | { readonly plain: true; readonly run: PlainRun; readonly looks: boolean }
   /**
-   * What is against each command of the script, in order; `undefined`: nothing is. `run` is there where some are on the list: these are written
-   * anew in it, and the others are as they were. Approved, that runs.
+   * What is against each command of the script, in order; `undefined`: nothing is. `run` is there where some are on the
+   * list: these are written anew in it, and the others are as they were. Approved, that runs.
    */
   | { readonly plain: false; readonly problems: readonly (Problem | undefined)[]; readonly run?: PartlyPlainRun };
 
@@ -44,7 +44,10 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
-  /** Where programs are found, in this order. Default: on this machine our own PATH, elsewhere the folders that every system has. */
+  /**
+   * Where programs are found, in this order. Default: on this machine our own PATH, elsewhere the folders that every
+   * system has.
+   */
   readonly programFolders?: readonly string[];
   /** Folders that tools write in: no program is taken from there. Default: the workspace. */
   readonly writable?: readonly string[];
@@ -56,8 +59,8 @@ interface PlainGiven {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   /**
-   * Whether a person's rule allows a command of these words: then its program and options need not be on the list. Whoever asks judges the paths
-   * in it. Default: none is.
+   * Whether a person's rule allows a command of these words: then its program and options need not be on the list.
+   * Whoever asks judges the paths in it. Default: none is.
    */
   readonly allows?: (words: readonly string[]) => boolean;
 }
@@ -69,9 +72,9 @@ export type PlainJudge = (script: PlainScript, given: PlainGiven) => Promise<Pla
 const MOST_BYTES = 131_071;
 
 /**
- * Judges plain scripts: every command has to be on the list of programs that only look, be found outside of the workspace, and name only
- * paths that may be read. All look-ups are one round trip, unless the folder of `cd` or what a pattern matches is a link. Verdicts do not
- * outlive their look-ups.
+ * Judges plain scripts: every command has to be on the list of programs that only look, be found outside of the
+ * workspace, and name only paths that may be read. All look-ups are one round trip, unless the folder of `cd` or what a
+ * pattern matches is a link. Verdicts do not outlive their look-ups.
  */
 export function createPlainJudge({
   backend,
@@ -307,7 +310,9 @@ function anyCase(glob: string): string {
   return glob.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }
 
-/** Where an operand leads from a real folder, before links are followed; `undefined` where a name is left again by "..". */
+/**
+ * Where an operand leads from a real folder, before links are followed; `undefined` where a name is left again by "..".
+ */
 function pathOf(operand: string, folder: string): string | undefined {
   const names = operand.split("/").filter((name) => name !== "" && name !== ".");
   const first = names.findIndex((name) => name !== "..");

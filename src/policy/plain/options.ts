@@ -1,8 +1,9 @@
 import type { PlainWord } from "./script.ts";
 
 /**
- * The options of a program, from a text with a word each: `-a` is a flag, `-n#` takes a number, `-k:` takes any text (both glued or as the next
- * word), `-#` is a number itself (`-20`), `--hidden` is a flag, `--include=` takes a text and `--abbrev=#` a number behind the `=`.
+ * The options of a program, from a text with a word each: `-a` is a flag, `-n#` takes a number, `-k:` takes any text
+ * (both glued or as the next word), `-#` is a number itself (`-20`), `--hidden` is a flag, `--include=` takes a text
+ * and `--abbrev=#` a number behind the `=`.
  */
 export interface OptionTable {
   readonly flags: ReadonlySet<string>;
@@ -39,8 +40,9 @@ export function optionTable(text: string): OptionTable {
 }
 
 /**
- * Reads options as getopt_long(3) does where they come before operands and between them. A string says why they are not on the list.
- * Where a program takes values in another way: "next word" is never glued, and "alone" only to a letter that is the first of its word.
+ * Reads options as getopt_long(3) does where they come before operands and between them. A string says why they are not
+ * on the list. Where a program takes values in another way: "next word" is never glued, and "alone" only to a letter
+ * that is the first of its word.
  */
 export function readOptions(
   words: readonly PlainWord[],

@@ -5,8 +5,8 @@ export type Words =
   | { readonly ok: false; readonly why: "list" | "open" };
 
 /**
- * The words of one simple command, as people write it in a rule or an example. Nothing is expanded. It is no shell grammar: whatever is
- * more than words and quotes is said to be that.
+ * The words of one simple command, as people write it in a rule or an example. Nothing is expanded. It is no shell
+ * grammar: whatever is more than words and quotes is said to be that.
  */
 export function wordsOf(text: string): Words {
   const words: string[] = [];

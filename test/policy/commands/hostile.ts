@@ -1,4 +1,4 @@
-import { MAX_SCRIPT_BYTES } from "../../../src/policy/commands/found.ts";
+import { MAX_SCRIPT_BYTES } from "../../../src/policy/commands/search.ts";
 
 /** The parts in a row, the second as often as fits into a script. */
 const filled = (before: string, part: string, after = ""): string => {
