@@ -31,10 +31,7 @@ export interface Grants {
   remember(question: Decision, approval: Approval): Promise<void>;
 }
 
-/**
- * Grants of the session, in memory, and those for good, in the state folder. What is forbidden is never asked about
- * them.
- */
+/** Grants of the session, in memory, and those for good, in the state folder. */
 export function createGrants({ workspace, folder, longest = "always", now = Date.now }: GrantsOptions): Grants {
   const session = new Map<string, number>();
   const kept = keptGrants(folder, now);

@@ -10,9 +10,7 @@ import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 /** What is done with a path. "cwd": a command runs there. */
 export type PathOperation = "read" | "write" | "cwd";
 
-/**
- * Judges one path: as it was written, and where it really leads (every link followed); `undefined`: that is looked up.
- */
+/** Judges one path, as it was written and where it leads, every link followed (`undefined`: looks that up). */
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
 interface Root {
@@ -29,11 +27,9 @@ export type PathUser = "file tools" | "commands";
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /**
- * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path
- * decides, and a tie forbids; elsewhere `workspaceOnly` denies, else a person is asked. A path that is forbidden as it
- * is written stays so wherever a link may lead it. `own` are Handrail's own folders (state, configuration): never
- * reachable, whatever else says. The session's own temporary folders count like the workspace for file tools, although
- * the default list forbids the system's.
+ * Path rules: of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a tie
+ * forbids; elsewhere `workspaceOnly` denies, else a person is asked. What is forbidden as it is written stays so. `own`
+ * are Handrail's own folders, never reachable. For file tools the session's temporary folders count like the workspace.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
@@ -88,9 +84,7 @@ export function pathJudge(
   };
 }
 
-/**
- * What is forbidden below the path stays so. An allowed root further in is left out with it: it can be named itself.
- */
+/** What is forbidden below the path stays so, with allowed roots in it: they can be named themselves. */
 function withExceptions(decision: Decision, roots: readonly Root[], target: string): Decision {
   if (decision.verdict === "deny") return decision;
   const inside = roots.filter(({ allows, path }) => !allows && path !== target && isInside(path, target));
@@ -121,9 +115,7 @@ async function hardLinked(written: string, real: string, look: LookUps): Promise
   );
 }
 
-/**
- * A special file is one by its own name or by what it leads to: programs look for the name, and find what is behind it.
- */
+/** A special file is one by its own name or by that of what it leads to. */
 function within(
   operation: PathOperation,
   written: string,
@@ -179,10 +171,7 @@ function unknownTarget(written: string, { message }: Error): Decision {
   );
 }
 
-/**
- * Where the workspace itself is forbidden nothing in it can be used, which is seldom meant: root's home over SSH is one
- * of the defaults.
- */
+/** A forbidden workspace is seldom meant: root's home over SSH is one of the defaults. */
 function forbidden(written: string, { path, rule }: Root, roots: readonly Root[]): Decision {
   if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
   const isWorkspace = roots.some((root) => root.rule === "workspace" && root.path === path);
@@ -201,10 +190,7 @@ function ask(rule: string, reason: string, risk: "medium" | "high"): Decision {
   return { verdict: "ask", risk, rule, reason };
 }
 
-/**
- * The root that decides about the path: one of Handrail's own before all, else the longest, of two alike the one that
- * forbids.
- */
+/** The root that decides: Handrail's own before all, else the longest, of two alike the one that forbids. */
 function deciding(roots: readonly Root[], path: string): Root | undefined {
   let best: Root | undefined;
   for (const root of roots) {

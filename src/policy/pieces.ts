@@ -30,11 +30,7 @@ interface Line {
 
 const NOTHING: Line = { typed: "", moved: false };
 
-/**
- * Remembers what a line is typed in. A screen does not always show it: it may be typed faster than it is shown, without
- * echo, or be written over. Shells go on with a line that is not whole, so it is remembered until it is: `isWhole` says
- * that of a script.
- */
+/** Remembers what a line is typed in, until it is whole (`isWhole`): a screen does not always show it. */
 export function createPieces(isWhole: (script: string) => boolean): Pieces {
   const places = new Map<string, Line>();
   const remember = (place: string, line: Line) => {
@@ -63,9 +59,7 @@ export function createPieces(isWhole: (script: string) => boolean): Pieces {
   };
 }
 
-/**
- * What of it no shell has run yet: what stands behind the last line end, or all where that does not end a whole script.
- */
+/** What of it no shell has run yet: what is behind the last line end, or all of an unfinished script. */
 function openLine(typed: string, isWhole: (script: string) => boolean): string {
   const end = typed.lastIndexOf("\n") + 1;
   const done = typed.slice(0, end);

@@ -2,10 +2,9 @@
 export const REPOSITORY = "the repository's own files";
 
 /**
- * Files that lead a program to other programs, by what they are. A line each: the name, as a regular expression, or
- * with a slash at its end a folder with all in it; then the manual page or document that says so. Programs read them
- * for no other reason than that somebody works in their folder, or opens it. Everyday work seldom writes them. Not
- * listed are build files, package.json, CI and the like: a contained command can change what people later run.
+ * Files that lead a program to other programs, by what they are. A line each: the name as a regular expression (with a
+ * slash at its end: a folder), then the document that says so. Not listed are build files, package.json, CI and the
+ * like: a contained command can change what people later run.
  */
 const PROTECTED: { readonly [what: string]: string } = {
   // All of it: beside config and hooks, commondir, worktrees and modules lead git to configurations, which run
@@ -97,9 +96,7 @@ const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
 // Tested before the list: whole trees are looked through, and nearly all paths are none of these.
 const ANY = new RegExp(PATTERNS.map(({ pattern }) => pattern.source).join("|"), "is");
 
-/**
- * What makes the file one to ask about before it is written, whatever the autonomy and even when it does not exist yet.
- */
+/** What makes the file one to ask about before it is written, in every autonomy, even if it does not exist yet. */
 export function protectedFile(path: string): string | undefined {
   return ANY.test(path) ? PATTERNS.find(({ pattern }) => pattern.test(path))?.what : undefined;
 }

@@ -26,9 +26,8 @@ export interface RateLimit {
 }
 
 /**
- * A sliding hour: an empty file for every act, named by its time, so that no lock is needed and a process that is
- * killed leaves nothing half written. Between processes that take the last place at one moment all may be refused, and
- * never is one too many let through.
+ * At most `max` acts in a sliding hour: an empty file for each, named by its time. Of processes that take the last
+ * place together all may be refused.
  *
  * @throws RangeError when `max` is not a whole number of 0 or more.
  */

@@ -43,10 +43,7 @@ export function counts({ rule }: Decision, line: string): boolean {
 /** Rules by which something is refused for where it is. */
 const OF_PLACES: ReadonlySet<string | undefined> = new Set(["workspace_only", "forbidden_paths", "path_text", "state"]);
 
-/**
- * Whether it begins with the name of a program of which something is known, or with a word that a shell may make one
- * of.
- */
+/** It begins with the name of a known program, or with a word that a shell may make one of. */
 function mayBeCommand(line: string, denied: readonly string[]): boolean {
   const word = firstWord(line);
   if (/[^\w./@:~+-]/.test(word) || beginsWithProgram(line)) return true;

@@ -38,10 +38,7 @@ interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly plain: PlainVerdict | undefined;
 }
 
-/**
- * The strictest part decides, of equals the riskiest; with what was said of each part, and what a person can allow for
- * longer. A script that cannot be written anew is allowed as a whole only.
- */
+/** The strictest part decides, of equals the riskiest. A script that is not plain is granted as a whole only. */
 export function conclude(parts: readonly Part[], whole: Whole): Decision {
   const { contained, settings, effect, plain, folder } = whole;
   const all = [...notUnderstood(whole), ...parts.map(({ decision }) => decision), ...decisionsOnWhole(whole)];
@@ -69,10 +66,7 @@ const READ_ONLY: Decision = {
   reason: "Read-only mode: cannot perform 'run a command'",
 };
 
-/**
- * Asked about in every autonomy. What was looked at whole and is not understood is left to the sandbox, where there are
- * no rules that may be about what nobody sees; what is typed is asked about by others.
- */
+/** Asked about in every autonomy. What is not understood is left to the sandbox where no rule may be about it. */
 function notUnderstood(whole: Whole): readonly Decision[] {
   const { command, contained, typed, settings, tooLong, unclear, unread } = whole;
   const { deny = [], ask = [], only = [] } = settings.commands ?? {};

@@ -15,10 +15,7 @@ export function knownWord(value: string): FoundWord {
   return { text: value, value, prefix: value };
 }
 
-/**
- * The words that a shell makes of one: several of a brace list, otherwise one. `home` is what `~` and `$HOME` stand
- * for.
- */
+/** The words that a shell makes of one, several of a brace list. `home` is what `~` and `$HOME` stand for. */
 export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] | "too many" {
   const { text, parts } = word;
   if (parts === undefined) return [withTilde({ text, value: word.value, prefix: word.value }, home)];
@@ -41,10 +38,7 @@ export function assignmentWord(
   return { text, value: only.value === undefined ? undefined : prefix + only.value, prefix: prefix + only.prefix };
 }
 
-/**
- * The text that a word becomes, expansions as they are written: `rm $x` of `"rm $x"`. For words that are read as
- * scripts.
- */
+/** The text of a word that is read as a script, expansions as they are written: `rm $x` of `"rm $x"`. */
 export function scriptIn({ value, text }: FoundWord): string {
   return value ?? text.replace(/^"(.*)"$/s, "$1");
 }
@@ -121,10 +115,7 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   return [...new Set(done)];
 }
 
-/**
- * The first list that has none in it; if there is no list, the first range. In one pass. `start` is where it opens,
- * `end` is behind it.
- */
+/** The first list without another in it, else the first range: from `start` to before `end`. In one pass. */
 function bracesIn(word: string): { start: number; end: number; content: string } | undefined {
   let range: ReturnType<typeof bracesIn>;
   let start = -1;

@@ -48,9 +48,8 @@ export interface FoundScript {
 }
 
 /**
- * Finds every command of a script, wherever it is: in substitutions, functions, loops, here-documents, behind wrappers,
- * in the text of nested scripts. Lenient: finds rather too much, and reports what it cannot follow. Never throws, and
- * ends after a bounded number of steps. `home` is what `~` stands for.
+ * Finds every command of a script, wherever it is. Lenient: finds rather too much, and reports what it cannot follow.
+ * Never throws, and ends after a bounded number of steps. `home` is what `~` stands for.
  */
 export function findCommands(script: string, { home }: { readonly home: string }): FoundScript {
   const search = newSearch();

@@ -39,19 +39,15 @@ export interface GivenToJudge {
 
 export interface JudgedScript {
   readonly decision: Decision;
-  /**
-   * What the sandbox opens for the files that a contained command names, where it is allowed in the end. Paths are
-   * real.
-   */
+  /** What the sandbox opens for the files that it names, where it is allowed in the end. Paths are real. */
   readonly needs: Needs;
 }
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
 /**
- * Judges a shell script in one of two regimes. Contained by the sandbox it runs, unless a rule, the name of a secret,
- * protected or forbidden file, or work that it throws away says otherwise. Not contained only a plain script runs
- * unasked, written anew. In both, what is never run is refused wherever it is found. The strictest part decides.
+ * Judges a script. Contained it runs, unless a rule, a name or work that it throws away says otherwise; else only a
+ * plain script runs unasked, written anew. What is never run is refused in both.
  */
 export function createCommandJudge({ settings, backend, rules }: CommandJudgeOptions): CommandJudge {
   const { workDir, home } = backend;

@@ -19,8 +19,7 @@ export interface NamedPath {
 
 /**
  * Every word of a script that may name a file, leniently: operands, values behind `=`, `@file`, targets of
- * redirections. Not among them: text of programs (`sed`, `awk`, `jq`), words that are only printed, URLs, and words
- * with letters that paths do not have in practice. Ends after `most` different ones.
+ * redirections. Not: text of programs (`sed`, `awk`), printed words, URLs. Ends after `most` different ones.
  */
 export function namedPaths({ commands, redirections }: FoundScript, most = Infinity): readonly NamedPath[] {
   const unique = new Map<string, NamedPath>();
@@ -113,10 +112,7 @@ function textWords(name: string, words: readonly FoundWord[]): (word: FoundWord)
   return (word) => texts.has(word);
 }
 
-/**
- * Options whose value is text of a program, by the names of those that have them. With others the same letters only
- * switch something.
- */
+/** Options whose value is text of a program, by programs. Other programs have these letters for switches. */
 const TEXT_OPTIONS: readonly (readonly [names: RegExp, options: RegExp])[] = [
   [/^git$/, /^(-[a-z]*m|--message|--author|--format|--grep)$/],
   [/^([efz]?grep|rg|ag|g?sed|[gmn]?awk)$/, /^(-e|--expression|--regexp|--source)$/],

@@ -17,10 +17,7 @@ const MOST_NAMES = 600;
 /** … and names of folders in all of them: each that does not exist is a look-up of its own. */
 const MOST_COMPONENTS = 4_000;
 
-/**
- * What the path rules say against files that a contained command could touch by itself, or could not: the sandbox
- * decides that.
- */
+/** Path rules that a contained command needs no judge for: the sandbox holds it to them. */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
 
 export interface JudgedNames {
@@ -43,10 +40,7 @@ interface NamesOptions {
   readonly backend: Pick<Backend, "home" | "sandbox">;
 }
 
-/**
- * Judges the literal words of a script that name files. What a program opens by itself is not seen. The name of a
- * protected file counts as written to, unless the program is one of those that only look.
- */
+/** Judges the literal words that name files. A protected file counts as written to, except by listed programs. */
 export async function judgeNames(
   found: FoundScript,
   { judgePath, look, contained, folder, backend }: NamesOptions,
@@ -125,9 +119,7 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/**
- * What of a repository's configuration `git config KEY VALUE` writes, and changes of remotes, submodules and branches.
- */
+/** The files of a repository's configuration that a git command writes. */
 function configurationOf(command: FoundCommand): readonly string[] {
   const [subcommand, ...rest] = gitWords(command);
   const operands = rest.filter((word) => !word.startsWith("-"));

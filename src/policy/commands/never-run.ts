@@ -25,10 +25,7 @@ interface NeverRunContext {
   readonly open: readonly string[];
 }
 
-/**
- * What of a script is never run, in its order: privilege, destruction beyond the workspace, sending data out, and
- * answers for a person.
- */
+/** What of a script is never run: privilege, destruction, sending data out, answers for a person. */
 export function neverRun(found: FoundScript, context: NeverRunContext): readonly NeverRun[] {
   const { commands, redirections } = found;
   const parts = commands.flatMap((command): readonly NeverRun[] => {

@@ -21,10 +21,7 @@ export interface Weighed {
   readonly contained: boolean;
 }
 
-/**
- * What is said of one command, whatever the others are. Rules come before risk, and risk before autonomy. Only a rule
- * that refuses comes before what the path rules say.
- */
+/** What is said of one command: rules, then risk, then autonomy. Path rules come before all but a deny rule. */
 export function weigh(command: Weighed, settings: PolicySettings): Decision {
   const { text, ruling, refusal, named, throwsAway, problem, isPlain, contained } = command;
   const { autonomy = "supervised", blockHighRiskCommands = true, askInSandbox = "nothing" } = settings;

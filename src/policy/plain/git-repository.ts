@@ -70,10 +70,7 @@ const LINKED = [
 const SECTION = /^\[([a-z]+)(?: "([^"\\\p{Cc}]*)")?\]$/iu;
 const NAME = /^[a-z][a-z0-9-]*$/i;
 
-/**
- * Why a repository's configuration is not plain; `undefined`: each line of it is known to be inert. Takes time in
- * proportion to the text.
- */
+/** Why a repository's configuration is not plain; `undefined`: each line of it is known to be inert. */
 export function unknownSetting(config: string): string | undefined {
   let section = "";
   let subsection: string | undefined;
@@ -115,10 +112,7 @@ export interface GitSurroundings {
 
 export interface GitRepository {
   readonly surroundings: GitSurroundings;
-  /**
-   * Why git cannot look at the workspace's repository from a folder (real, in the workspace) without more ado;
-   * `undefined`: it can.
-   */
+  /** Why git cannot look at the workspace's repository from a real folder in it; `undefined`: it can. */
   objection(folder: string, look: LookUps): Promise<string | undefined>;
 }
 

@@ -40,9 +40,8 @@ export function optionTable(text: string): OptionTable {
 }
 
 /**
- * Reads options as getopt_long(3) does where they come before operands and between them. A string says why they are not
- * on the list. Where a program takes values in another way: "next word" is never glued, and "alone" only to a letter
- * that is the first of its word.
+ * Reads options as getopt_long(3) does, before operands and between them. A string says why they are not on the list.
+ * "next word": values are never glued; "alone": only to the first letter of a word.
  */
 export function readOptions(
   words: readonly PlainWord[],

@@ -52,9 +52,7 @@ const SHELL_WORDS: ReadonlySet<string> = new Set(
 
 /**
  * Reads a script that is plain: literal words, simple quotes, `&& || ; |`, newlines, redirections to /dev/null. A shell
- * reads the same words in it, whatever its locale and options are. A string says why a script is not plain, for people:
- * `"$" at line 1, column 7`. Which programs are named makes no difference, but nothing that the shell does itself is a
- * program. Takes time in proportion to the script.
+ * reads the same words in it. A string says why it is not plain: `"$" at line 1, column 7`. Linear.
  */
 export function readPlainScript(text: string): PlainScript | string {
   if (text.length > MOST_BYTES || Buffer.byteLength(text) > MOST_BYTES) return "it is longer than 16 KiB";

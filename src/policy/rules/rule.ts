@@ -18,10 +18,7 @@ const SPELLINGS =
   'expected a command such as "npm run *", or Bash(npm run test:*), Read(./secrets/**), Edit(src/**), Write(dist/**), ' +
   "WebFetch(domain:example.org), mcp__server__tool";
 
-/**
- * Reads one rule, in our own spelling or the one that other agents have. Relative paths are those of the working
- * directory.
- */
+/** Reads one rule, in either spelling. Relative paths are those of the working directory. */
 export function parseRule(text: string, base: Base): ParsedRule {
   const trimmed = text.trim();
   if (trimmed === "") return { ok: false, problem: `it is empty; ${SPELLINGS}` };
