@@ -49,12 +49,8 @@ export async function judgeNames(
   const read = new Set<string>();
   const write = new Set<string>();
 
-  const judge = async ({
-    path: written,
-    use,
-    command,
-    folder: from = "",
-  }: NamedPath): Promise<Decision | undefined> => {
+  const judge = async (named: NamedPath): Promise<Decision | undefined> => {
+    const { path: written, use, command, folder: from = "" } = named;
     const path = absolutePath(written, { workDir: posix.resolve(folder, from), home: backend.home });
     if (isTooLong(path)) return TOO_LONG;
     const real = await look.realPath(path);
@@ -80,7 +76,7 @@ export async function judgeNames(
   // git writes its configuration by itself, where it is told to.
   const configured = (contained ? found.commands : []).flatMap((command) =>
     configurationOf(command).map((path): NamedPath => {
-      return { path, begins: false, use: "write", text: command.text, folder: command.folder, command };
+      return { path, use: "write", folder: command.folder, command };
     }),
   );
   const all = [...configured, ...names];
@@ -124,22 +120,18 @@ function configurationOf(command: FoundCommand): readonly string[] {
   const [subcommand, ...rest] = gitWords(command);
   const operands = rest.filter((word) => !word.startsWith("-"));
   const [first = ""] = operands;
+  const has = (option: RegExp) => rest.some((word) => option.test(word));
   switch (subcommand) {
     case "remote":
       return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(first) ? [".git/config"] : [];
     case "submodule":
-      return /^(add|init|update|sync|deinit|set-url|set-branch|absorbgitdirs)$/.test(first)
-        ? [".git/config", ...(/^(add|set-)/.test(first) ? [".gitmodules"] : [])]
-        : [];
+      if (/^(add|set-url|set-branch)$/.test(first)) return [".git/config", ".gitmodules"];
+      return /^(init|update|sync|deinit|absorbgitdirs)$/.test(first) ? [".git/config"] : [];
     case "branch":
-      return rest.some((word) =>
-        /^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/.test(word),
-      )
-        ? [".git/config"]
-        : [];
+      return has(/^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/) ? [".git/config"] : [];
     case "config": {
-      const isUnset = rest.some((word) => /^--(unset|add|replace-all|remove-section|rename-section|edit)/.test(word));
-      return (operands.length > 1 || isUnset) && !rest.includes("--global") ? [".git/config"] : [];
+      const changes = operands.length > 1 || has(/^--(unset|add|replace-all|remove-section|rename-section|edit)/);
+      return changes && !rest.includes("--global") ? [".git/config"] : [];
     }
     default:
       return [];
