@@ -27,9 +27,8 @@ export function fetchJudge(settings: NetworkSettings = {}, autonomy: Autonomy): 
   return async (effect) => {
     judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(settings));
     const judged = (await judge)(effect.url);
-    if (judged.verdict === "refused") {
+    if (judged.verdict === "refused")
       return { verdict: "deny", risk: "high", rule: judged.rule, reason: judged.reason };
-    }
     const { href } = judged.url;
     if (hasKnownKey(href)) {
       return ask(
@@ -39,9 +38,8 @@ export function fetchJudge(settings: NetworkSettings = {}, autonomy: Autonomy): 
       );
     }
     if (judged.verdict === "named" && !isAct(effect)) return { verdict: "allow", risk: "low", rule: "allow_hosts" };
-    if (judged.verdict === "reachable" && judged.doubt !== undefined) {
+    if (judged.verdict === "reachable" && judged.doubt !== undefined)
       return ask("look_alike", "high", `Fetching ${href} requires approval: ${judged.doubt}`);
-    }
     if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
     const what = isAct(effect) ? `Sending to ${href} (${effect.method})` : `Fetching ${href}`;
     return ask("autonomy", "medium", `${what} requires approval`);

@@ -92,27 +92,22 @@ function withExceptions(decision: Decision, roots: readonly Root[], target: stri
   return except.length === 0 ? decision : { ...decision, except };
 }
 
+const NOT_ALLOWED = "Path not allowed by security policy:";
+
 /** What can be said from the text alone, before anything is looked up. */
 function judgeText(written: string): Decision | undefined {
-  if (written.includes("\0"))
-    return deny("path_text", `Path not allowed by security policy: ${JSON.stringify(written)} has a NUL byte in it`);
-  if (Buffer.byteLength(written) > MAX_PATH_BYTES)
-    return deny("path_text", `Path not allowed by security policy: longer than ${MAX_PATH_BYTES} bytes`);
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
-    return deny("path_text", `Path not allowed by security policy: ${written} is a URL; give a path`);
-  }
-  return undefined;
+  const no = (why: string) => deny("path_text", `${NOT_ALLOWED} ${why}`);
+  if (written.includes("\0")) return no(`${JSON.stringify(written)} has a NUL byte in it`);
+  if (Buffer.byteLength(written) > MAX_PATH_BYTES) return no(`longer than ${MAX_PATH_BYTES} bytes`);
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(written) ? no(`${written} is a URL; give a path`) : undefined;
 }
 
 /** The file's other names may lie anywhere, and no path shows them; a write changes what they name too. */
 async function hardLinked(written: string, real: string, look: LookUps): Promise<Decision | undefined> {
   const info = await look.infoAt(real);
   if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
-  return ask(
-    "hard_link",
-    `Writing ${written} requires approval: it has ${info.links} names (hard links), and the others may be outside the workspace`,
-    "medium",
-  );
+  const why = `it has ${info.links} names (hard links), and the others may be outside the workspace`;
+  return ask("hard_link", `Writing ${written} requires approval: ${why}`, "medium");
 }
 
 /** A special file is one by its own name or by that of what it leads to. */
@@ -124,11 +119,8 @@ function within(
 ): Decision {
   // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
-    return ask(
-      "path_text",
-      `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`,
-      "medium",
-    );
+    const why = `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`;
+    return ask("path_text", why, "medium");
   }
   const byName = (kindOf: (name: string) => string | undefined) =>
     kindOf(path) ?? (real === path ? undefined : kindOf(real));
@@ -150,25 +142,15 @@ function protectedBy(written: string, what: string): Decision {
 }
 
 function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {
-  const where = real === written ? "" : ` (it leads to ${real})`;
-  if (!workspaceOnly)
-    return ask(
-      "outside",
-      `Access to ${written}${where} requires approval: it is outside the workspace ${workDir}`,
-      "medium",
-    );
-  return deny(
-    "workspace_only",
-    `Path not allowed by security policy: ${written}${where} is outside the workspace ${workDir}. ` +
-      `Use a path inside it, or have its folder added to allowed_roots.`,
-  );
+  const path = real === written ? written : `${written} (it leads to ${real})`;
+  const where = `outside the workspace ${workDir}`;
+  if (!workspaceOnly) return ask("outside", `Access to ${path} requires approval: it is ${where}`, "medium");
+  const advice = "Use a path inside it, or have its folder added to allowed_roots.";
+  return deny("workspace_only", `${NOT_ALLOWED} ${path} is ${where}. ${advice}`);
 }
 
 function unknownTarget(written: string, { message }: Error): Decision {
-  return deny(
-    "path_text",
-    `Path not allowed by security policy: where ${written} leads cannot be found out: ${message}`,
-  );
+  return deny("path_text", `${NOT_ALLOWED} where ${written} leads cannot be found out: ${message}`);
 }
 
 /** A forbidden workspace is seldom meant: root's home over SSH is one of the defaults. */
@@ -176,8 +158,8 @@ function forbidden(written: string, { path, rule }: Root, roots: readonly Root[]
   if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
   const isWorkspace = roots.some((root) => root.rule === "workspace" && root.path === path);
   const hint = isWorkspace
-    ? `. That is the working directory itself, so every path in it is refused. Work in another folder, which may lie below ` +
-      `${path} (--work-dir), or set policy.forbidden_paths to a list without ${path}.`
+    ? ". That is the working directory itself, so every path in it is refused. Work in another folder, which may lie " +
+      `below ${path} (--work-dir), or set policy.forbidden_paths to a list without ${path}.`
     : "";
   return deny(rule, `Path blocked by security policy: ${written} (forbidden_paths has ${path})${hint}`);
 }
@@ -212,7 +194,8 @@ function rootFinder(
   forbiddenPaths: readonly string[],
   own: readonly string[],
 ): () => Promise<readonly Root[]> {
-  const { outside: files = backend.files } = backend; // what people name is on the machine, and no command can put a link there
+  // What people name is on the machine, and no command can put a link there.
+  const { outside: files = backend.files } = backend;
   const written = [
     { path: backend.workDir, allows: true, rule: "workspace" } as const,
     ...allowedRoots.map((path) => ({ path, allows: true, rule: "allowed_roots" }) as const),

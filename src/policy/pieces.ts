@@ -51,7 +51,8 @@ export function createPieces(isWhole: (script: string) => boolean): Pieces {
         before: before.typed,
         moved: before.moved,
         takeBack() {
-          if (places.get(place) === line || (line.typed === "" && !places.has(place))) remember(place, before); // otherwise more has come
+          // Otherwise more has come.
+          if (places.get(place) === line || (line.typed === "" && !places.has(place))) remember(place, before);
         },
       };
     },

@@ -194,7 +194,8 @@ const RECALLS: Decision = {
   risk: "high",
   rule: "recalled_line",
   reason:
-    "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. Type that line itself",
+    "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. " +
+    "Type that line itself",
   scopes: [],
 };
 

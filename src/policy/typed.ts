@@ -98,6 +98,8 @@ export function asksForSecret(screen: string): boolean {
   return /<\s*OK\s*>/i.test(screen) && new RegExp(SECRETS, "i").test(screen);
 }
 
-const SECRETS = String.raw`pass\s?(?:word|phrase|code)|passwor[td]|kennwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|\bOTP\b|\btoken\b|\bsecret\b`;
+const SECRETS =
+  String.raw`pass\s?(?:word|phrase|code)|passwor[td]|kennwort|mot de passe|contraseña|\bPIN\b|verification code|` +
+  String.raw`one-time|\bOTP\b|\btoken\b|\bsecret\b`;
 
 const ASKS = new RegExp(String.raw`(?:${SECRETS})[^\n]{0,100}[:?]\s*$`, "i");

@@ -85,11 +85,7 @@ function withTilde(word: FoundWord, home: string): FoundWord {
   const [all, start = "", user] = match;
   const folder = user === undefined ? home : user === "root" ? "/root" : `/home/${user}`;
   const replaced = (from: string) => start + folder + from.slice(all.length);
-  return {
-    ...word,
-    prefix: replaced(word.prefix),
-    value: word.value === undefined ? undefined : replaced(word.value),
-  };
+  return { ...word, prefix: replaced(word.prefix), value: word.value === undefined ? undefined : replaced(word.value) };
 }
 
 /** More words than this from one are not worked out. */

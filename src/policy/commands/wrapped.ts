@@ -107,9 +107,8 @@ function behind(words: readonly FoundWord[], wrapper: Wrapper): readonly Wrapped
 
 function takesNext(option: string, values: string): boolean {
   const listed = values.split(" ").filter((each) => each !== "");
-  if (option.startsWith("--")) {
+  if (option.startsWith("--"))
     return !option.includes("=") && option !== "--" && listed.some((name) => name.startsWith(option));
-  }
   const first = Array.from(option).findIndex((letter, at) => at > 0 && listed.includes(`-${letter}`));
   return first === option.length - 1;
 }
@@ -140,9 +139,8 @@ function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonl
   const first = words[at];
   if (takesScript) return first === undefined ? [] : script(first);
   const read = here.flatMap(script);
-  if (first !== undefined && !READS_INPUT.test(first.value ?? "")) {
+  if (first !== undefined && !READS_INPUT.test(first.value ?? ""))
     return [...read, { kind: "unknown", why: `what the script ${first.text} does is not looked at` }];
-  }
   if (words.some(({ value }) => value === "--version" || value === "--help")) return [];
   return here.length > 0 ? read : [{ kind: "unknown", why: "it runs whatever it reads" }];
 }

@@ -68,9 +68,7 @@ const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
       "-c -d -m -o -s -u -t -v -k -z --cached --deleted --modified --others --stage --unmerged --killed --exclude-standard --directory " +
       "--no-empty-directory --error-unmatch --full-name --eol --abbrev --abbrev=#",
   },
-  "ls-tree": {
-    options: "-r -t -d -l -z --long --name-only --name-status --full-name --full-tree --abbrev --abbrev=#",
-  },
+  "ls-tree": { options: "-r -t -d -l -z --long --name-only --name-status --full-name --full-tree --abbrev --abbrev=#" },
   blame: {
     options:
       "-w -M -s -e -l -f -n -t -p --porcelain --line-porcelain --show-email --show-name --show-number --root --since= --date= " +

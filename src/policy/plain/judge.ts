@@ -149,9 +149,8 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
     return isListed && !looks ? { ...result, env: { ...env, ...result.env } } : result;
   });
   const text = writeScript(written, separators);
-  if (Buffer.byteLength(text) > MOST_BYTES) {
+  if (Buffer.byteLength(text) > MOST_BYTES)
     return forAll(script, no("with what its patterns match it is too long for a shell"));
-  }
   if (problems.some((problem) => problem !== undefined)) {
     const isPartly = problems.includes(undefined);
     return { plain: false, problems, ...(isPartly && { run: { script: text, cwd: folder } }) };
