@@ -28,7 +28,7 @@ const PROTECTED: { readonly [what: string]: string } = {
     \.helix/  https://docs.helix-editor.com/languages.html`,
   "a program's start-up file": String.raw`
     \.(n?vimrc|exrc|nvim\.lua)  vim(1), :help 'exrc'; https://neovim.io/doc/user/options.html#'exrc'
-    \.(emacs(\.el)?|dir-locals[^/]*\.el)  https://www.gnu.org/software/emacs/manual/html_node/emacs/Directory-Variables.html
+    \.(emacs(\.el)?|dir-locals[^/]*\.el)  GNU Emacs Manual, Init File, Directory Variables
     \.gdbinit  gdb(1), FILES
     \.lldbinit  lldb(1), CONFIGURATION FILES
     \.pdbrc  https://docs.python.org/3/library/pdb.html

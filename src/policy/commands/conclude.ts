@@ -30,7 +30,7 @@ interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly settings: PolicySettings;
   /** Why it cannot be written anew; `undefined`: it can. */
   readonly problem: string | undefined;
-  /** Why it is never run, where that is no command's: a variable that it sets, a device that a redirection writes to. */
+  /** Why it is never run for what is no command: a variable that it sets, a device that it writes to. */
   readonly refusal: { readonly text: string; readonly why: string } | undefined;
   /** What the path rules say against what redirections open. */
   readonly redirected: Decision | undefined;

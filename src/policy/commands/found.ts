@@ -37,7 +37,7 @@ export interface FoundScript {
   readonly redirections: readonly FoundRedirection[];
   /** Why the script is not understood as a whole. Empty: it is understood. */
   readonly unclear: readonly string[];
-  /** Why a part of it was not looked at: it is too long, or nested too deep. With what to do instead. One of `unclear`. */
+  /** Why a part was not looked at (too long, nested too deep), with what to do. One of `unclear`. */
   readonly tooLong: string | undefined;
   /** Commands whose name is known only when they run. */
   readonly unread: readonly string[];

@@ -97,7 +97,7 @@ function forks(command: FoundCommand, commands: readonly FoundCommand[]): string
   return own.length > 1 ? "a function that starts itself twice fills the machine with processes" : undefined;
 }
 
-/** `handrail` with a word that is one of these commands, wherever it is, or with `--yes`; also a script of the package. */
+/** `handrail` with the word of such a command or `--yes`; also a script of the package. */
 function answersForPerson(command: FoundCommand): boolean {
   const { words } = command;
   const name = nameOf(command);

@@ -35,7 +35,7 @@ export interface FoundCommand {
   readonly nested: boolean;
   /** True when an option or a setting of a program that is no shell names it: `tar -I 'sh -c id'`. */
   readonly hidden: boolean;
-  /** The folder it runs in: absolute, or relative to where the script starts (""). `undefined`: known only when it runs. */
+  /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: nobody knows. */
   readonly folder: string | undefined;
   /** Variables that are set for it, or by it. */
   readonly assigns: readonly Assigned[];

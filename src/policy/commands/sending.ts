@@ -17,11 +17,11 @@ const shortOption = (letters: string, wanted = letters): string => `-(?:#|[^\\W$
 const CURL_LETTERS = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
 const CURL: Options = {
   values: new RegExp(
-    `^(${shortOption(CURL_LETTERS)}|--(data(-ascii|-binary|-raw|-urlencode)?|form(-string)?|json|url-query|header|user` +
-      "|user-agent|request|request-target|output|output-dir|referer|cookie|cookie-jar|write-out|max-time|connect-timeout" +
-      "|retry|retry-delay|retry-max-time|cert|key|cacert|capath|range|limit-rate|upload-file|dump-header|max-redirs" +
-      "|speed-time|speed-limit|unix-socket|stderr|trace|trace-ascii|netrc-file|oauth2-bearer|continue-at|max-filesize" +
-      "|noproxy))$",
+    `^(${shortOption(CURL_LETTERS)}|--(data(-ascii|-binary|-raw|-urlencode)?|form(-string)?|json|url-query|header|` +
+      "user|user-agent|request|request-target|output|output-dir|referer|cookie|cookie-jar|write-out|max-time|retry|" +
+      "connect-timeout|retry-delay|retry-max-time|cert|key|cacert|capath|range|limit-rate|upload-file|dump-header|" +
+      "max-redirs|speed-time|speed-limit|unix-socket|stderr|trace|trace-ascii|netrc-file|oauth2-bearer|continue-at|" +
+      "max-filesize|noproxy))$",
   ),
   leadAway: new RegExp(`^(${shortOption(CURL_LETTERS, "xK")}|--(connect-to|resolve|proxy|preproxy|socks|config))`),
 };

@@ -60,7 +60,8 @@ export function highRisk(
   const shown = `\`${shorten(text)}\` (${why})`;
   const asked = `High-risk command requires approval: ${shown}`;
   if (!isBlocked) return { verdict: "ask", risk: "high", rule: "high_risk", reason: asked };
-  const reason = `High-risk commands are blocked: ${shown}. Leave it out, or have the user add it to policy.commands.allow`;
+  const advice = "Leave it out, or have the user add it to policy.commands.allow";
+  const reason = `High-risk commands are blocked: ${shown}. ${advice}`;
   return { verdict: "deny", risk: "high", rule: "block_high_risk_commands", reason };
 }
 

@@ -94,8 +94,8 @@ const HIDING: { readonly [names: string]: string } = {
 export const GIT_PROGRAM_SETTING = new RegExp(
   String.raw`^(alias\.|pager\.|filter\.|credential\.|(diff|merge)tool\.|include(if)?\.|uploadpack\.|protocol\.ext` +
     String.raw`|diff\.external|(diff|merge)\..*\.(command|textconv|driver)|sequence\.editor|gpg\..*program` +
-    String.raw`|core\.(editor|pager|fsmonitor|hookspath|sshcommand|gitproxy|askpass|alternaterefscommand|attributesfile)` +
-    String.raw`|remote\..*\.(uploadpack|receivepack|vcs))`,
+    String.raw`|core\.(editor|pager|fsmonitor|hookspath|sshcommand|gitproxy|askpass|alternaterefscommand)` +
+    String.raw`|core\.attributesfile|remote\..*\.(uploadpack|receivepack|vcs))`,
   "i",
 );
 

@@ -25,7 +25,7 @@ export interface ReadOptions {
 const NUMBER = /^[+-]?\d{1,18}[kKmMgGbB]?$/;
 
 export function optionTable(text: string): OptionTable {
-  const all = text.split(" ").filter((each) => each !== "");
+  const all = text.split(/\s+/).filter((each) => each !== "");
   const withValue = all.filter((each) => /[:#=]$/.test(each) && each !== "-#");
   return {
     flags: new Set(all.filter((each) => !withValue.includes(each))),

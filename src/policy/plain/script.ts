@@ -42,12 +42,10 @@ const FIRST_WORD = /^[A-Za-z0-9_.+/-]+$/;
 
 /** Words that mean something to the shell itself, so that running a program of that name would be something else. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(
-  (
-    "if then elif else fi case esac for select while until do done function time coproc " +
-    ". source alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown enable " +
-    "eval exec exit export fc fg getopts hash history jobs let local logout mapfile popd pushd read readarray readonly " +
-    "return set shift shopt suspend times trap type typeset ulimit umask unalias unset wait"
-  ).split(" "),
+  `if then elif else fi case esac for select while until do done function time coproc . source alias bg bind break
+  builtin caller cd command compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg
+  getopts hash history jobs let local logout mapfile popd pushd read readarray readonly return set shift shopt suspend
+  times trap type typeset ulimit umask unalias unset wait`.split(/\s+/),
 );
 
 /**

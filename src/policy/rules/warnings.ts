@@ -7,8 +7,9 @@ const namesIn = (text: string): readonly string[] => text.trim().split(/\s+/);
 /** Programs that run any other, whatever word follows. */
 const WHATEVER_FOLLOWS: ReadonlySet<string> = new Set(
   namesIn(`
-    env nice nohup timeout time stdbuf setsid ionice chrt xargs parallel watch script exec eval command builtin source .
-    sudo doas su find fd awk gawk mawk sed ed vim vi emacs tar rsync ssh busybox nsenter chroot unshare bwrap systemd-run`),
+    env nice nohup timeout time stdbuf setsid ionice chrt xargs parallel watch script exec eval command builtin
+    source . sudo doas su find fd awk gawk mawk sed ed vim vi emacs tar rsync ssh busybox nsenter chroot unshare bwrap
+    systemd-run`),
 );
 /** Programs that run any other with the right words: whoever may run them with any arguments may run everything. */
 const MULTI_PURPOSE: ReadonlySet<string> = new Set([
