@@ -2,10 +2,9 @@ import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { scriptTyped } from "./typed.ts";
 
-/**
- * What a call would do, in words for the person who is asked: a line an effect, "Run: npm test". The text is raw: whoever shows
- * it escapes it for where it is shown.
- */
+type Exec = Extract<Effect, { kind: "exec" }>;
+
+/** What a call would do, for the person who is asked: a line an effect. Raw: whoever shows it escapes it. */
 export function describeCall({ tool, effects }: CheckedCall): string {
   if (effects.length === 0) return `Call: ${tool.name}`;
   return effects
@@ -27,7 +26,7 @@ export function describeEffect(effect: Effect): string {
     case "write":
       return `Write: ${pathOf(effect)}`;
     case "exec":
-      return `${RUN[effect.background ?? "call"]}${effect.within === "none" ? ", outside the sandbox" : ""}: ${effect.command}${effect.cwd === undefined ? "" : ` (in ${effect.cwd})`}${environmentOf(effect)}${needsOf(effect)}`;
+      return commandOf(effect);
     case "terminal":
       return typingOf(effect);
     case "fetch":
@@ -68,19 +67,18 @@ const RUN = {
   detached: "Run in the background, also after this session",
 } as const;
 
-function environmentOf({ env }: Extract<Effect, { kind: "exec" }>): string {
-  const names = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);
-  return names.length === 0 ? "" : ` (with ${names.join(" ")})`;
-}
-
-/** What it asks the sandbox for. */
-function needsOf({ within = {} }: Extract<Effect, { kind: "exec" }>): string {
-  if (within === "none") return "";
-  const { network = [], write = [], read = [] } = within;
-  const needs = [
-    network.length > 0 && `reaching ${network.join(", ")}`,
-    write.length > 0 && `writing ${write.join(", ")}`,
-    read.length > 0 && `reading ${read.join(", ")}`,
-  ].filter((need) => need !== false);
-  return needs.length === 0 ? "" : ` (${needs.join("; ")})`;
+/** A command with its folder, its environment and what it asks the sandbox for. */
+function commandOf({ command, cwd, env = {}, background, within = {} }: Exec): string {
+  const isOutside = within === "none";
+  const { network = [], write = [], read = [] } = isOutside ? {} : within;
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const needs = Object.entries({ reaching: network, writing: write, reading: read })
+    .filter(([, all]) => all.length > 0)
+    .map(([what, all]) => `${what} ${all.join(", ")}`);
+  return [
+    `${RUN[background ?? "call"]}${isOutside ? ", outside the sandbox" : ""}: ${command}`,
+    ...(cwd === undefined ? [] : [`(in ${cwd})`]),
+    ...(variables.length === 0 ? [] : [`(with ${variables.join(" ")})`]),
+    ...(needs.length === 0 ? [] : [`(${needs.join("; ")})`]),
+  ].join(" ");
 }

@@ -7,6 +7,7 @@ import type { LookUps } from "./look-ups.ts";
 import { beforeApproval, needsJudge, realNeeds, withMore } from "./needs.ts";
 import type { PathJudge } from "./paths.ts";
 import type { Rules } from "./rules/rules.ts";
+import { withScopes } from "./scopes.ts";
 import type { PolicySettings } from "./settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
@@ -25,8 +26,8 @@ export interface GivenToJudge {
 }
 
 /**
- * A command is judged by its folder, its script, and what it asks the sandbox for. Where the sandbox is required and does not work, nothing
- * runs. Where it would be there by default, each question says that it is missing.
+ * A command is judged by its folder, its script, and what it asks the sandbox for. Where the sandbox is required and
+ * does not work, nothing runs. Where it would be there by default, each question says that it is missing.
  */
 export function execJudge(
   settings: PolicySettings,
@@ -52,31 +53,22 @@ export function execJudge(
     if (sandbox === undefined || state === undefined) return decision;
     if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision);
     const all = stricter(decision, await judgeNeeds(effect, look)) ?? decision;
-    if (!contained) return { ...outside(all), within: "none" };
+    if (!contained) return { ...bound(all, "outside"), within: "none" };
     const more = autonomy === "readonly" ? { ...needs, readOnly: true } : needs;
-    return { ...inside(all), within: beforeApproval(withMore(await realNeeds(effect.within, backend, look), more)) };
+    return {
+      ...bound(all, "inside"),
+      within: beforeApproval(withMore(await realNeeds(effect.within, backend, look), more)),
+    };
   };
 }
 
-/** Approval of a command in the sandbox is no approval of it where the sandbox does not work. */
-function inside(decision: Decision): Decision {
-  if (decision.scopes === undefined) return decision;
-  const scopes = decision.scopes.map(({ key, ...rest }) => ({
-    ...rest,
-    key: key.startsWith('["sandbox"') ? key : `inside ${key}`,
-  }));
-  return { ...decision, scopes };
-}
-
-/** Approval of a command in the sandbox is no approval of it outside. */
-function outside(decision: Decision): Decision {
-  if (decision.scopes === undefined) return decision;
-  const scopes = decision.scopes.map(({ label, key, ...rest }) =>
-    key.startsWith('["sandbox"')
-      ? { label, key, ...rest }
-      : { ...rest, label: `${label} (outside the sandbox)`, key: `outside ${key}` },
-  );
-  return { ...decision, scopes };
+/** An approval inside the sandbox is none outside it, and the other way round. What opens the sandbox is neither. */
+function bound(decision: Decision, where: "inside" | "outside"): Decision {
+  return withScopes(decision, ({ label, key, ...rest }) => {
+    if (key.startsWith('["sandbox"')) return { ...rest, label, key };
+    const shown = where === "outside" ? `${label} (outside the sandbox)` : label;
+    return { ...rest, label: shown, key: `${where} ${key}` };
+  });
 }
 
 function noSandbox({ reason, fix }: Extract<SandboxState, { works: false }>): Decision {

@@ -10,8 +10,9 @@ import { hasKnownKey } from "../output/mask-formats.ts";
 export type FetchJudge = (effect: Extract<Effect, { kind: "fetch" }>) => Promise<Decision>;
 
 /**
- * Rules for fetches: what may not be reached is refused in every autonomy; what only looks at a host that the user has named runs; a key
- * in the URL, and a name that looks like another, are asked about in every autonomy; the rest goes by autonomy.
+ * Rules for fetches: what may not be reached is refused in every autonomy; what only looks at a host that the user has
+ * named runs; a key in the URL, and a name that looks like another, are asked about in every autonomy; the rest goes by
+ * autonomy.
  *
  * @throws TypeError for an entry of the settings that is no host.
  */
@@ -26,9 +27,8 @@ export function fetchJudge(settings: NetworkSettings = {}, autonomy: Autonomy): 
   return async (effect) => {
     judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(settings));
     const judged = (await judge)(effect.url);
-    if (judged.verdict === "refused") {
+    if (judged.verdict === "refused")
       return { verdict: "deny", risk: "high", rule: judged.rule, reason: judged.reason };
-    }
     const { href } = judged.url;
     if (hasKnownKey(href)) {
       return ask(
@@ -38,9 +38,8 @@ export function fetchJudge(settings: NetworkSettings = {}, autonomy: Autonomy): 
       );
     }
     if (judged.verdict === "named" && !isAct(effect)) return { verdict: "allow", risk: "low", rule: "allow_hosts" };
-    if (judged.verdict === "reachable" && judged.doubt !== undefined) {
+    if (judged.verdict === "reachable" && judged.doubt !== undefined)
       return ask("look_alike", "high", `Fetching ${href} requires approval: ${judged.doubt}`);
-    }
     if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
     const what = isAct(effect) ? `Sending to ${href} (${effect.method})` : `Fetching ${href}`;
     return ask("autonomy", "medium", `${what} requires approval`);

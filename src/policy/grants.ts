@@ -19,8 +19,8 @@ export interface GrantsOptions {
 /** What people have allowed for longer than one call. */
 export interface Grants {
   /**
-   * The decision with what of it nobody has granted yet as its scopes, and as the command is contained if a person approves these; `undefined`
-   * when all of it was granted. No scopes: it cannot be granted for longer than the call.
+   * The decision with what of it nobody has granted yet as its scopes, and as the command is contained if a person
+   * approves these; `undefined` when all of it was granted. No scopes: it cannot be granted for longer than the call.
    */
   remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
   /**
@@ -31,7 +31,7 @@ export interface Grants {
   remember(question: Decision, approval: Approval): Promise<void>;
 }
 
-/** Grants of the session, in memory, and those for good, in the state folder. What is forbidden is never asked about them. */
+/** Grants of the session, in memory, and those for good, in the state folder. */
 export function createGrants({ workspace, folder, longest = "always", now = Date.now }: GrantsOptions): Grants {
   const session = new Map<string, number>();
   const kept = keptGrants(folder, now);

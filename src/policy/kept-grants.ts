@@ -36,8 +36,8 @@ export interface KeptGrants {
 }
 
 /**
- * Grants in a folder, one small file (0600) each: several processes lose nothing of each other's, one that is killed leaves none half written,
- * and what is revoked is gone for all of them at once. What is no file of ours grants nothing.
+ * Grants in a folder, one small file (0600) each: processes lose nothing of each other's, none is left half written,
+ * and what is revoked is gone for all. What is no file of ours grants nothing.
  */
 export function keptGrants(folder: string, now: () => number = Date.now): KeptGrants {
   const fileOf = (id: string) => join(folder, `${id}.json`);

@@ -3,19 +3,19 @@ import { Unreachable } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
- * What one decision looks up about files, each thing once: asked again it answers as before. Elsewhere every look-up is a round trip, but those
- * begun in the same moment travel together; so what will be needed is asked for before any of it is waited for. Paths are absolute.
+ * What one decision looks up about files, each thing once. Look-ups that begin together travel together, so what will
+ * be needed is asked for before any of it is waited for. Paths are absolute.
  */
 export interface LookUps {
-  /** Where a path leads, every link followed; the error where that cannot be found out. Rejects only when there is no way there (`Unreachable`). */
+  /** Where a path leads, every link followed, or the error. Rejects only if there is no way there (`Unreachable`). */
   realPath(path: string): Promise<string | Error>;
   /** What it leads to, every link followed; `undefined`: nothing. Rejects like `Files.stat`. */
   info(path: string): Promise<FileInfo | undefined>;
   /** What stands at a path that is real. Rejects where a link is on the way. */
   infoAt(real: string): Promise<FileInfo | undefined>;
   /**
-   * Asks in one round where a path leads and what stands there: `realPath` and `infoAt` know it then; where a link is on the way only with
-   * "at-once", which is more to look up. Never rejects.
+   * Asks in one round where a path leads and what is there, for `realPath` and `infoAt`; through links only with "at-
+   * once". Never rejects.
    */
   lookAt(path: string, how?: "at-once"): Promise<void>;
   /** The entries of a folder; none where it is none, or may not be looked at. Never rejects. */
@@ -36,8 +36,8 @@ export function isTooLong(path: string): boolean {
 }
 
 /**
- * The look-ups of one decision. It is not kept beyond: the next one sees what has changed. `folders` are real, and whoever runs something in
- * one makes sure that it still is (`confine`): they are not looked up again.
+ * The look-ups of one decision, not kept beyond it. `folders` are real and stay so (`confine` checks it): they are not
+ * looked up.
  */
 export function createLookUps(files: Files, folders: ReadonlySet<string> = new Set()): LookUps {
   const leadsTo = new Map<string, Promise<string | Error>>();
@@ -69,10 +69,7 @@ export function createLookUps(files: Files, folders: ReadonlySet<string> = new S
   };
 }
 
-/**
- * Asked about the same again, it answers as before; `answers` are those that are known. What was asked for ahead and is not needed may fail
- * unheard.
- */
+/** Asked about the same again, it answers as before; `answers` are known. Rejections may stay unheard. */
 export function once<Answer>(
   ask: (about: string) => Promise<Answer>,
   answers = new Map<string, Promise<Answer>>(),
@@ -87,7 +84,7 @@ export function once<Answer>(
   };
 }
 
-/** Links that lead in a circle, a name that is too long, a folder that may not be entered: then nobody knows where it leads. */
+/** Links in a circle, a name that is too long, a folder that may not be entered: it leads nowhere known. */
 function asError(error: unknown): Error {
   if (error instanceof Unreachable) throw error;
   return new Error(messageOf(error), { cause: error });

@@ -10,6 +10,7 @@ import { type PathJudge, pathJudge } from "./paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
+type Use = "read" | "write";
 
 /** Judges what a command asks the sandbox for. `undefined`: it asks for nothing. */
 export type NeedsJudge = (effect: Exec, look: LookUps) => Promise<Decision | undefined>;
@@ -18,9 +19,8 @@ export type NeedsJudge = (effect: Exec, look: LookUps) => Promise<Decision | und
 const ANY_HOST = "*";
 
 /**
- * What a command asks the sandbox for is asked about, each host and each folder by itself, and can be granted as that for every contained command.
- * Named hosts run unasked where `network.allowHosts` has them. What is forbidden stays so; but homes as a whole, which the list has so that nobody
- * walks about in them, do not forbid the folder that is named here.
+ * What a command asks the sandbox for is asked about, each host and folder by itself, and granted as that for every
+ * contained command. Forbidden homes as a whole do not forbid a folder in them that is named here.
  */
 export function needsJudge(settings: PolicySettings, backend: Backend, own: readonly string[]): NeedsJudge {
   const { autonomy = "supervised", network = {}, forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
@@ -38,57 +38,37 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
   let judge: Promise<UrlJudge> | undefined;
 
   const judgeHost = async (text: string): Promise<Decision> => {
-    if (text === ANY_HOST) {
-      return ask("needs", "high", "Reaching any public host from the sandbox requires approval", {
-        label: "any public host, from the sandbox",
-        key: JSON.stringify(["sandbox", "network", ANY_HOST]),
-        host: ANY_HOST,
-        upTo: "session",
+    const label = text === ANY_HOST ? "any public host" : text;
+    const reach = (risk: "medium" | "high", doubt = "") =>
+      ask("needs", risk, `Reaching ${label} from the sandbox requires approval${doubt}`, {
+        label: `${label}, from the sandbox`,
+        key: JSON.stringify(["sandbox", "network", text]),
+        host: text,
+        ...(text === ANY_HOST && { upTo: "session" as const }),
       });
-    }
+    if (text === ANY_HOST) return reach("high");
     const rule = hostRule(text);
     if (typeof rule === "string") return deny("needs", `network: ${rule}, or "*"; got ${JSON.stringify(text)}`);
     judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(network));
     const judged = (await judge)(urlOf(rule));
     if (judged.verdict === "refused") return deny(judged.rule, judged.reason);
-    if (allowed.some((each) => each.text === text) || (judged.verdict === "named" && !text.startsWith("*."))) {
+    if (allowed.some((each) => each.text === text) || (judged.verdict === "named" && !text.startsWith("*.")))
       return { verdict: "allow", risk: "low", rule: "allow_hosts" };
-    }
-    const doubt = judged.verdict === "reachable" && judged.doubt !== undefined ? ` (${judged.doubt})` : "";
-    return ask(
-      "needs",
-      doubt === "" ? "medium" : "high",
-      `Reaching ${text} from the sandbox requires approval${doubt}`,
-      {
-        label: `${text}, from the sandbox`,
-        key: JSON.stringify(["sandbox", "network", text]),
-        host: text,
-      },
-    );
+    const doubt = judged.verdict === "reachable" ? judged.doubt : undefined;
+    return doubt === undefined ? reach("medium") : reach("high", ` (${doubt})`);
   };
 
-  const judgeFolder = async (
-    use: "read" | "write",
-    path: string,
-    judgePath: PathJudge,
-    look: LookUps,
-  ): Promise<Decision> => {
+  const judgeFolder = async (use: Use, path: string, judgePath: PathJudge, look: LookUps): Promise<Decision> => {
     const judged = await judgePath(use, path, undefined);
     if (judged.verdict !== "ask") return judged;
     const followed = await look.realPath(absolutePath(path, backend));
     const real = followed instanceof Error ? path : followed;
-    return ask(
-      judged.rule ?? "needs",
-      judged.risk,
-      `${judged.reason ?? path} (a command in the sandbox would ${use} there)`,
-      {
-        label: `${use} ${real}, from the sandbox`,
-        key: JSON.stringify(["sandbox", use, real]),
-      },
-    );
+    const reason = `${judged.reason ?? path} (a command in the sandbox would ${use} there)`;
+    const scope = { label: `${use} ${real}, from the sandbox`, key: JSON.stringify(["sandbox", use, real]) };
+    return ask(judged.rule ?? "needs", judged.risk, reason, scope);
   };
 
-  /** Full autonomy is not asked about hosts, nor about leaving the sandbox; about paths outside the workspace it is, as for any tool. */
+  /** Full autonomy is not asked about hosts and about leaving the sandbox; about paths outside it is. */
   const unaskedInFull = (decision: Decision): Decision => {
     if (autonomy !== "full" || decision.verdict !== "ask") return decision;
     return { verdict: "allow", risk: decision.risk, ...(decision.rule !== undefined && { rule: decision.rule }) };
@@ -114,7 +94,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
   };
 }
 
-/** What it asked for, with its paths real; what does not exist yet keeps its name. Rejects where one cannot be followed. */
+/** What it asked for, with its paths real. Rejects where one cannot be followed. */
 export async function realNeeds(
   within: Containment | undefined,
   backend: Backend,
@@ -144,15 +124,15 @@ export function withMore(within: Containment, more: Needs): Containment {
   };
 }
 
-/** The same where nobody has approved its hosts for this very call: with hosts it does not see the sensitive files of the workspace. */
+/** The same where nobody has approved its hosts for this call: with hosts it sees no sensitive files. */
 export function beforeApproval(within: Containment): Containment {
   if (within === "none" || (within.network ?? []).length === 0) return within;
   return { ...within, hideSensitive: true };
 }
 
 /**
- * The same if a person approves the scopes of the decision, which are those that they are asked about: where these have all of its hosts, or are
- * the whole call (`undefined`), it sees the sensitive files.
+ * The same if a person approves the scopes of the decision, which are those that they are asked about: where these have
+ * all of its hosts, or are the whole call (`undefined`), it sees the sensitive files.
  */
 export function afterApproval({ within, scopes }: Pick<Decision, "within" | "scopes">): Containment | undefined {
   if (within === undefined || within === "none") return within;

@@ -10,7 +10,7 @@ import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 /** What is done with a path. "cwd": a command runs there. */
 export type PathOperation = "read" | "write" | "cwd";
 
-/** Judges one path: as it was written, and where it really leads (every link followed); `undefined`: that is looked up. */
+/** Judges one path, as it was written and where it leads, every link followed (`undefined`: looks that up). */
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
 interface Root {
@@ -27,10 +27,9 @@ export type PathUser = "file tools" | "commands";
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /**
- * Path rules (DESIGN.md 6): of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a
- * tie forbids; elsewhere `workspaceOnly` denies, else a person is asked. A path that is forbidden as it is written stays so
- * wherever a link may lead it. `own` are Handrail's own folders (state, configuration): never reachable, whatever else says.
- * The session's own temporary folders count like the workspace for file tools, although the default list forbids the system's.
+ * Path rules: of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a tie
+ * forbids; elsewhere `workspaceOnly` denies, else a person is asked. What is forbidden as it is written stays so. `own`
+ * are Handrail's own folders, never reachable. For file tools the session's temporary folders count like the workspace.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
@@ -85,7 +84,7 @@ export function pathJudge(
   };
 }
 
-/** What is forbidden below the path stays so. An allowed root further in is left out with it: it can be named itself. */
+/** What is forbidden below the path stays so, with allowed roots in it: they can be named themselves. */
 function withExceptions(decision: Decision, roots: readonly Root[], target: string): Decision {
   if (decision.verdict === "deny") return decision;
   const inside = roots.filter(({ allows, path }) => !allows && path !== target && isInside(path, target));
@@ -93,30 +92,25 @@ function withExceptions(decision: Decision, roots: readonly Root[], target: stri
   return except.length === 0 ? decision : { ...decision, except };
 }
 
+const NOT_ALLOWED = "Path not allowed by security policy:";
+
 /** What can be said from the text alone, before anything is looked up. */
 function judgeText(written: string): Decision | undefined {
-  if (written.includes("\0"))
-    return deny("path_text", `Path not allowed by security policy: ${JSON.stringify(written)} has a NUL byte in it`);
-  if (Buffer.byteLength(written) > MAX_PATH_BYTES)
-    return deny("path_text", `Path not allowed by security policy: longer than ${MAX_PATH_BYTES} bytes`);
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
-    return deny("path_text", `Path not allowed by security policy: ${written} is a URL; give a path`);
-  }
-  return undefined;
+  const no = (why: string) => deny("path_text", `${NOT_ALLOWED} ${why}`);
+  if (written.includes("\0")) return no(`${JSON.stringify(written)} has a NUL byte in it`);
+  if (Buffer.byteLength(written) > MAX_PATH_BYTES) return no(`longer than ${MAX_PATH_BYTES} bytes`);
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(written) ? no(`${written} is a URL; give a path`) : undefined;
 }
 
 /** The file's other names may lie anywhere, and no path shows them; a write changes what they name too. */
 async function hardLinked(written: string, real: string, look: LookUps): Promise<Decision | undefined> {
   const info = await look.infoAt(real);
   if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
-  return ask(
-    "hard_link",
-    `Writing ${written} requires approval: it has ${info.links} names (hard links), and the others may be outside the workspace`,
-    "medium",
-  );
+  const why = `it has ${info.links} names (hard links), and the others may be outside the workspace`;
+  return ask("hard_link", `Writing ${written} requires approval: ${why}`, "medium");
 }
 
-/** A special file is one by its own name or by what it leads to: programs look for the name, and find what is behind it. */
+/** A special file is one by its own name or by that of what it leads to. */
 function within(
   operation: PathOperation,
   written: string,
@@ -125,11 +119,8 @@ function within(
 ): Decision {
   // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
-    return ask(
-      "path_text",
-      `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`,
-      "medium",
-    );
+    const why = `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`;
+    return ask("path_text", why, "medium");
   }
   const byName = (kindOf: (name: string) => string | undefined) =>
     kindOf(path) ?? (real === path ? undefined : kindOf(real));
@@ -151,34 +142,24 @@ function protectedBy(written: string, what: string): Decision {
 }
 
 function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {
-  const where = real === written ? "" : ` (it leads to ${real})`;
-  if (!workspaceOnly)
-    return ask(
-      "outside",
-      `Access to ${written}${where} requires approval: it is outside the workspace ${workDir}`,
-      "medium",
-    );
-  return deny(
-    "workspace_only",
-    `Path not allowed by security policy: ${written}${where} is outside the workspace ${workDir}. ` +
-      `Use a path inside it, or have its folder added to allowed_roots.`,
-  );
+  const path = real === written ? written : `${written} (it leads to ${real})`;
+  const where = `outside the workspace ${workDir}`;
+  if (!workspaceOnly) return ask("outside", `Access to ${path} requires approval: it is ${where}`, "medium");
+  const advice = "Use a path inside it, or have its folder added to allowed_roots.";
+  return deny("workspace_only", `${NOT_ALLOWED} ${path} is ${where}. ${advice}`);
 }
 
 function unknownTarget(written: string, { message }: Error): Decision {
-  return deny(
-    "path_text",
-    `Path not allowed by security policy: where ${written} leads cannot be found out: ${message}`,
-  );
+  return deny("path_text", `${NOT_ALLOWED} where ${written} leads cannot be found out: ${message}`);
 }
 
-/** Where the workspace itself is forbidden nothing in it can be used, which is seldom meant: root's home over SSH is one of the defaults. */
+/** A forbidden workspace is seldom meant: root's home over SSH is one of the defaults. */
 function forbidden(written: string, { path, rule }: Root, roots: readonly Root[]): Decision {
   if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
   const isWorkspace = roots.some((root) => root.rule === "workspace" && root.path === path);
   const hint = isWorkspace
-    ? `. That is the working directory itself, so every path in it is refused. Work in another folder, which may lie below ` +
-      `${path} (--work-dir), or set policy.forbidden_paths to a list without ${path}.`
+    ? ". That is the working directory itself, so every path in it is refused. Work in another folder, which may lie " +
+      `below ${path} (--work-dir), or set policy.forbidden_paths to a list without ${path}.`
     : "";
   return deny(rule, `Path blocked by security policy: ${written} (forbidden_paths has ${path})${hint}`);
 }
@@ -191,7 +172,7 @@ function ask(rule: string, reason: string, risk: "medium" | "high"): Decision {
   return { verdict: "ask", risk, rule, reason };
 }
 
-/** The root that decides about the path: one of Handrail's own before all, else the longest, of two alike the one that forbids. */
+/** The root that decides: Handrail's own before all, else the longest, of two alike the one that forbids. */
 function deciding(roots: readonly Root[], path: string): Root | undefined {
   let best: Root | undefined;
   for (const root of roots) {
@@ -204,8 +185,8 @@ function deciding(roots: readonly Root[], path: string): Root | undefined {
 }
 
 /**
- * Finds every root as it is written and as it really is: `/tmp` may be a link to `/private/tmp`, a home to another disk. That is looked up
- * once; while one of them cannot be followed, again each time.
+ * Finds every root as it is written and as it really is: `/tmp` may be a link to `/private/tmp`, a home to another
+ * disk. That is looked up once; while one of them cannot be followed, again each time.
  */
 function rootFinder(
   backend: Backend,
@@ -213,7 +194,8 @@ function rootFinder(
   forbiddenPaths: readonly string[],
   own: readonly string[],
 ): () => Promise<readonly Root[]> {
-  const { outside: files = backend.files } = backend; // what people name is on the machine, and no command can put a link there
+  // What people name is on the machine, and no command can put a link there.
+  const { outside: files = backend.files } = backend;
   const written = [
     { path: backend.workDir, allows: true, rule: "workspace" } as const,
     ...allowedRoots.map((path) => ({ path, allows: true, rule: "allowed_roots" }) as const),
@@ -229,8 +211,8 @@ function rootFinder(
       written.map(async (root): Promise<readonly Root[]> => {
         const real = await files.realPath(root.path).catch(() => undefined);
         if (real === undefined) found = undefined;
-        // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to. What we may not look at (a home that
-        // cannot be entered) stands for itself.
+        // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to. What we may
+        // not look at (a home that cannot be entered) stands for itself.
         return real === undefined || real === root.path ? [root] : [root, { ...root, path: real }];
       }),
     );

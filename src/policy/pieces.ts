@@ -6,8 +6,8 @@ const MOST_PLACES = 64;
 /** What was let through to be typed and is no whole line yet, by place: a pane or a job. */
 export interface Pieces {
   /**
-   * Adds what is about to be typed, and resolves to what stood there before. `moves`: it goes elsewhere in the line as well. Nothing is waited for: of two
-   * that come at once the second sees the first.
+   * Adds what is about to be typed, and resolves to what stood there before. `moves`: it goes elsewhere in the line as
+   * well. Nothing is waited for: of two that come at once the second sees the first.
    */
   add(place: string, script: string, moves: boolean): Piece;
   /** What stands there was taken back. */
@@ -30,10 +30,7 @@ interface Line {
 
 const NOTHING: Line = { typed: "", moved: false };
 
-/**
- * Remembers what a line is typed in. A screen does not always show it: it may be typed faster than it is shown, without echo, or be written over.
- * Shells go on with a line that is not whole, so it is remembered until it is: `isWhole` says that of a script.
- */
+/** Remembers what a line is typed in, until it is whole (`isWhole`): a screen does not always show it. */
 export function createPieces(isWhole: (script: string) => boolean): Pieces {
   const places = new Map<string, Line>();
   const remember = (place: string, line: Line) => {
@@ -54,7 +51,8 @@ export function createPieces(isWhole: (script: string) => boolean): Pieces {
         before: before.typed,
         moved: before.moved,
         takeBack() {
-          if (places.get(place) === line || (line.typed === "" && !places.has(place))) remember(place, before); // otherwise more has come
+          // Otherwise more has come.
+          if (places.get(place) === line || (line.typed === "" && !places.has(place))) remember(place, before);
         },
       };
     },
@@ -62,7 +60,7 @@ export function createPieces(isWhole: (script: string) => boolean): Pieces {
   };
 }
 
-/** What of it no shell has run yet: what stands behind the last line end, or all where that does not end a whole script. */
+/** What of it no shell has run yet: what is behind the last line end, or all of an unfinished script. */
 function openLine(typed: string, isWhole: (script: string) => boolean): string {
   const end = typed.lastIndexOf("\n") + 1;
   const done = typed.slice(0, end);

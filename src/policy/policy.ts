@@ -10,13 +10,13 @@ import { type LookUps, createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { ruled } from "./ruled.ts";
 import { type Rules, createRules } from "./rules/rules.ts";
-import { scopeOf } from "./scopes.ts";
+import { scopeOf, withScopes } from "./scopes.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 import { terminalJudge } from "./terminal.ts";
 
 /**
- * The standard policy: judges every effect of a call by autonomy, path rules, network rules and people's own rules. The strictest decision is the call's.
- * `own` are Handrail's own folders, which no tool reaches.
+ * The standard policy: the strictest decision on any effect of a call. `own` are Handrail's folders, which no tool
+ * reaches.
  *
  * @throws TypeError for rules and hosts that cannot be read.
  */
@@ -72,13 +72,13 @@ export function createPolicy(
   };
 }
 
-/** What is forbidden to a contained command by name is what the user forbids. The system folders of the default list are read-only for it. */
+/** A contained command may name the system folders of the default list: they are read-only for it. */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
   const isDefault = new Set(DEFAULT_FORBIDDEN_PATHS);
   return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !isDefault.has(path)) };
 }
 
-/** Where its commands run: real, and made sure of again before they do. Where something is typed is nobody's to promise. */
+/** Where its commands run: real, and checked again before they do. Not where something is typed. */
 function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const effect of effects) {
@@ -90,14 +90,11 @@ function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
 
 /** Leave to run a command while the call lasts is none for one that goes on. */
 function inBackground(decision: Decision, background: "job" | "detached" | undefined): Decision {
-  if (background === undefined || decision.scopes === undefined) return decision;
+  if (background === undefined) return decision;
   const how = background === "job" ? "in the background" : "in the background, also after this session";
-  const scopes = decision.scopes.map(({ label, key, ...rest }) => ({
-    ...rest,
-    label: `${label} (${how})`,
-    key: `${background} ${key}`,
-  }));
-  return { ...decision, scopes };
+  return withScopes(decision, (scope) => {
+    return { ...scope, label: `${scope.label} (${how})`, key: `${background} ${scope.key}` };
+  });
 }
 
 /** What a rule keeps closed below a folder that may be read or written. */
@@ -137,12 +134,8 @@ function ruledPaths(judgePath: PathJudge, { rules, backend, call, look }: Ruled)
 async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): Promise<Decision> {
   // What a command may do is known to its judge.
   if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
-    return {
-      verdict: "deny",
-      risk: "medium",
-      rule: "autonomy",
-      reason: `Read-only mode: cannot perform '${verb(effect)}'`,
-    };
+    const reason = `Read-only mode: cannot perform '${verb(effect)}'`;
+    return { verdict: "deny", risk: "medium", rule: "autonomy", reason };
   }
   switch (effect.kind) {
     case "read":
@@ -150,14 +143,13 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): P
       return judge.path(effect.kind, effect.path, effect.real);
     case "exec":
       return judge.exec(effect);
-    case "output":
-      return { verdict: "allow", risk: "low", rule: "output" }; // only the toolkit that made it can open it
     case "terminal":
       return judge.terminal(effect);
     case "fetch":
       return judge.fetch(effect);
+    case "output": // only the toolkit that made it can open it
     case "state":
-      return { verdict: "allow", risk: "low", rule: "state" };
+      return { verdict: "allow", risk: "low", rule: effect.kind };
     case "delegate":
       return judgeAct(autonomy, `Handing work to agent ${effect.agent} requires approval`);
     case "foreign":
@@ -171,20 +163,8 @@ function judgeAct(autonomy: Autonomy, reason: string): Decision {
 }
 
 function verb(effect: Effect): string {
-  switch (effect.kind) {
-    case "exec":
-      return "run a command";
-    case "write":
-      return "write files";
-    case "terminal":
-      return "type into a terminal";
-    case "fetch":
-      return `${effect.method} a URL`;
-    case "state":
-      return `change ${effect.store}`;
-    case "delegate":
-      return "delegate";
-    default:
-      return effect.kind;
-  }
+  if (effect.kind === "fetch") return `${effect.method} a URL`;
+  if (effect.kind === "state") return `change ${effect.store}`;
+  if (effect.kind === "terminal") return "type into a terminal";
+  return effect.kind === "write" ? "write files" : effect.kind;
 }

@@ -7,6 +7,7 @@ import { randomName } from "../util/identifier.ts";
 import { createPrivateFile, isMissing } from "../util/private-file.ts";
 
 const HOUR_MS = 3_600_000;
+const STILL = "Calls that only look still work.";
 
 export interface RateOptions {
   /** Acts in any hour; 0: none. */
@@ -26,15 +27,14 @@ export interface RateLimit {
 }
 
 /**
- * A sliding hour: an empty file for every act, named by its time, so that no lock is needed and a process that is killed leaves nothing
- * half written. Between processes that take the last place at one moment all may be refused, and never is one too many let through.
+ * At most `max` acts in a sliding hour: an empty file for each, named by its time. Of processes that take the last
+ * place together all may be refused.
  *
  * @throws RangeError when `max` is not a whole number of 0 or more.
  */
 export function createRateLimit({ max, folder, now = Date.now }: RateOptions): RateLimit {
-  if (!Number.isInteger(max) || max < 0) {
+  if (!Number.isInteger(max) || max < 0)
     throw new RangeError(`maxActionsPerHour ${max}: expected a whole number, 0 for none; leave it out for no limit`);
-  }
   let taking: Promise<unknown> = Promise.resolve();
 
   /** The times of the acts of the last hour, the oldest first. Older ones are cleared away. */
@@ -54,10 +54,10 @@ export function createRateLimit({ max, folder, now = Date.now }: RateOptions): R
   };
 
   const refusal = (times: readonly number[]): string => {
-    if (max === 0)
-      return "Rate limit exceeded: max_actions_per_hour is 0, so nothing may act. Calls that only look still work.";
+    if (max === 0) return `Rate limit exceeded: max_actions_per_hour is 0, so nothing may act. ${STILL}`;
     const next = (times[times.length - max] ?? now()) + HOUR_MS;
-    return `Rate limit exceeded: ${max} in an hour (max_actions_per_hour). The next act is possible ${inWords(next - now())}. Calls that only look still work.`;
+    const wait = inWords(next - now());
+    return `Rate limit exceeded: ${max} in an hour (max_actions_per_hour). The next act is possible ${wait}. ${STILL}`;
   };
 
   const takeOne = async (): Promise<string | undefined> => {

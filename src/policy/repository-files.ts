@@ -14,18 +14,12 @@ const LEADING =
 const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING]);
 
 /**
- * Resolves to true when the file belongs to a repository once it is written, whatever the name of the repository's folder. A path
- * without any of the names above costs no look-up. Rejects only when there is no way there (`Unreachable`).
- *
- * @param real the real path that is written
- * @param root a folder above it; only that and folders in it are looked at
+ * Resolves to true when the file `real` belongs to a repository once it is written, in `root` or a folder below it.
+ * Only names of git cost look-ups. Rejects only when there is no way there (`Unreachable`).
  */
 export type RepositoryFiles = (real: string, root: string, look: LookUps) => Promise<boolean>;
 
-/**
- * Remembers what was judged and not asked about, and counts it as there: of calls at the same time none has written yet when the
- * others are judged.
- */
+/** Remembers what was judged and not asked about as there: several calls are judged before the first writes. */
 export function repositoryFiles(): RepositoryFiles {
   const allowed = new Set<string>();
 

@@ -1,12 +1,12 @@
 import type { Decision } from "../contract/decision.ts";
 import type { Ruling } from "./rules/rules.ts";
 
-/** What the policy leaves to people; what it asks about for another reason (protected files, hard links, odd names) no rule takes away. */
+/** What a rule may allow. What is asked about for other reasons (protected files, hard links) stays asked about. */
 const LEFT_TO_PEOPLE: ReadonlySet<string | undefined> = new Set(["autonomy", "outside"]);
 
 /**
- * The policy's own decision together with what people's rules say: a rule tightens whatever the policy says, and allows what the policy
- * leaves to people. A file that is asked about for what it holds (`.env`) must be named, without wildcards, to be allowed.
+ * A rule tightens whatever the policy says, and allows what the policy leaves to people. A file that is asked about for
+ * what it holds (`.env`) must be named without wildcards to be allowed.
  */
 export function ruled(decision: Decision, ruling: Ruling | undefined): Decision {
   if (ruling === undefined || decision.verdict === "deny") return decision;

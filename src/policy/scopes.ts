@@ -4,9 +4,8 @@ import type { Effect } from "../contract/effect.ts";
 import { describeEffect } from "./describe.ts";
 
 /**
- * An effect, exactly as it is, as something that can be granted: a command with its folder and environment, a path where it really leads.
- * What can do anything is granted for the session at most: work handed to another agent, what is typed into a terminal, and a call of a
- * foreign tool, which is granted with its very arguments.
+ * An effect, exactly as it is, as something that can be granted. What can do anything is granted for the session at
+ * most: work handed to another agent, what is typed, and a call of a foreign tool with its very arguments.
  */
 export function scopeOf(effect: Effect, { tool, input }: Pick<CheckedCall, "tool" | "input">): Scope {
   const label = describeEffect(effect);
@@ -23,6 +22,11 @@ export function scopeOf(effect: Effect, { tool, input }: Pick<CheckedCall, "tool
     default:
       return { label, key: textOf(effect) };
   }
+}
+
+/** The decision with each of its scopes changed. */
+export function withScopes(decision: Decision, change: (scope: Scope) => Scope): Decision {
+  return decision.scopes === undefined ? decision : { ...decision, scopes: decision.scopes.map(change) };
 }
 
 /** What a question is about, part by part: the policy's own parts, else every effect of the call. */
@@ -45,13 +49,9 @@ export function isWholeCall({ scopes = [] }: Pick<Decision, "scopes">, described
 
 /** The same text for the same value, in whatever order its fields were written. */
 function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => (isPlainObject(part) ? sortedFields(part) : part)) ?? "";
-}
-
-function sortedFields(value: object): object {
-  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function isPlainObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const sorted = (part: unknown): unknown => {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  };
+  return JSON.stringify(value, (_, part: unknown) => sorted(part)) ?? "";
 }

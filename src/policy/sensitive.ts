@@ -25,8 +25,8 @@ const SENSITIVE: readonly Kind[] = [
 ];
 
 /**
- * Names of the files that `sensitive` knows, as globs without regard to case, for programs that look at whole folders. They keep out a little
- * more: templates (`.env.example`) and public keys too.
+ * Names of the files that `sensitive` knows, as globs without regard to case, for programs that look at whole folders.
+ * They keep out a little more: templates (`.env.example`) and public keys too.
  */
 export const SENSITIVE_FILES: readonly string[] = [
   ...[".env", ".envrc", ".env.*", ".env_*", ".env-*"],
@@ -46,8 +46,8 @@ export function sensitive(path: string): string | undefined {
 }
 
 /**
- * Whether the sandbox hides a file of the workspace from a command whose hosts nobody approved for it. Not what packages bring: that is certificates,
- * which programs need to reach a host, and no secret of the user.
+ * Whether the sandbox hides a file of the workspace from a command whose hosts nobody approved for it. Not what
+ * packages bring: that is certificates, which programs need to reach a host, and no secret of the user.
  */
 export function isSecretOfProject(path: string): boolean {
   return sensitive(path) !== undefined && !BROUGHT_BY_PACKAGES.test(path);

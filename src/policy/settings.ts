@@ -21,10 +21,7 @@ export interface PolicySettings {
   readonly maxActionsPerHour?: number;
   /** True: every command is asked about, whatever its risk and the autonomy. Default false. */
   readonly shellConfirm?: boolean;
-  /**
-   * Which contained commands are asked about that no rule, name or request asks about. "nothing" (the default): none. "all": those that would
-   * be asked about without a sandbox.
-   */
+  /** Contained commands that are asked about: "nothing" (the default), or "all" that would be asked without it. */
   readonly askInSandbox?: AskInSandbox;
   /** Which hosts may be fetched from. */
   readonly network?: NetworkSettings;
@@ -37,7 +34,7 @@ export type AskInSandbox = (typeof ASK_IN_SANDBOX)[number];
 export interface CommandRules {
   /** Commands that run without a question. What is not listed is judged as without them. */
   readonly allow?: readonly (string | CommandRule)[];
-  /** Where there are some, a command that neither they nor `allow` match is refused. They allow nothing by themselves. */
+  /** Where there are some, a command that neither they nor `allow` match is refused. They allow nothing. */
   readonly only?: readonly (string | CommandRule)[];
   readonly ask?: readonly (string | CommandRule)[];
   readonly deny?: readonly (string | CommandRule)[];
@@ -55,8 +52,8 @@ export interface CommandRule {
 /** Where keys and settings are kept (seed 003's). */
 export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "~/.config"];
 
-// Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the longer
-// match and stays usable.
+// Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the
+// longer match and stays usable.
 export const DEFAULT_FORBIDDEN_PATHS: readonly string[] = [
   "/etc",
   "/root",

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import type { Decision } from "../contract/decision.ts";
-import { MAX_SCRIPT_BYTES } from "./commands/found.ts";
+import { MAX_SCRIPT_BYTES } from "./commands/search.ts";
 import { isKnownProgram } from "./commands/risk.ts";
 import type { Piece } from "./pieces.ts";
 import { halfTyped } from "./typed.ts";
 
 /**
- * What a line may be as a whole: what is typed, with what stands there already, as far as that is known or may be seen on the screen. `denied` are people's
- * rules by which commands are refused, as they are written.
+ * What a line may be as a whole: what is typed, with what stands there already, as far as that is known or may be seen
+ * on the screen. `denied` are people's rules by which commands are refused, as they are written.
  */
 export function wholeLines(
   script: string,
@@ -32,8 +32,8 @@ export function wholeLines(
 }
 
 /**
- * Whether a refusal of such a line is one of what is typed. Nobody can tell what of a screen is the prompt, which may look like a path and is on no list:
- * where a thing is counts only for a line that begins with a program that is known.
+ * Whether a refusal of such a line is one of what is typed. Nobody can tell what of a screen is the prompt, which may
+ * look like a path and is on no list: where a thing is counts only for a line that begins with a program that is known.
  */
 export function counts({ rule }: Decision, line: string): boolean {
   if (rule === "only") return false;
@@ -43,7 +43,7 @@ export function counts({ rule }: Decision, line: string): boolean {
 /** Rules by which something is refused for where it is. */
 const OF_PLACES: ReadonlySet<string | undefined> = new Set(["workspace_only", "forbidden_paths", "path_text", "state"]);
 
-/** Whether it begins with the name of a program of which something is known, or with a word that a shell may make one of. */
+/** It begins with the name of a known program, or with a word that a shell may make one of. */
 function mayBeCommand(line: string, denied: readonly string[]): boolean {
   const word = firstWord(line);
   if (/[^\w./@:~+-]/.test(word) || beginsWithProgram(line)) return true;

@@ -36,10 +36,9 @@ interface TerminalJudgeOptions {
 }
 
 /**
- * What is typed is judged like the command it would be (DESIGN.md 6): what is refused as a command is not typed either, be it in pieces. What is
- * not refused is asked about in supervised autonomy, whatever its risk, and each time: nobody can tell what reads it, a shell or a program that asks
- * something. Keys that start and confirm nothing pass, in panes that are there for commands. A password prompt is asked about always. Read-only
- * autonomy is not judged here: it types nothing.
+ * What is typed is judged like the command it would be: what is refused as a command is not typed either, also not in
+ * pieces. The rest is asked about each time in supervised autonomy. Keys that start and confirm nothing pass, in panes
+ * for commands. A password prompt is always asked about. Read-only autonomy types nothing.
  */
 export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeOptions): TerminalJudge {
   const { terminal, home } = backend;
@@ -195,7 +194,8 @@ const RECALLS: Decision = {
   risk: "high",
   rule: "recalled_line",
   reason:
-    "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. Type that line itself",
+    "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. " +
+    "Type that line itself",
   scopes: [],
 };
 

@@ -4,9 +4,8 @@ import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 type Typing = Pick<Extract<Effect, { kind: "terminal" }>, "types" | "keys">;
 
 /**
- * Strokes that by themselves start nothing and agree to nothing: they interrupt, leave, move about, or take back what was typed. C-z only halts what
- * runs; nothing is lost. C-d is none of them (it ends a shell, or what somebody writes), nor is Space, which presses buttons, nor Tab: what completes
- * words runs programs, and Shift-Tab switches what agents may do.
+ * Strokes that by themselves start nothing and agree to nothing. C-z only halts what runs. Not C-d, which ends a shell;
+ * Space, which presses buttons; Tab, since what completes words runs programs.
  */
 const HARMLESS: ReadonlySet<string> = new Set(
   "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PageDown BSpace".split(" "),
@@ -22,7 +21,7 @@ export function strokesOf({ types = "", keys = [] }: Typing): readonly string[] 
   return [...strokesOfText(types), ...keys.flatMap((key) => strokesOfKey(key) ?? [key])];
 }
 
-/** True when nothing but such keys is typed, and no Escape twice: that completes words (readline), or puts `sudo` before the line. */
+/** True when nothing else is typed, and no Escape twice: that completes words, or puts `sudo` before the line. */
 export function isHarmless(typing: Typing, strokes: readonly string[] = strokesOf(typing)): boolean {
   const isTwice = strokes.some((stroke, index) => stroke === "Escape" && strokes[index + 1] === "Escape");
   return typing.types === undefined && !isTwice && strokes.every((stroke) => HARMLESS.has(stroke));
@@ -35,7 +34,7 @@ export function movesAbout(strokes: readonly string[]): boolean {
 
 const STAYS: ReadonlySet<string> = new Set("Enter C-c C-d C-l C-u C-z Escape BSpace PageUp PageDown".split(" "));
 
-/** What is typed as a shell would read it: the characters and line ends. Keys that move or edit leave nothing behind. */
+/** What is typed as a shell would read it: characters and line ends, without keys that move or edit. */
 export function scriptTyped(typing: Typing): string {
   return scriptOf(strokesOf(typing));
 }
@@ -48,15 +47,15 @@ export function scriptOf(strokes: readonly string[]): string {
 const LEAVES: { readonly [stroke: string]: string | undefined } = { Enter: "\n", Tab: "\t" };
 
 /**
- * The script of each command that would be started by a line of a program that runs some (`:!make` of vim, `!ls` of less and ftp, `\! ls` of psql);
- * in a shell `!word` runs an earlier command that begins so. `undefined`: there is no such line.
+ * The scripts of lines by which programs run a command: `:!make` of vim, `!ls` of less, `\! ls` of psql; in a shell
+ * `!word` runs an earlier command. `undefined`: there is no such line.
  */
 export function escapedToShell(script: string): string | undefined {
   const lines = script.split("\n").flatMap((line) => /^\s*(?::[%.,$\d]*|\\)?!+\s*(.+)$/.exec(line)?.[1] ?? []);
   return lines.length === 0 ? undefined : lines.join("\n");
 }
 
-/** True when a line brings back an earlier one in a shell, so that nobody can tell what it runs: `!!`, `!-2`, `!ma`, `^a^b` (bash(1), HISTORY EXPANSION). */
+/** True for a line that runs an earlier one again: `!!`, `!-2`, `!ma`, `^a^b` (bash(1), HISTORY EXPANSION). */
 export function recallsLine(script: string): boolean {
   return /(?:^|[;&|])[ \t]*![!?\w-]|^\^[^\s^]+\^/m.test(script);
 }
@@ -65,8 +64,8 @@ export function recallsLine(script: string): boolean {
 const MOST_WORDS = 24;
 
 /**
- * What may stand half typed on a screen: the end of its last line from every word on, since nobody can tell where the prompt ends; of a line that
- * goes on with an earlier one (a prompt such as "> " or "quote> ") the earlier ones too. Text without any is "".
+ * What may be half typed on a screen: the end of its last line from every word on, since nobody can tell where the
+ * prompt ends, with the lines that it continues (a prompt such as "> ").
  */
 export function halfTyped(screen: string): readonly string[] {
   const lines = screen.trimEnd().split("\n").slice(-5);
@@ -88,17 +87,19 @@ export function lastLine(screen: string): string {
   return screen.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
-/** True when the last line of a screen is a question of ours, whether something may be done (cli/approver.ts): a person answers it, and nobody else. */
+/** True when the screen ends in a question of Handrail's own (cli/approver.ts), which only a person answers. */
 export function asksForLeave(screen: string): boolean {
   return /^[A-Z][\w ,%-]*: .*\[y\/N\]\s*\w*$|\[y\/N\/s(?:\/a)?\]\s*\w*$/.test(lastLine(screen));
 }
 
-/** True when a screen asks for a password or the like, in its last line or in a dialog: what is typed then is a secret, and no command. */
+/** True when a screen asks for a password or the like, in its last line or in a dialog. */
 export function asksForSecret(screen: string): boolean {
   if (ASKS.test(lastLine(screen))) return true;
   return /<\s*OK\s*>/i.test(screen) && new RegExp(SECRETS, "i").test(screen);
 }
 
-const SECRETS = String.raw`pass\s?(?:word|phrase|code)|passwor[td]|kennwort|mot de passe|contraseña|\bPIN\b|verification code|one-time|\bOTP\b|\btoken\b|\bsecret\b`;
+const SECRETS =
+  String.raw`pass\s?(?:word|phrase|code)|passwor[td]|kennwort|mot de passe|contraseña|\bPIN\b|verification code|` +
+  String.raw`one-time|\bOTP\b|\btoken\b|\bsecret\b`;
 
 const ASKS = new RegExp(String.raw`(?:${SECRETS})[^\n]{0,100}[:?]\s*$`, "i");

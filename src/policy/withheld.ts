@@ -2,10 +2,7 @@ import { protectedFile } from "./protected.ts";
 import type { Rules } from "./rules/rules.ts";
 import { sensitive } from "./sensitive.ts";
 
-/**
- * Why a path below a folder that may be read or written stays closed all the same: it would be asked about or denied where it is named
- * itself. `undefined`: it does not.
- */
+/** Why a path below an open folder stays closed: named itself it is asked about or denied. `undefined`: it does not. */
 export type Withheld = (operation: "read" | "write", path: string) => string | undefined;
 
 /** The same by what a file's name says it holds, and by people's rules. */

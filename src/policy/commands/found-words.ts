@@ -8,8 +8,6 @@ export interface FoundWord {
   readonly value: string | undefined;
   /** What it begins with in any case: all of it when it is known. */
   readonly prefix: string;
-  /** True: its lists (`{a,b}`) make more words than are worked out. */
-  readonly isTooMany?: true;
 }
 
 /** A word with this value. */
@@ -17,15 +15,14 @@ export function knownWord(value: string): FoundWord {
   return { text: value, value, prefix: value };
 }
 
-/** The words that a shell makes of one: several of a brace list, otherwise one. `home` is what `~` and `$HOME` stand for. */
-export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] {
+/** The words that a shell makes of one, several of a brace list. `home` is what `~` and `$HOME` stand for. */
+export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] | "too many" {
   const { text, parts } = word;
   if (parts === undefined) return [withTilde({ text, value: word.value, prefix: word.value }, home)];
   if (!parts.some(({ type }) => type === "BraceExpansion")) return [withTilde(readParts(text, parts, home), home)];
   const expanded = /[\\'"`$*?[]/.test(text) ? undefined : expandBraces(text);
-  const unknown = { text, value: undefined, prefix: text.slice(0, text.indexOf("{")) };
-  if (expanded === "too many") return [{ ...unknown, isTooMany: true }];
-  if (expanded === undefined) return [unknown];
+  if (expanded === "too many") return expanded;
+  if (expanded === undefined) return [{ text, value: undefined, prefix: text.slice(0, text.indexOf("{")) }];
   return expanded.filter((each) => each !== "").map((each) => withTilde(knownWord(each), home));
 }
 
@@ -41,7 +38,7 @@ export function assignmentWord(
   return { text, value: only.value === undefined ? undefined : prefix + only.value, prefix: prefix + only.prefix };
 }
 
-/** The text that a word becomes, expansions as they are written: `rm $x` of `"rm $x"`. For words that are read as scripts. */
+/** The text of a word that is read as a script, expansions as they are written: `rm $x` of `"rm $x"`. */
 export function scriptIn({ value, text }: FoundWord): string {
   return value ?? text.replace(/^"(.*)"$/s, "$1");
 }
@@ -88,11 +85,7 @@ function withTilde(word: FoundWord, home: string): FoundWord {
   const [all, start = "", user] = match;
   const folder = user === undefined ? home : user === "root" ? "/root" : `/home/${user}`;
   const replaced = (from: string) => start + folder + from.slice(all.length);
-  return {
-    ...word,
-    prefix: replaced(word.prefix),
-    value: word.value === undefined ? undefined : replaced(word.value),
-  };
+  return { ...word, prefix: replaced(word.prefix), value: word.value === undefined ? undefined : replaced(word.value) };
 }
 
 /** More words than this from one are not worked out. */
@@ -118,7 +111,7 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   return [...new Set(done)];
 }
 
-/** The first list that has none in it; if there is no list, the first range. In one pass. `start` is where it opens, `end` is behind it. */
+/** The first list without another in it, else the first range: from `start` to before `end`. In one pass. */
 function bracesIn(word: string): { start: number; end: number; content: string } | undefined {
   let range: ReturnType<typeof bracesIn>;
   let start = -1;
@@ -131,4 +124,42 @@ function bracesIn(word: string): { start: number; end: number; content: string }
     start = -1;
   }
   return range;
+}
+
+/** The first word that is no option, nor the value of one of git's own. */
+export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {
+  const isGit = /(^|\/)git$/.test(words[0]?.value ?? "");
+  const isValue = (at: number) =>
+    isGit && /^(-[Cc]|--git-dir|--work-tree|--namespace)$/.test(words[at - 1]?.value ?? "");
+  return words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-") && !isValue(at));
+}
+
+/** Values of these options: `-o VALUE`, `-oVALUE`, `--option=VALUE`, `--option VALUE`; abbreviated too. */
+export function optionValues(words: readonly FoundWord[], names: string): readonly FoundWord[] {
+  const listed = names.split(" ");
+  const letters = listed.flatMap((name) => (/^-[A-Za-z]$/.test(name) ? name.slice(1) : []));
+  return words.flatMap((word, at): readonly FoundWord[] => {
+    if (at === 0 || !/^-[^=]/.test(word.prefix) || word.prefix === "--") return [];
+    const [option = "", ...rest] = word.prefix.split("=");
+    const isLong = option.startsWith("--");
+    if (listed.some((name) => name === word.value || (isLong && option.length > 3 && name.startsWith(option)))) {
+      if (rest.length > 0) return [behindPrefix(word, option.length + 1)];
+      return words.slice(at + 1, at + 2);
+    }
+    // One letter of several: the value is what follows it, or the next word where nothing does, or where that is a
+    // letter more (`tar cIf`).
+    const cluster = isLong ? "" : (/^-[A-Za-z]+/.exec(word.prefix)?.[0] ?? "");
+    const first = Array.from(cluster).findIndex((letter, index) => index > 0 && letters.includes(letter));
+    if (first === -1) return [];
+    const isWhole = cluster.length === word.prefix.length;
+    const glued = first + 1 < word.prefix.length ? [behindPrefix(word, first + 1)] : [];
+    const mayTakeNext = isWhole && (first > 1 || letters.includes(cluster.at(-1) ?? ""));
+    return mayTakeNext ? [...glued, ...words.slice(at + 1, at + 2)] : glued;
+  });
+}
+
+/** What is behind the first `length` letters of a word. */
+export function behindPrefix(word: FoundWord, length: number): FoundWord {
+  const value = word.value?.slice(length);
+  return { text: word.text, value, prefix: word.prefix.slice(length) };
 }

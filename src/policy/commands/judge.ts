@@ -11,11 +11,12 @@ import { type PlainScript, readPlainScript } from "../plain/script.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { PolicySettings } from "../settings.ts";
 import { type Part, conclude } from "./conclude.ts";
-import { type FoundCommand, type FoundScript, findCommands } from "./found.ts";
+import { type FoundScript, findCommands } from "./found.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
 import { riskOf, throwsAway } from "./risk.ts";
-import { weigher } from "./weigh.ts";
+import type { FoundCommand } from "./search.ts";
+import { weigh } from "./weigh.ts";
 
 interface CommandJudgeOptions {
   readonly settings: PolicySettings;
@@ -38,23 +39,21 @@ export interface GivenToJudge {
 
 export interface JudgedScript {
   readonly decision: Decision;
-  /** What the sandbox opens for the files that a contained command names, where it is allowed in the end. Paths are real. */
+  /** What the sandbox opens for the files that it names, where it is allowed in the end. Paths are real. */
   readonly needs: Needs;
 }
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
 /**
- * Judges a shell script in one of two regimes. Contained by the sandbox it runs, unless a rule, the name of a secret, protected or forbidden
- * file, or work that it throws away says otherwise. Not contained only a plain script runs unasked, written anew. In both, what is never run is
- * refused wherever it is found. The strictest part decides.
+ * Judges a script. Contained it runs, unless a rule, a name or work that it throws away says otherwise; else only a
+ * plain script runs unasked, written anew. What is never run is refused in both.
  */
 export function createCommandJudge({ settings, backend, rules }: CommandJudgeOptions): CommandJudge {
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
   const judgePlain = createPlainJudge({ backend, writable: open });
   const allows = (words: readonly string[]) => rules({ words, text: words.join(" ") })?.verdict === "allow";
-  const weigh = weigher(settings);
 
   return async (effect, { judgePath, look, contained, typed }) => {
     const command = withoutBlanks(effect.command);
@@ -85,35 +84,35 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       const ruling = each.words.length === 0 ? undefined : rules({ words: wordsOf(each), text: each.text });
       // Of a command of the list each path was judged by itself. One that a rule allows is plain whatever it names.
       const named = isPlain && ruling?.verdict !== "allow" ? undefined : names.of(each);
-      const decision = weigh({
-        text: each.text,
-        ruling,
-        refusal,
-        named: problem?.decision ?? named,
-        throwsAway: contained ? throwsAway(each) : undefined,
-        ...(isPlain ? { risk: "low", why: undefined } : riskOf(each)),
-        problem: problem?.why,
-        isPlain,
-        contained,
-      });
-      return {
-        text: each.text,
-        words: wordsOf(each),
-        folder: each.folder === undefined ? undefined : posix.resolve(folder, each.folder),
-        isOwn: at >= 0,
-        project: riskOf(each).project,
-        decision,
-      };
+      const { risk, why, project } = riskOf(each);
+      const decision = weigh(
+        {
+          text: each.text,
+          risk: isPlain ? "low" : risk,
+          why: isPlain ? undefined : why,
+          ruling,
+          refusal,
+          named: problem?.decision ?? named,
+          throwsAway: contained ? throwsAway(each) : undefined,
+          problem: problem?.why,
+          isPlain,
+          contained,
+        },
+        settings,
+      );
+      const runsIn = each.folder === undefined ? undefined : posix.resolve(folder, each.folder);
+      return { text: each.text, words: wordsOf(each), folder: runsIn, isOwn: at >= 0, project, decision };
     });
     const tooLong = found.tooLong ?? names.tooLong;
     const decision = conclude(parts, {
+      ...found,
       effect,
       command,
       folder,
       contained,
       typed,
       settings,
-      unclear: tooLong === undefined ? found.unclear : [...new Set([tooLong, ...found.unclear])],
+      unclear: tooLong === undefined ? found.unclear : [tooLong, ...found.unclear],
       tooLong,
       problem: typeof script === "string" ? script : undefined,
       refusal: refusals.find(({ command: of }) => of === undefined),

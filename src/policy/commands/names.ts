@@ -8,15 +8,16 @@ import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
 import { protectedFile } from "../protected.ts";
 import { sensitive } from "../sensitive.ts";
-import { type FoundCommand, type FoundScript, nameOf } from "./found.ts";
+import type { FoundScript } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
+import { type FoundCommand, nameOf } from "./search.ts";
 
 /** Names of a script that are looked up, … */
 const MOST_NAMES = 600;
 /** … and names of folders in all of them: each that does not exist is a look-up of its own. */
 const MOST_COMPONENTS = 4_000;
 
-/** What the path rules say against files that a contained command could touch by itself, or could not: the sandbox decides that. */
+/** Path rules that a contained command needs no judge for: the sandbox holds it to them. */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
 
 export interface JudgedNames {
@@ -39,10 +40,7 @@ interface NamesOptions {
   readonly backend: Pick<Backend, "home" | "sandbox">;
 }
 
-/**
- * Judges the literal words of a script that name files. What a program opens by itself is not seen. The name of a protected file counts as
- * written to, unless the program is one of those that only look.
- */
+/** Judges the literal words that name files. A protected file counts as written to, except by listed programs. */
 export async function judgeNames(
   found: FoundScript,
   { judgePath, look, contained, folder, backend }: NamesOptions,
@@ -51,12 +49,8 @@ export async function judgeNames(
   const read = new Set<string>();
   const write = new Set<string>();
 
-  const judge = async ({
-    path: written,
-    use,
-    command,
-    folder: from = "",
-  }: NamedPath): Promise<Decision | undefined> => {
+  const judge = async (named: NamedPath): Promise<Decision | undefined> => {
+    const { path: written, use, command, folder: from = "" } = named;
     const path = absolutePath(written, { workDir: posix.resolve(folder, from), home: backend.home });
     if (isTooLong(path)) return TOO_LONG;
     const real = await look.realPath(path);
@@ -82,7 +76,7 @@ export async function judgeNames(
   // git writes its configuration by itself, where it is told to.
   const configured = (contained ? found.commands : []).flatMap((command) =>
     configurationOf(command).map((path): NamedPath => {
-      return { path, begins: false, use: "write", text: command.text, folder: command.folder, command };
+      return { path, use: "write", folder: command.folder, command };
     }),
   );
   const all = [...configured, ...names];
@@ -121,27 +115,23 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/** What of a repository's configuration `git config KEY VALUE` writes, and changes of remotes, submodules and branches. */
+/** The files of a repository's configuration that a git command writes. */
 function configurationOf(command: FoundCommand): readonly string[] {
   const [subcommand, ...rest] = gitWords(command);
   const operands = rest.filter((word) => !word.startsWith("-"));
   const [first = ""] = operands;
+  const has = (option: RegExp) => rest.some((word) => option.test(word));
   switch (subcommand) {
     case "remote":
       return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(first) ? [".git/config"] : [];
     case "submodule":
-      return /^(add|init|update|sync|deinit|set-url|set-branch|absorbgitdirs)$/.test(first)
-        ? [".git/config", ...(/^(add|set-)/.test(first) ? [".gitmodules"] : [])]
-        : [];
+      if (/^(add|set-url|set-branch)$/.test(first)) return [".git/config", ".gitmodules"];
+      return /^(init|update|sync|deinit|absorbgitdirs)$/.test(first) ? [".git/config"] : [];
     case "branch":
-      return rest.some((word) =>
-        /^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/.test(word),
-      )
-        ? [".git/config"]
-        : [];
+      return has(/^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/) ? [".git/config"] : [];
     case "config": {
-      const isUnset = rest.some((word) => /^--(unset|add|replace-all|remove-section|rename-section|edit)/.test(word));
-      return (operands.length > 1 || isUnset) && !rest.includes("--global") ? [".git/config"] : [];
+      const changes = operands.length > 1 || has(/^--(unset|add|replace-all|remove-section|rename-section|edit)/);
+      return changes && !rest.includes("--global") ? [".git/config"] : [];
     }
     default:
       return [];

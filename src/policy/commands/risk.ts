@@ -1,7 +1,8 @@
-import { type FoundCommand, nameOf } from "./found.ts";
-import { highRisk, isHighProgram } from "./never-run.ts";
+import { subcommandOf } from "./found-words.ts";
+import { highRisk, isHighProgram } from "./high-risk.ts";
 import { type CommandRisk, entryOf, isListedProgram } from "./reasons.ts";
-import { isWrapper, subcommandOf } from "./wrapped.ts";
+import { type FoundCommand, nameOf } from "./search.ts";
+import { isWrapper } from "./wrapped.ts";
 
 /** Risk and reason of one command, by program and subcommand: its options decide only what is of high risk. */
 export function riskOf(command: FoundCommand): CommandRisk {

@@ -1,6 +1,6 @@
 /**
- * Keeps account of the substitutions in one text of a script: wherever it has `$(`, a backquote, `<(` or `>(` (or `$` at the end of a line that
- * is continued), the parse must have found a substitution, or a quote, comment or here-document in which it means nothing. A place that nothing explains may run a command that nobody saw.
+ * Keeps account of the substitutions in a text: for each `$(`, backquote, `<(` and `>(` the parse must have found a
+ * substitution, or a quote, comment or here-document around it. Else it may run a command that nobody saw.
  */
 export interface SubstitutionAccount {
   /** A substitution from `pos` to `end` that the walk visits. */

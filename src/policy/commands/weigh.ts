@@ -21,53 +21,35 @@ export interface Weighed {
   readonly contained: boolean;
 }
 
-/** What is said of one command, whatever the others are. */
-export type Weigher = (command: Weighed) => Decision;
-
-/** Rules come before risk, and risk before autonomy. Only a rule that refuses comes before what the path rules say. */
-export function weigher({
-  autonomy = "supervised",
-  blockHighRiskCommands = true,
-  requireApprovalForMediumRisk = true,
-  shellConfirm = false,
-  askInSandbox = "nothing",
-}: PolicySettings): Weigher {
-  return ({ text, ruling, refusal, named, throwsAway, problem, isPlain, contained, ...rated }) => {
-    const risk = refusal === undefined ? rated.risk : "high";
-    const why = refusal?.why ?? rated.why;
-    const shown = shorten(text);
-    const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
-    if (refusal?.answersForPerson === true)
-      return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
-    if (ruling?.verdict === "deny") return { ...ruling, risk };
-    if (named !== undefined) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
-    if (ruling?.verdict === "ask") return { ...ruling, risk };
-    if (ruling?.verdict === "allow" && !shellConfirm) return { ...ruling, risk };
-    if (risk === "high" && blockHighRiskCommands) return highRisk({ text, why }, true);
-    if (shellConfirm) {
-      return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
-    }
-    if (throwsAway !== undefined && autonomy !== "full") {
-      return ask("throws_work_away", `Command requires approval: \`${shown}\` cannot be taken back: ${throwsAway}`);
-    }
-    if (risk === "high" && autonomy !== "full") return highRisk({ text, why }, false);
-    if (contained && askInSandbox === "nothing") return { verdict: "allow", risk, rule: "sandbox" };
-    if (isPlain) return { verdict: "allow", risk: "low", rule: "plain" };
-    if (autonomy === "full") return { verdict: "allow", risk, rule: "autonomy" };
-    if (!requireApprovalForMediumRisk) {
-      return { verdict: "allow", risk, rule: "require_approval_for_medium_risk" };
-    }
-    if (risk === "medium") {
-      return ask(
-        "require_approval_for_medium_risk",
-        `Medium-risk command requires approval: \`${shown}\` (${why ?? ""})`,
-      );
-    }
-    if (problem !== undefined) {
-      return ask("not_plain", `Command requires approval: \`${shown}\` is not plain: ${problem}`);
-    }
-    return { verdict: "allow", risk, rule: risk === "low" ? "low_risk" : "require_approval_for_medium_risk" };
-  };
+/** What is said of one command: rules, then risk, then autonomy. Path rules come before all but a deny rule. */
+export function weigh(command: Weighed, settings: PolicySettings): Decision {
+  const { text, ruling, refusal, named, throwsAway, problem, isPlain, contained } = command;
+  const { autonomy = "supervised", blockHighRiskCommands = true, askInSandbox = "nothing" } = settings;
+  const { requireApprovalForMediumRisk = true, shellConfirm = false } = settings;
+  const risk = refusal === undefined ? command.risk : "high";
+  const why = refusal?.why ?? command.why;
+  const shown = shorten(text);
+  const allow = (rule: string): Decision => ({ verdict: "allow", risk, rule });
+  const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
+  if (refusal?.answersForPerson) return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
+  if (ruling?.verdict === "deny") return { ...ruling, risk };
+  if (named !== undefined) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
+  if (ruling?.verdict === "ask" || (ruling !== undefined && !shellConfirm)) return { ...ruling, risk };
+  if (risk === "high" && blockHighRiskCommands) return highRisk({ text, why }, true);
+  if (shellConfirm)
+    return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
+  if (throwsAway !== undefined && autonomy !== "full")
+    return ask("throws_work_away", `Command requires approval: \`${shown}\` cannot be taken back: ${throwsAway}`);
+  if (risk === "high" && autonomy !== "full") return highRisk({ text, why }, false);
+  if (contained && askInSandbox === "nothing") return allow("sandbox");
+  if (isPlain) return { verdict: "allow", risk: "low", rule: "plain" };
+  if (autonomy === "full") return allow("autonomy");
+  const mediumRule = "require_approval_for_medium_risk";
+  if (!requireApprovalForMediumRisk) return allow(mediumRule);
+  if (risk === "medium") return ask(mediumRule, `Medium-risk command requires approval: \`${shown}\` (${why ?? ""})`);
+  if (problem !== undefined)
+    return ask("not_plain", `Command requires approval: \`${shown}\` is not plain: ${problem}`);
+  return allow(risk === "low" ? "low_risk" : mediumRule);
 }
 
 /** A command of high risk: refused where those are blocked, else asked about. */
@@ -76,15 +58,16 @@ export function highRisk(
   isBlocked: boolean,
 ): Decision {
   const shown = `\`${shorten(text)}\` (${why})`;
-  if (!isBlocked) {
-    return { verdict: "ask", risk: "high", rule: "high_risk", reason: `High-risk command requires approval: ${shown}` };
-  }
-  const reason = `High-risk commands are blocked: ${shown}. Leave it out, or have the user add it to policy.commands.allow`;
+  const asked = `High-risk command requires approval: ${shown}`;
+  if (!isBlocked) return { verdict: "ask", risk: "high", rule: "high_risk", reason: asked };
+  const advice = "Leave it out, or have the user add it to policy.commands.allow";
+  const reason = `High-risk commands are blocked: ${shown}. ${advice}`;
   return { verdict: "deny", risk: "high", rule: "block_high_risk_commands", reason };
 }
 
 const FOR_PERSON =
-  "A command cannot answer for a person: approvals, trust, grants and the console are for people, who start them themselves";
+  "A command cannot answer for a person: approvals, trust, grants and the console are for people, " +
+  "who start them themselves";
 
 /** A long command is shown with its beginning and its end. */
 export function shorten(text: string): string {

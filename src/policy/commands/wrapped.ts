@@ -1,4 +1,5 @@
-import { type FoundWord, knownWord, scriptIn } from "./found-words.ts";
+import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
+import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, wrapperOf } from "./wrappers.ts";
 
 /** What a command runs in its turn. */
 export type Wrapped =
@@ -11,138 +12,22 @@ export type Wrapped =
   /** Something that nobody knows before it runs. */
   | { readonly kind: "unknown"; readonly why: string };
 
-/** How a wrapper writes the command behind it. Options that are not listed take no value. */
-interface Wrapper {
-  /** Options that take the next word as their value. */
-  readonly values?: string;
-  /** Operands before the command. Default 0. */
-  readonly operands?: number;
-  /** `NAME=value` may stand before the command. Default false. */
-  readonly assigns?: true;
-  /** The command gets more words when it runs. Default false. */
-  readonly adds?: true;
-  /** All words from here on are joined to a script. Default false. */
-  readonly joins?: true;
-  /** Options whose value is a script. */
-  readonly scripts?: string;
-}
-
-const TRACER: Wrapper = { values: "-e -o -s -P -p -E -u -a -S -O -I -b -X" };
-const RUNNER: Wrapper = {
-  values: "-p --package --python --with --env --group --extra --cwd --prefix -w --workspace -C --dir -n --name",
-  scripts: "-c --call",
-};
-const USER: Wrapper = { values: "-u -g -h -p -C -D -R -T -U -r -t --user --group --chdir", assigns: true };
-const AS_USER: Wrapper = { values: "-s -g -G -w -u --shell --group", operands: 1, scripts: "-c --command" };
-
-/** Commands that run the command behind them, by name or by name and subcommand. */
-const WRAPPERS: { readonly [names: string]: Wrapper } = {
-  env: { values: "-u --unset -C --chdir -a --argv0", assigns: true },
-  "cross-env": { assigns: true },
-  "command builtin nohup setsid busybox toybox caffeinate winpty unbuffer chronic eatmydata catchsegv linux32 linux64 setarch":
-    {},
-  "prlimit ssh-agent dbus-run-session firejail": { values: "-p --pid -a -t" },
-  numactl: { values: "-i -N -m -C -p" },
-  "xvfb-run": { values: "-n -s -f -w -p -e" },
-  entr: { scripts: "-s" },
-  exec: { values: "-a" },
-  nice: { values: "-n --adjustment" },
-  ionice: { values: "-c --class -n --classdata" },
-  timeout: { values: "-k --kill-after -s --signal", operands: 1 },
-  time: { values: "-f --format -o --output" },
-  stdbuf: { values: "-i --input -o --output -e --error" },
-  "chrt taskset chroot": { operands: 1 },
-  "strace ltrace valgrind perf gdb lldb": TRACER,
-  "perf stat: perf record: perf trace:": { ...TRACER, operands: 1 },
-  "tmux new: tmux new-session: tmux neww: tmux new-window: tmux splitw: tmux split-window: tmux respawn-pane: tmux respawn-window:":
-    {
-      values: "-c -e -F -n -s -t -x -y -l",
-      operands: 1,
-      joins: true,
-    },
-  screen: { values: "-S -t -c -e -h -p -s -T" },
-  xargs: {
-    values: "-n --max-args -P --max-procs -L --max-lines -s --max-chars -d --delimiter -I -a --arg-file -E -J -R -S",
-    adds: true,
-  },
-  parallel: { values: "-j --jobs -a --arg-file -I --delay --timeout -N -n", adds: true, joins: true },
-  watch: { values: "-n --interval", joins: true },
-  ssh: { values: "-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", operands: 1, joins: true },
-  flock: { values: "-w --timeout -E --conflict-exit-code", operands: 1, scripts: "-c --command" },
-  script: { values: "-t -O -I -B -T -m -E", operands: 99, scripts: "-c --command" },
-  "sudo doas pkexec unshare nsenter setpriv capsh systemd-run machinectl proot fakeroot bwrap": USER,
-  "su runuser sg": AS_USER,
-  "npx bunx pnpx uvx": RUNNER,
-  ...Object.fromEntries(
-    [
-      ...["npm exec", "npm x", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "bun x", "uv run", "poetry run"],
-      ...["pipenv run", "pdm run", "hatch run", "rye run", "bundle exec", "conda run", "pipx run", "mise exec"],
-    ].map((name) => [`${name}:`, { ...RUNNER, operands: 1 }]),
-  ),
-};
-
-/** Options of programs that are no wrappers, and whose value is run all the same. */
-const HIDING: { readonly [names: string]: string } = {
-  "tar gtar bsdtar": "-I --use-compress-program --to-command --checkpoint-action --rsh-command -F --info-script",
-  zip: "-TT --unzip-command",
-  man: "-P --pager -H --html -B",
-  "bat batcat": "--pager",
-  sort: "--compress-program",
-  split: "--filter",
-  rg: "--pre --hostname-bin",
-  rsync: "-e --rsh --rsync-path",
-  "scp sftp": "-S",
-  "go test:": "-exec -toolexec -vettool",
-  "go build: go run: go vet:": "-exec -toolexec",
-  "git rebase: git difftool:": "-x --exec --extcmd",
-  "git push: git fetch: git pull: git clone: git ls-remote:": "--upload-pack --receive-pack --exec",
-  "git grep:": "-O --open-files-in-pager",
-  "make gmake": "--eval",
-  "git filter-branch:":
-    "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter",
-};
-
-/** Settings of git whose value is a program, or leads to one (git-config(1)). */
-export const GIT_PROGRAM_SETTING =
-  /^(alias\.|pager\.|filter\.|credential\.|(diff|merge)tool\.|include(if)?\.|uploadpack\.|protocol\.ext|diff\.external|(diff|merge)\..*\.(command|textconv|driver)|core\.(editor|pager|fsmonitor|hookspath|sshcommand|gitproxy|askpass|alternaterefscommand|attributesfile)|sequence\.editor|gpg\..*program|remote\..*\.(uploadpack|receivepack|vcs))/i;
-
-/** Builtins that evaluate words which look like data: subscripts, names of variables, arrays. */
-const EVALUATING = new Set(
-  "test [ read unset let declare typeset local export readonly wait mapfile readarray getopts printf".split(" "),
-);
-
-/** Shells, which take a script behind `-c`, in a file or from what they read. */
-export const SHELLS: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
-
-const byName = new Map(expandNames(WRAPPERS));
-const hidingByName = new Map(expandNames(HIDING));
-
 /** True for programs that run another, and so are known. */
 export function isWrapper(name: string): boolean {
-  return (
-    byName.has(name) ||
-    SHELLS.has(name) ||
-    EVALUATING.has(name) ||
-    hidingByName.has(name) ||
-    Object.hasOwn(SPECIAL, name)
-  );
+  const { wrapper, options } = wrapperOf(name);
+  const isKnown = wrapper !== undefined || options !== undefined || Object.hasOwn(SPECIAL, name);
+  return isKnown || SHELLS.has(name) || EVALUATING.has(name);
 }
 
-/**
- * What a command runs in its turn, as far as its words say. `name` is its name without folders, `here` the text that it reads from a
- * here-document or a here-string.
- */
+/** What a command runs in its turn. `name` has no folders, `here` is text that it reads from here-documents. */
 export function wrappedIn(name: string, words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
   const split = name === "env" ? splitText(words) : [];
   if (split.length > 0) return split;
-  const subcommand = `${name} ${subcommandOf(words)?.value ?? ""}:`;
-  const wrapper = byName.get(subcommand) ?? byName.get(name);
-  const hiding = hidingByName.get(subcommand) ?? hidingByName.get(name);
-  const isTar = /^(g|bsd)?tar$/.test(name);
+  const { wrapper, options } = wrapperOf(name, subcommandOf(words)?.value);
   return [
     ...(wrapper === undefined ? [] : behind(words, wrapper)),
-    ...(hiding === undefined ? [] : optionValues(words, hiding).flatMap(hidden)),
-    ...(isTar ? oldOptionsOfTar(words).flatMap(hidden) : []),
+    ...(options === undefined ? [] : optionValues(words, options).flatMap(hidden)),
+    ...(/^(g|bsd)?tar$/.test(name) ? oldOptionsOfTar(words).flatMap(hidden) : []),
     ...(SHELLS.has(name) ? shell(words, here) : []),
     ...(EVALUATING.has(name) ? words.slice(1).flatMap(({ value }) => expandedIn(value)) : []),
     ...(Object.hasOwn(SPECIAL, name) ? (SPECIAL[name]?.(words, here) ?? []) : []),
@@ -156,40 +41,6 @@ export function expandedIn(value: string | undefined): readonly Wrapped[] {
   return [{ kind: "expanded", text: value }, ...array];
 }
 
-/** The first word that is no option, nor the value of one of git's own. */
-export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {
-  const isGit = /(^|\/)git$/.test(words[0]?.value ?? "");
-  const isValue = (at: number) =>
-    isGit && /^(-[Cc]|--git-dir|--work-tree|--namespace)$/.test(words[at - 1]?.value ?? "");
-  return words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-") && !isValue(at));
-}
-
-/** Values of these options: `-o VALUE`, `-oVALUE`, `--option=VALUE`, `--option VALUE`; abbreviated too. */
-export function optionValues(words: readonly FoundWord[], names: string): readonly FoundWord[] {
-  const listed = names.split(" ");
-  const letters = listed.flatMap((name) => (/^-[A-Za-z]$/.test(name) ? name.slice(1) : []));
-  return words.flatMap((word, at): readonly FoundWord[] => {
-    if (at === 0 || !/^-[^=]/.test(word.prefix) || word.prefix === "--") return [];
-    const [option = "", ...rest] = word.prefix.split("=");
-    const isLong = option.startsWith("--");
-    if (listed.some((name) => name === word.value || (isLong && option.length > 3 && name.startsWith(option)))) {
-      if (rest.length > 0) return [behindPrefix(word, option.length + 1)];
-      return words.slice(at + 1, at + 2);
-    }
-    // One letter of several: the value is what follows it, or the next word where nothing does, or where that is a letter more (`tar cIf`).
-    const cluster = isLong ? "" : (/^-[A-Za-z]+/.exec(word.prefix)?.[0] ?? "");
-    const first = Array.from(cluster).findIndex((letter, index) => index > 0 && letters.includes(letter));
-    if (first === -1) return [];
-    const isWhole = cluster.length === word.prefix.length;
-    const glued = first + 1 < word.prefix.length ? [behindPrefix(word, first + 1)] : [];
-    const mayTakeNext = isWhole && (first > 1 || letters.includes(cluster.at(-1) ?? ""));
-    return mayTakeNext ? [...glued, ...words.slice(at + 1, at + 2)] : glued;
-  });
-}
-
-/** Editors and pagers, which run commands of their own that can start programs. */
-export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb".split(" ");
-
 /** Builtins and programs that run something in a way of their own. */
 const SPECIAL: {
   readonly [name: string]: (words: readonly FoundWord[], here: readonly FoundWord[]) => readonly Wrapped[];
@@ -202,17 +53,12 @@ const SPECIAL: {
   fd: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
   fdfind: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
   jobs: (words) => afterOption(words, /^-[a-z]*x$/, ""),
-  mapfile: (words) => optionValues(words, "-C").flatMap(script),
-  readarray: (words) => optionValues(words, "-C").flatMap(script),
-  complete: (words) => optionValues(words, "-C -F").flatMap(script),
-  compgen: (words) => optionValues(words, "-C -F").flatMap(script),
   bind: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf(":") + 1))),
   alias: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf("=") + 1))),
   git: (words) => [...gitSettings(words), ...gitCommands(words)],
   ...Object.fromEntries(EDITORS.map((name) => [name, editor])),
   python: python,
   python3: python,
-  "nix-shell": (words) => optionValues(words, "--run --command").flatMap(script),
   cmake: (words) => afterOption(words, /^-E$/, ""),
   sed: commandsOfSed,
   gsed: commandsOfSed,
@@ -261,9 +107,8 @@ function behind(words: readonly FoundWord[], wrapper: Wrapper): readonly Wrapped
 
 function takesNext(option: string, values: string): boolean {
   const listed = values.split(" ").filter((each) => each !== "");
-  if (option.startsWith("--")) {
+  if (option.startsWith("--"))
     return !option.includes("=") && option !== "--" && listed.some((name) => name.startsWith(option));
-  }
   const first = Array.from(option).findIndex((letter, at) => at > 0 && listed.includes(`-${letter}`));
   return first === option.length - 1;
 }
@@ -294,9 +139,8 @@ function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonl
   const first = words[at];
   if (takesScript) return first === undefined ? [] : script(first);
   const read = here.flatMap(script);
-  if (first !== undefined && !READS_INPUT.test(first.value ?? "")) {
+  if (first !== undefined && !READS_INPUT.test(first.value ?? ""))
     return [...read, { kind: "unknown", why: `what the script ${first.text} does is not looked at` }];
-  }
   if (words.some(({ value }) => value === "--version" || value === "--help")) return [];
   return here.length > 0 ? read : [{ kind: "unknown", why: "it runs whatever it reads" }];
 }
@@ -432,16 +276,4 @@ function joined(words: readonly FoundWord[]): readonly Wrapped[] {
 
 function isNoOption({ prefix }: FoundWord): boolean {
   return !prefix.startsWith("-") || prefix === "-";
-}
-
-function behindPrefix(word: FoundWord, length: number): FoundWord {
-  const value = word.value?.slice(length);
-  return { text: word.text, value, prefix: word.prefix.slice(length) };
-}
-
-function expandNames<T>(table: { readonly [names: string]: T }): readonly (readonly [string, T])[] {
-  return Object.entries(table).flatMap(([names, entry]) => {
-    const listed = names.includes(":") ? names.split(": ").map((name) => name.replace(/:?$/, ":")) : names.split(" ");
-    return listed.map((name) => [name, entry] as const);
-  });
 }

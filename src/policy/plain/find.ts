@@ -6,7 +6,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set(
 );
 const ALONE: ReadonlySet<string> = new Set("-empty -prune -not ! -o -a -print -print0".split(" "));
 
-/** Reads find(1): folders, then tests. Whatever runs a program, writes or removes is not among them. A string says why it is not on the list. */
+/** Reads find(1): folders, then tests that only look. A string says why it is not on the list. */
 export function readFind(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const paths: number[] = [];
   let isExpression = false;

@@ -26,7 +26,7 @@ const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
 /** The folders of a PATH in which no tool writes, in their order: as they are written there, by where they lead. */
 export type TrustedFolders = (look: LookUps) => Promise<ReadonlyMap<string, string>>;
 
-/** `writable`: what tools may write, with all under it. It is looked up once: the folders of the system do not change while an agent works. */
+/** `writable`: what tools may write, with all under it. Looked up once: system folders do not change. */
 export function trustedFolders(folders: readonly string[], writable: readonly string[]): TrustedFolders {
   let trusted: ReturnType<TrustedFolders> | undefined;
   return async (look) => {
@@ -46,10 +46,7 @@ export function trustedFolders(folders: readonly string[], writable: readonly st
   };
 }
 
-/**
- * Finds programs in the folders of a PATH, in their order. What is found where no tool writes is remembered: that does not change while an agent
- * works.
- */
+/** Finds programs in the folders of a PATH, in their order. What is found where no tool writes is remembered. */
 export function createProgramFinder(
   folders: readonly string[],
   writable: readonly string[],

@@ -10,67 +10,36 @@ const MOST_BYTES = 65_536;
 
 const SWITCH = /^(true|false|yes|no|on|off|[01])$/i;
 const WORD = /^[\w.-]+$/;
-const LINE = /^[^"\\;#\p{Cc}]+$/u;
 const URL = /^[^\s"\\;#\p{Cc}]+$/u;
 
-/** Keys that start nothing and lead nowhere when git only looks (git-config(1)), with their values. */
-const INERT: { readonly [key: string]: RegExp } = {
-  "core.repositoryformatversion": /^[01]$/,
-  "core.filemode": SWITCH,
-  "core.bare": /^false$/i,
-  "core.logallrefupdates": WORD,
-  "core.ignorecase": SWITCH,
-  "core.precomposeunicode": SWITCH,
-  "core.symlinks": SWITCH,
-  "core.longpaths": SWITCH,
-  "core.quotepath": SWITCH,
-  "core.untrackedcache": WORD,
-  "core.autocrlf": WORD,
-  "core.safecrlf": WORD,
-  "core.eol": WORD,
-  "remote.*.url": URL,
-  "remote.*.pushurl": URL,
-  "remote.*.fetch": URL,
-  "remote.*.tagopt": URL,
-  "remote.*.prune": SWITCH,
-  "branch.*": LINE,
-  "user.*": LINE,
-  "init.defaultbranch": URL,
-  "pull.rebase": WORD,
-  "pull.ff": WORD,
-  "push.default": WORD,
-  "push.autosetupremote": SWITCH,
-  "fetch.prune": SWITCH,
-  "rerere.enabled": SWITCH,
-  "submodule.*.url": URL,
-  "submodule.*.active": SWITCH,
-  "lfs.repositoryformatversion": /^0$/,
-  "lfs.*.access": WORD,
-  "filter.lfs.clean": /^git-lfs clean -- %f$/,
-  "filter.lfs.smudge": /^git-lfs smudge -- %f$/,
-  "filter.lfs.process": /^git-lfs filter-process$/,
-  "filter.lfs.required": /^true$/,
-};
+/** Keys that start nothing and lead nowhere when git only looks (git-config(1)), by what their values have to be. */
+const INERT: readonly (readonly [keys: string, value: RegExp])[] = [
+  ["core.filemode core.ignorecase core.precomposeunicode core.symlinks core.longpaths core.quotepath", SWITCH],
+  ["remote.*.prune push.autosetupremote fetch.prune rerere.enabled submodule.*.active", SWITCH],
+  ["core.logallrefupdates core.untrackedcache core.autocrlf core.safecrlf core.eol lfs.*.access", WORD],
+  ["pull.rebase pull.ff push.default", WORD],
+  ["remote.*.url remote.*.pushurl remote.*.fetch remote.*.tagopt init.defaultbranch submodule.*.url", URL],
+  ["branch.* user.*", /^[^"\\;#\p{Cc}]+$/u],
+  ["core.repositoryformatversion", /^[01]$/],
+  ["core.bare", /^false$/i],
+  ["lfs.repositoryformatversion", /^0$/],
+  ["filter.lfs.clean", /^git-lfs clean -- %f$/],
+  ["filter.lfs.smudge", /^git-lfs smudge -- %f$/],
+  ["filter.lfs.process", /^git-lfs filter-process$/],
+  ["filter.lfs.required", /^true$/],
+];
+const INERT_KEYS = new Map(INERT.flatMap(([keys, value]) => keys.split(" ").map((key) => [key, value] as const)));
 
 /** Where links could lead git to read, show or write something else. */
 const LINKED = [
-  "",
-  "info",
-  "objects",
-  "objects/info",
-  "objects/pack",
-  "refs",
-  "refs/heads",
-  "refs/tags",
-  "refs/remotes",
-  "refs/remotes/origin",
-  "logs",
-].concat(["rebase-merge", "rebase-apply", "sequencer"]);
+  ...["", "info", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "refs/remotes"],
+  ...["refs/remotes/origin", "logs", "rebase-merge", "rebase-apply", "sequencer"],
+];
 
 const SECTION = /^\[([a-z]+)(?: "([^"\\\p{Cc}]*)")?\]$/iu;
 const NAME = /^[a-z][a-z0-9-]*$/i;
 
-/** Why a repository's configuration is not plain; `undefined`: each line of it is known to be inert. Takes time in proportion to the text. */
+/** Why a repository's configuration is not plain; `undefined`: each line of it is known to be inert. */
 export function unknownSetting(config: string): string | undefined {
   let section = "";
   let subsection: string | undefined;
@@ -94,14 +63,9 @@ export function unknownSetting(config: string): string | undefined {
 }
 
 function inert(section: string, subsection: string | undefined, name: string): RegExp | undefined {
-  const keys =
-    subsection === undefined
-      ? [`${section}.${name}`, ...(section === "user" ? ["user.*"] : [])]
-      : section === "filter"
-        ? [`filter.${subsection}.${name}`]
-        : [`${section}.*.${name}`, ...(section === "branch" ? ["branch.*"] : [])];
-  const key = keys.find((each) => Object.hasOwn(INERT, each));
-  return key === undefined ? undefined : INERT[key];
+  if (section === "filter") return INERT_KEYS.get(`filter.${subsection ?? ""}.${name}`);
+  const isWhole = section === (subsection === undefined ? "user" : "branch");
+  return INERT_KEYS.get(isWhole ? `${section}.*` : `${section}.${subsection === undefined ? "" : "*."}${name}`);
 }
 
 /** What is written before and behind git's name, so that looking starts nothing. */
@@ -112,44 +76,39 @@ export interface GitSurroundings {
 
 export interface GitRepository {
   readonly surroundings: GitSurroundings;
-  /** Why git cannot look at the workspace's repository from a folder (real, in the workspace) without more ado; `undefined`: it can. */
+  /** Why git cannot look at the workspace's repository from a real folder in it; `undefined`: it can. */
   objection(folder: string, look: LookUps): Promise<string | undefined>;
 }
+
+const LOOKING = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_ALLOW_PROTOCOL: "none" } as const;
+// An empty file system monitor is none for every version of git.
+const SWITCHED_OFF = [
+  ...["core.fsmonitor=", "core.hooksPath=/dev/null", "log.showSignature=false", "diff.autoRefreshIndex=false"],
+] as const;
 
 /** The workspace's own repository: git reads this one, wherever it is started. */
 export function gitRepository({ workDir, files }: Backend): GitRepository {
   const readText = createTextReader(files, MOST_BYTES);
   const git = posix.join(workDir, ".git");
   /** Where a link is on the way, it counts as something that is not the file. */
-  const kindOf = (at: string, look: LookUps) => look.infoAt(at).then(kind, () => "link" as const);
+  const kindOf = (at: string, look: LookUps) =>
+    look.infoAt(at).then(
+      (info) => info?.kind,
+      () => "link" as const,
+    );
 
   return {
     surroundings: {
-      env: {
-        GIT_DIR: git,
-        GIT_WORK_TREE: workDir,
-        GIT_OPTIONAL_LOCKS: "0",
-        GIT_NO_LAZY_FETCH: "1",
-        GIT_ALLOW_PROTOCOL: "none",
-      },
-      // An empty file system monitor is none for every version of git.
-      options: [
-        "--no-pager",
-        ...[
-          "core.fsmonitor=",
-          "core.hooksPath=/dev/null",
-          "log.showSignature=false",
-          "diff.autoRefreshIndex=false",
-        ].flatMap((each) => ["-c", each]),
-      ],
+      env: { GIT_DIR: git, GIT_WORK_TREE: workDir, ...LOOKING },
+      options: ["--no-pager", ...SWITCHED_OFF.flatMap((each) => ["-c", each])],
     },
     async objection(folder, look) {
       if (!isInside(folder, workDir)) return "git looks only at the repository of the workspace";
       const inner = foldersBetween(folder, workDir).flatMap((each) => [`${each}/.git`, `${each}/HEAD`]);
+      const linksIn = async (path: string) =>
+        (await look.list(posix.join(git, path))).filter(({ kind }) => kind === "link");
       const [links, repository, common, config, ...nested] = await Promise.all([
-        Promise.all(
-          LINKED.map(async (path) => (await look.list(posix.join(git, path))).filter((each) => each.kind === "link")),
-        ),
+        Promise.all(LINKED.map(linksIn)),
         kindOf(git, look),
         Promise.all(["commondir", "objects/info/alternates"].map(async (path) => kindOf(`${git}/${path}`, look))),
         readText(`${git}/config`, { real: true }).catch(() => undefined),
@@ -165,10 +124,6 @@ export function gitRepository({ workDir, files }: Backend): GitRepository {
       return unknown === undefined ? undefined : `${git}/config has settings that may start something: ${unknown}`;
     },
   };
-}
-
-function kind(info: { readonly kind: string } | undefined): string | undefined {
-  return info?.kind;
 }
 
 /** A folder and those above it, up to another that is not included. */

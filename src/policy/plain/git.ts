@@ -19,20 +19,21 @@ const NO_SUBMODULES = "--ignore-submodules=all";
 /** Drivers of the configuration would be run, and repositories inside would be looked at. */
 const LOOKS_INSIDE = ["--no-ext-diff", "--no-textconv", NO_SUBMODULES] as const;
 
-const SHOWS =
-  "-p -u -s -w -b -a -z -M -R -W -U# -S: -G: --patch --no-patch --stat --stat= --shortstat --numstat --dirstat --summary --name-only " +
-  "--name-status --raw --compact-summary --word-diff --word-diff= --unified=# --minimal --patience --histogram --diff-algorithm= " +
-  "--ignore-all-space --ignore-space-change --ignore-space-at-eol --ignore-blank-lines --diff-filter= --text --full-index " +
-  "--binary --abbrev --abbrev=# --check --exit-code --quiet --color --color= --no-color --find-renames --no-renames " +
-  "--relative --pickaxe-regex --function-context --inter-hunk-context=# --no-prefix ";
-const CHOOSES =
-  "-n# -# -i -E -F -g -m --max-count=# --skip=# --all --branches --tags --remotes --author= --committer= --grep= --all-match " +
-  "--invert-grep --since= --after= --until= --before= --merges --no-merges --first-parent --reverse --topo-order --date-order " +
-  "--left-right --cherry-pick --cherry-mark --cherry --boundary --simplify-by-decoration --full-history --ancestry-path " +
-  "--walk-reflogs --no-walk --not --cc --follow ";
-const WRITES_OUT =
-  "--oneline --graph --decorate --decorate= --no-decorate --pretty --pretty= --format= --abbrev-commit --no-abbrev-commit --date= " +
-  "--relative-date --parents --children ";
+const SHOWS = `
+  -p -u -s -w -b -a -z -M -R -W -U# -S: -G: --patch --no-patch --stat --stat= --shortstat --numstat --dirstat
+  --summary --name-only --name-status --raw --compact-summary --word-diff --word-diff= --unified=# --minimal
+  --patience --histogram --diff-algorithm= --ignore-all-space --ignore-space-change --ignore-space-at-eol
+  --ignore-blank-lines --diff-filter= --text --full-index --binary --abbrev --abbrev=# --check --exit-code --quiet
+  --color --color= --no-color --find-renames --no-renames --relative --pickaxe-regex --function-context
+  --inter-hunk-context=# --no-prefix`;
+const CHOOSES = `
+  -n# -# -i -E -F -g -m --max-count=# --skip=# --all --branches --tags --remotes --author= --committer= --grep=
+  --all-match --invert-grep --since= --after= --until= --before= --merges --no-merges --first-parent --reverse
+  --topo-order --date-order --left-right --cherry-pick --cherry-mark --cherry --boundary --simplify-by-decoration
+  --full-history --ancestry-path --walk-reflogs --no-walk --not --cc --follow`;
+const WRITES_OUT = `
+  --oneline --graph --decorate --decorate= --no-decorate --pretty --pretty= --format= --abbrev-commit
+  --no-abbrev-commit --date= --relative-date --parents --children`;
 const LISTS = "--contains --contains= --no-contains --merged --merged= --no-merged --points-at= --sort= --format= ";
 const COLUMNS = "--color --color= --no-color --column --no-column -i --ignore-case ";
 const LISTING = ["--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at="] as const;
@@ -45,13 +46,13 @@ const PATCHES = (
 
 const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
   status: {
-    options:
-      "-s -b -u -z --short --branch --porcelain --porcelain= --long -uno -unormal -uall --untracked-files --untracked-files= --ignored " +
-      "--show-stash --ahead-behind --no-ahead-behind --no-renames",
+    options: `
+      -s -b -u -z --short --branch --porcelain --porcelain= --long -uno -unormal -uall --untracked-files
+      --untracked-files= --ignored --show-stash --ahead-behind --no-ahead-behind --no-renames`,
     added: [NO_SUBMODULES],
   },
-  log: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE, shows: PATCHES },
-  show: { options: SHOWS + CHOOSES + WRITES_OUT, added: LOOKS_INSIDE, shows: true },
+  log: { options: `${SHOWS} ${CHOOSES} ${WRITES_OUT}`, added: LOOKS_INSIDE, shows: PATCHES },
+  show: { options: `${SHOWS} ${CHOOSES} ${WRITES_OUT}`, added: LOOKS_INSIDE, shows: true },
   diff: { options: `${SHOWS} --cached --staged --merge-base`, added: LOOKS_INSIDE, shows: true },
   branch: {
     options: `${LISTS} ${COLUMNS} -a -r -v -vv --all --remotes --verbose --list --show-current --abbrev=#`,
@@ -59,22 +60,20 @@ const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
   },
   tag: { options: `${LISTS} ${COLUMNS} -l -n --list`, listsWith: [...LISTING, "-l"] },
   "rev-parse": {
-    options:
-      "-q --quiet --verify --short --short=# --abbrev-ref --abbrev-ref= --symbolic-full-name --show-toplevel --show-prefix --show-cdup " +
-      "--is-inside-work-tree --is-bare-repository --all --branches --tags --remotes",
+    options: `
+      -q --quiet --verify --short --short=# --abbrev-ref --abbrev-ref= --symbolic-full-name --show-toplevel
+      --show-prefix --show-cdup --is-inside-work-tree --is-bare-repository --all --branches --tags --remotes`,
   },
   "ls-files": {
-    options:
-      "-c -d -m -o -s -u -t -v -k -z --cached --deleted --modified --others --stage --unmerged --killed --exclude-standard --directory " +
-      "--no-empty-directory --error-unmatch --full-name --eol --abbrev --abbrev=#",
+    options: `
+      -c -d -m -o -s -u -t -v -k -z --cached --deleted --modified --others --stage --unmerged --killed
+      --exclude-standard --directory --no-empty-directory --error-unmatch --full-name --eol --abbrev --abbrev=#`,
   },
-  "ls-tree": {
-    options: "-r -t -d -l -z --long --name-only --name-status --full-name --full-tree --abbrev --abbrev=#",
-  },
+  "ls-tree": { options: "-r -t -d -l -z --long --name-only --name-status --full-name --full-tree --abbrev --abbrev=#" },
   blame: {
-    options:
-      "-w -M -s -e -l -f -n -t -p --porcelain --line-porcelain --show-email --show-name --show-number --root --since= --date= " +
-      "--abbrev=# --first-parent",
+    options: `
+      -w -M -s -e -l -f -n -t -p --porcelain --line-porcelain --show-email --show-name --show-number --root --since=
+      --date= --abbrev=# --first-parent`,
     added: ["--no-textconv"],
   },
   describe: {
@@ -82,8 +81,9 @@ const SUBCOMMANDS: { readonly [name: string]: Subcommand } = {
   },
   "merge-base": { options: "-a --all --is-ancestor --octopus --independent --fork-point" },
   shortlog: {
-    options:
-      "-s -n -e --summary --numbered --email --all --merges --no-merges --since= --after= --until= --before= --author= --group=",
+    options: `
+      -s -n -e --summary --numbered --email --all --merges --no-merges --since= --after= --until= --before= --author=
+      --group=`,
   },
   "cat-file": { options: "-p -t -s -e", most: 2 },
 };

@@ -25,8 +25,8 @@ export type PlainVerdict =
   /** `looks`: every command is one of the list; none is there because `allows` says so. */
   | { readonly plain: true; readonly run: PlainRun; readonly looks: boolean }
   /**
-   * What is against each command of the script, in order; `undefined`: nothing is. `run` is there where some are on the list: these are written
-   * anew in it, and the others are as they were. Approved, that runs.
+   * What is against each command, in order; `undefined`: nothing. `run`: those of the list written anew, the others as
+   * they were; approved, that runs.
    */
   | { readonly plain: false; readonly problems: readonly (Problem | undefined)[]; readonly run?: PartlyPlainRun };
 
@@ -44,7 +44,7 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
-  /** Where programs are found, in this order. Default: on this machine our own PATH, elsewhere the folders that every system has. */
+  /** Where programs are found, in order. Default: here our own PATH, elsewhere the folders of every system. */
   readonly programFolders?: readonly string[];
   /** Folders that tools write in: no program is taken from there. Default: the workspace. */
   readonly writable?: readonly string[];
@@ -56,8 +56,8 @@ interface PlainGiven {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   /**
-   * Whether a person's rule allows a command of these words: then its program and options need not be on the list. Whoever asks judges the paths
-   * in it. Default: none is.
+   * Whether a person's rule allows a command of these words: then it need not be on the list. The asker judges its
+   * paths. Default: none is.
    */
   readonly allows?: (words: readonly string[]) => boolean;
 }
@@ -69,9 +69,8 @@ export type PlainJudge = (script: PlainScript, given: PlainGiven) => Promise<Pla
 const MOST_BYTES = 131_071;
 
 /**
- * Judges plain scripts: every command has to be on the list of programs that only look, be found outside of the workspace, and name only
- * paths that may be read. All look-ups are one round trip, unless the folder of `cd` or what a pattern matches is a link. Verdicts do not
- * outlive their look-ups.
+ * Judges plain scripts: every command has to be on the list, found outside of the workspace, and name only paths that
+ * may be read. One round trip, unless `cd` or a pattern leads through a link.
  */
 export function createPlainJudge({
   backend,
@@ -150,9 +149,8 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
     return isListed && !looks ? { ...result, env: { ...env, ...result.env } } : result;
   });
   const text = writeScript(written, separators);
-  if (Buffer.byteLength(text) > MOST_BYTES) {
+  if (Buffer.byteLength(text) > MOST_BYTES)
     return forAll(script, no("with what its patterns match it is too long for a shell"));
-  }
   if (problems.some((problem) => problem !== undefined)) {
     const isPartly = problems.includes(undefined);
     return { plain: false, problems, ...(isPartly && { run: { script: text, cwd: folder } }) };
@@ -307,7 +305,7 @@ function anyCase(glob: string): string {
   return glob.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }
 
-/** Where an operand leads from a real folder, before links are followed; `undefined` where a name is left again by "..". */
+/** Where an operand leads, links not followed; `undefined` where ".." comes behind a name. */
 function pathOf(operand: string, folder: string): string | undefined {
   const names = operand.split("/").filter((name) => name !== "" && name !== ".");
   const first = names.findIndex((name) => name !== "..");

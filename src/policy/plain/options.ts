@@ -1,8 +1,9 @@
 import type { PlainWord } from "./script.ts";
 
 /**
- * The options of a program, from a text with a word each: `-a` is a flag, `-n#` takes a number, `-k:` takes any text (both glued or as the next
- * word), `-#` is a number itself (`-20`), `--hidden` is a flag, `--include=` takes a text and `--abbrev=#` a number behind the `=`.
+ * The options of a program, from a text with a word each: `-a` is a flag, `-n#` takes a number, `-k:` takes any text
+ * (both glued or as the next word), `-#` is a number itself (`-20`), `--hidden` is a flag, `--include=` takes a text
+ * and `--abbrev=#` a number behind the `=`.
  */
 export interface OptionTable {
   readonly flags: ReadonlySet<string>;
@@ -24,7 +25,7 @@ export interface ReadOptions {
 const NUMBER = /^[+-]?\d{1,18}[kKmMgGbB]?$/;
 
 export function optionTable(text: string): OptionTable {
-  const all = text.split(" ").filter((each) => each !== "");
+  const all = text.split(/\s+/).filter((each) => each !== "");
   const withValue = all.filter((each) => /[:#=]$/.test(each) && each !== "-#");
   return {
     flags: new Set(all.filter((each) => !withValue.includes(each))),
@@ -39,8 +40,8 @@ export function optionTable(text: string): OptionTable {
 }
 
 /**
- * Reads options as getopt_long(3) does where they come before operands and between them. A string says why they are not on the list.
- * Where a program takes values in another way: "next word" is never glued, and "alone" only to a letter that is the first of its word.
+ * Reads options as getopt_long(3) does, before operands and between them. A string says why they are not on the list.
+ * "next word": values are never glued; "alone": only to the first letter of a word.
  */
 export function readOptions(
   words: readonly PlainWord[],

@@ -43,10 +43,7 @@ export function newBudget(): Budget {
   return { steps: MOST_STEPS, names: MOST_NAMES };
 }
 
-/**
- * The entries that a pattern matches, in the order of their bytes: names with a dot at the start only where the pattern has one too. A string
- * says why they cannot be used as words.
- */
+/** The entries that a pattern matches, in byte order; dot names only for a dot. A string: they cannot be words. */
 export function matching(
   { name }: Pattern,
   entries: readonly FileEntry[],
@@ -68,7 +65,7 @@ export function matching(
 
 const DOT = 0x2e;
 
-/** Compares with two pointers: only the last star is ever gone back to. Half of a pair of surrogates is only ever skipped by a star. */
+/** Compares with two pointers: only the last star is ever gone back to. Only stars skip half a surrogate pair. */
 function matches(pattern: readonly number[], name: string, budget: Budget): boolean {
   if (name.charCodeAt(0) === DOT && pattern[0] !== DOT) return false;
   let at = 0;

@@ -42,18 +42,15 @@ const FIRST_WORD = /^[A-Za-z0-9_.+/-]+$/;
 
 /** Words that mean something to the shell itself, so that running a program of that name would be something else. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(
-  (
-    "if then elif else fi case esac for select while until do done function time coproc " +
-    ". source alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown enable " +
-    "eval exec exit export fc fg getopts hash history jobs let local logout mapfile popd pushd read readarray readonly " +
-    "return set shift shopt suspend times trap type typeset ulimit umask unalias unset wait"
-  ).split(" "),
+  `if then elif else fi case esac for select while until do done function time coproc . source alias bg bind break
+  builtin caller cd command compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg
+  getopts hash history jobs let local logout mapfile popd pushd read readarray readonly return set shift shopt suspend
+  times trap type typeset ulimit umask unalias unset wait`.split(/\s+/),
 );
 
 /**
- * Reads a script that is plain: literal words, simple quotes, `&& || ; |`, newlines, redirections to /dev/null. A shell reads the same words
- * in it, whatever its locale and options are. A string says why a script is not plain, for people: `"$" at line 1, column 7`. Which programs
- * are named makes no difference, but nothing that the shell does itself is a program. Takes time in proportion to the script.
+ * Reads a script that is plain: literal words, simple quotes, `&& || ; |`, newlines, redirections to /dev/null. A shell
+ * reads the same words in it. A string says why it is not plain: `"$" at line 1, column 7`. Linear.
  */
 export function readPlainScript(text: string): PlainScript | string {
   if (text.length > MOST_BYTES || Buffer.byteLength(text) > MOST_BYTES) return "it is longer than 16 KiB";

@@ -29,9 +29,8 @@ export type ParsedPattern =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Reads the pattern of a command. `*` stands for one word, at the end for any number of them; behind a part of a word for its rest.
- * `:*` at the end is ` *`, as other agents write it. A name alone, in our own spelling, is that command with whatever arguments (seed
- * 003's lists of names); in theirs, `Bash(ls)`, it is `ls` without any.
+ * Reads the pattern of a command. `*` is one word, at the end any number; behind part of a word its rest. `:*` at the
+ * end is ` *`. A name alone, in our own spelling, is that command with any arguments; `Bash(ls)` is `ls` without any.
  */
 export function commandPattern(text: string, spelling: "own" | "field"): ParsedPattern {
   const spelled = text.replace(/:\*$/, " *");
@@ -63,10 +62,7 @@ export function matchesStrictly({ words, open, isList }: CommandPattern, command
   return words.every((pattern, index) => fits(pattern, command.words[index] ?? ""));
 }
 
-/**
- * Lenient, to ask or deny: further words may follow, options may stand between the words of the rule, and the program may be called by
- * its path. `git push` finds `/usr/bin/git -C sub push --force`.
- */
+/** Lenient, to ask or deny: `git push` finds `/usr/bin/git -C sub push --force`. */
 export function matchesLeniently({ words, isList }: CommandPattern, command: CommandWords): boolean {
   if (isList) return false;
   const [name, ...rest] = words;

@@ -6,7 +6,7 @@ import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import type { Rule } from "./rule.ts";
 import { wordsOf } from "./words.ts";
 
-/** What is wrong with a rule by its own examples, a sentence each: commands, paths, URLs or names of tools, as the rule has it. */
+/** What is wrong with a rule by its own examples, a sentence each. */
 export function checkExamples(
   rule: Rule,
   { match = [], not_match: notMatch = [] }: CommandRule,

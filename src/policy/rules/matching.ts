@@ -10,7 +10,7 @@ export function isAboutCommand(rule: Rule, command: CommandWords, verdict: Verdi
   return verdict === "allow" ? matchesStrictly(rule.pattern, command) : matchesLeniently(rule.pattern, command);
 }
 
-/** The same for all that is no command. A path is compared as it is written and as it really is: to allow both must match, else one. */
+/** The same of other effects. To allow a path it must match as written and as it really is, else one of both. */
 export function isAboutEffect(rule: Rule, effect: Effect, tool: string, verdict: Verdict, base: Base): boolean {
   switch (effect.kind) {
     case "read":

@@ -10,8 +10,9 @@ export interface PathPattern {
 }
 
 /**
- * Reads a pattern of paths: `*` is any part of a name, `**` any folders, `?` one character. What begins with `/`, `//` or `~/` is absolute;
- * a name without a slash is meant in every folder, as in a .gitignore; all else is under the working directory. A folder means all under it.
+ * Reads a pattern of paths: `*` is any part of a name, `**` any folders, `?` one character. What begins with `/`, `//`
+ * or `~/` is absolute; a name without a slash is meant in every folder, as in a .gitignore; all else is under the
+ * working directory. A folder means all under it.
  */
 export function pathPattern(text: string, base: Base): PathPattern {
   const isLiteral = !/[*?]/.test(text);

@@ -15,10 +15,10 @@ export type Rule = { readonly text: string } & (
 export type ParsedRule = { readonly ok: true; readonly rule: Rule } | { readonly ok: false; readonly problem: string };
 
 const SPELLINGS =
-  'expected a command such as "npm run *", or Bash(npm run test:*), Read(./secrets/**), Edit(src/**), Write(dist/**), ' +
-  "WebFetch(domain:example.org), mcp__server__tool";
+  'expected a command such as "npm run *", or Bash(npm run test:*), Read(./secrets/**), Edit(src/**), ' +
+  "Write(dist/**), WebFetch(domain:example.org), mcp__server__tool";
 
-/** Reads one rule, in our own spelling or the one that other agents have. Relative paths are those of the working directory. */
+/** Reads one rule, in either spelling. Relative paths are those of the working directory. */
 export function parseRule(text: string, base: Base): ParsedRule {
   const trimmed = text.trim();
   if (trimmed === "") return { ok: false, problem: `it is empty; ${SPELLINGS}` };
@@ -63,10 +63,8 @@ function fetching(text: string, about: string | undefined): ParsedRule {
   if (about === undefined || about === "*") return { ok: true, rule: { text, kind: "fetch", host: undefined } };
   const host = /^domain:((?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?)$/i.exec(about)?.[1];
   if (host === undefined) {
-    return {
-      ok: false,
-      problem: `expected WebFetch(domain:HOST), with a host such as example.org or *.example.org, not ${JSON.stringify(about)}`,
-    };
+    const expected = "expected WebFetch(domain:HOST), with a host such as example.org or *.example.org";
+    return { ok: false, problem: `${expected}, not ${JSON.stringify(about)}` };
   }
   return { ok: true, rule: { text, kind: "fetch", host: host.toLowerCase().replace(/\.$/, "") } };
 }

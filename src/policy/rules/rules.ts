@@ -25,7 +25,7 @@ export interface Rules {
   command(command: CommandWords): Ruling | undefined;
   /** About any other effect. */
   effect(effect: Effect, call: Pick<CheckedCall, "tool">): Ruling | undefined;
-  /** What the rule denies or asks about below a folder that may be looked at or written: real paths, with all under them. */
+  /** What rules deny or ask about below an open folder: real paths, with all under them. */
   readonly excluded: { readonly [operation in "read" | "write"]: readonly string[] };
   /** The rule that keeps this path out of such a folder. */
   withheld(operation: "read" | "write", path: string): string | undefined;
@@ -96,7 +96,7 @@ export function ruleWarnings(settings: CommandRules | undefined): readonly strin
   return createRules(settings, { workDir: "/", home: "/" }).warnings;
 }
 
-/** Whether examples are compared strictly or leniently: a list of the only commands is as strict as one of those that are allowed. */
+/** Whether examples are compared strictly or leniently: `only` is as strict as `allow`. */
 function verdictOf(list: List): Verdict {
   return list === "only" ? "allow" : list;
 }

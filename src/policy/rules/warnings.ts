@@ -2,17 +2,22 @@ import type { CommandRules } from "../settings.ts";
 import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
 
-// Programs that run whatever they are told: whoever may run them with any arguments may run everything.
-const MULTI_PURPOSE = new Set(
-  [
-    "sh bash dash zsh ksh fish csh tcsh busybox env nice nohup timeout time stdbuf setsid ionice chrt xargs parallel watch script",
-    "exec eval command builtin source . sudo doas su ssh docker podman kubectl nsenter chroot unshare bwrap systemd-run",
-    "python python2 python3 node nodejs deno bun tsx ts-node perl ruby php lua Rscript osascript awk gawk mawk sed ed vim vi emacs",
-    "find fd git make ninja npx pnpx bunx uvx pipx npm pnpm yarn uv cargo go tar rsync",
-  ]
-    .join(" ")
-    .split(" "),
+const namesIn = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** Programs that run any other, whatever word follows. */
+const WHATEVER_FOLLOWS: ReadonlySet<string> = new Set(
+  namesIn(`
+    env nice nohup timeout time stdbuf setsid ionice chrt xargs parallel watch script exec eval command builtin
+    source . sudo doas su find fd awk gawk mawk sed ed vim vi emacs tar rsync ssh busybox nsenter chroot unshare bwrap
+    systemd-run`),
 );
+/** Programs that run any other with the right words: whoever may run them with any arguments may run everything. */
+const MULTI_PURPOSE: ReadonlySet<string> = new Set([
+  ...WHATEVER_FOLLOWS,
+  ...namesIn(`
+    sh bash dash zsh ksh fish csh tcsh docker podman kubectl python python2 python3 node nodejs deno bun tsx ts-node
+    perl ruby php lua Rscript osascript git make ninja npx pnpx bunx uvx pipx npm pnpm yarn uv cargo go`),
+]);
 
 /** What people should know of their rules before they rely on them, a sentence a rule. */
 export function warningsOf(rules: { readonly [list in keyof CommandRules]-?: readonly Rule[] }): readonly string[] {
@@ -31,9 +36,11 @@ function neverMatches(
   { deny, ask }: { readonly deny: readonly Rule[]; readonly ask: readonly Rule[] },
 ): string | undefined {
   if (rule.kind !== "command") return undefined;
-  if (rule.pattern.isList) {
-    return "can never match: a rule is compared with one command at a time, and this has several, a redirection or a substitution; write a rule for each command";
-  }
+  if (rule.pattern.isList)
+    return (
+      "can never match: a rule is compared with one command at a time, and this has several, a redirection or a " +
+      "substitution; write a rule for each command"
+    );
   const stronger = list === "deny" ? [] : list === "ask" ? deny : [...deny, ...ask];
   const before = stronger.find((other) => other.kind === "command" && holdsAll(other.pattern, rule.pattern));
   return before && `can never match: ${JSON.stringify(before.text)} stands before it`;
@@ -48,9 +55,7 @@ function holdsAll(one: CommandPattern, other: CommandPattern): boolean {
 }
 
 function allowsMore(rule: Rule): string | undefined {
-  if (rule.kind === "path") {
-    return rule.pattern.root === "/" ? "allows every path that is not forbidden" : undefined;
-  }
+  if (rule.kind === "path") return rule.pattern.root === "/" ? "allows every path that is not forbidden" : undefined;
   if (rule.kind === "fetch") return rule.host === undefined ? "allows every host that is not forbidden" : undefined;
   if (rule.kind !== "command" || rule.pattern.isList) return undefined;
   const [first, second] = rule.pattern.words;
@@ -62,13 +67,3 @@ function allowsMore(rule: Rule): string | undefined {
   if (!isOpen || isNarrow) return undefined;
   return `allows more than it seems: ${first.text} can run any program; name what it may be asked to do`;
 }
-
-// Of these a further word does not narrow down what they run.
-const WHATEVER_FOLLOWS: ReadonlySet<string> = new Set(
-  [
-    "env nice nohup timeout time stdbuf setsid ionice chrt xargs parallel watch script exec eval command builtin source . sudo doas su",
-    "find fd awk gawk mawk sed ed vim vi emacs tar rsync ssh busybox nsenter chroot unshare bwrap systemd-run",
-  ]
-    .join(" ")
-    .split(" "),
-);

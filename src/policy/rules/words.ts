@@ -4,10 +4,7 @@ export type Words =
   /** "list": several commands, or one with a redirection or a substitution; "open": a quote is not closed. */
   | { readonly ok: false; readonly why: "list" | "open" };
 
-/**
- * The words of one simple command, as people write it in a rule or an example. Nothing is expanded. It is no shell grammar: whatever is
- * more than words and quotes is said to be that.
- */
+/** The words of one simple command, as people write it in a rule or an example. Nothing is expanded. */
 export function wordsOf(text: string): Words {
   const words: string[] = [];
   let word: string | undefined;

@@ -1,4 +1,4 @@
-import { MAX_SCRIPT_BYTES } from "../../../src/policy/commands/found.ts";
+import { MAX_SCRIPT_BYTES } from "../../../src/policy/commands/search.ts";
 
 /** The parts in a row, the second as often as fits into a script. */
 const filled = (before: string, part: string, after = ""): string => {
@@ -62,4 +62,21 @@ export const HOSTILE: readonly (readonly [what: string, script: string])[] = [
   ["bindings", filled("bind ", "a:b ")],
   ["options of apt", filled("apt -", "i", "!")],
   ["folders that are changed to", filled("", "cd a;")],
+  ["substitutions", filled("", "$(a) ")],
+  ["substitutions that are words", filled("echo ", "$(a) ")],
+  ["backquotes that are words", filled("", "`a` ")],
+  ["processes that are words", filled("", "<(a) ")],
+  ["lists that are words", filled("", "{a,b} ")],
+  ["defaults with substitutions", filled("", "${x:-$(a)} ")],
+  ["arithmetic", filled("", "$((a)) ")],
+  ["open arithmetic", filled("", "((")],
+  ["quotes in words", filled("", `"a"b'c' `)],
+  ["quotes of C", filled("", "$'a' ")],
+  ["patterns", filled("", "a?(b)")],
+  ["conditions", filled("", "if a;then ")],
+  ["commands in the background", filled("", "a&")],
+  ["homes in homes", filled("ls ", "~/")],
+  ["990 operands", `ls ${"a ".repeat(990)}`],
+  ["values of options", filled("", "-c ")],
+  ["settings of one git after another", filled("", "git -c a=b x;")],
 ];

@@ -479,6 +479,7 @@ async function harmOf(runs: readonly PlainRun[]): Promise<readonly number[]> {
 function snapshot(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const at = join(folder, entry.name);
+    // git-lfs, whose filter counts as inert, keeps copies of the workspace's own files here.
     if (at.endsWith(".git/lfs")) return [];
     if (entry.isDirectory()) return [at, ...snapshot(at)];
     if (entry.isSymbolicLink()) return `${at} -> ${readlinkSync(at)}`;

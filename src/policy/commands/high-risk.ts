@@ -1,0 +1,219 @@
+import { type FoundWord, optionValues, subcommandOf } from "./found-words.ts";
+import { isListedProgram } from "./reasons.ts";
+import { type FoundCommand, nameOf } from "./search.ts";
+import { SENDING, SENDS } from "./sending.ts";
+import { editor, isWrapper } from "./wrapped.ts";
+import { EDITORS, GIT_PROGRAM_SETTING, SHELLS } from "./wrappers.ts";
+
+/** Why a command is of high risk wherever it runs; `undefined`: it is not. */
+export function highRisk(command: FoundCommand): string | undefined {
+  const { words } = command;
+  const name = nameOf(command);
+  const why = BY_NAME.get(name) ?? (name.startsWith("mkfs.") ? DISKS : undefined);
+  if (why !== undefined)
+    return words.length === 2 && /^(--version|--help)$/.test(words[1]?.value ?? "") ? undefined : why;
+  if (command.hidden && isInterpreter(name)) return "an option or a setting starts an interpreter";
+  const given = words.find(({ prefix }) => prefix.startsWith("ext::"));
+  if (name === "git" && given !== undefined) return `${given.text} makes git run a command`;
+  return download(command, name) ?? BY_WORDS.get(name)?.(command) ?? runsPrivileged(command);
+}
+
+/** The name of a privileged program and words for it, behind a program that may run them: `newtool sudo id`. */
+function runsPrivileged(command: FoundCommand): string | undefined {
+  if (!mayRunWords(nameOf(command))) return undefined;
+  const given = command.words.slice(1, -1).map(({ value = "" }) => value.slice(value.lastIndexOf("/") + 1));
+  return given.some((name) => BY_NAME.get(name) === AS_ANOTHER) ? AS_ANOTHER : undefined;
+}
+
+/** Nothing is known of the program, or that it runs what its words name. What wrappers run is found by itself. */
+export function mayRunWords(name: string): boolean {
+  return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
+}
+
+/** True when something is known of a program of this name here. */
+export function isHighProgram(name: string): boolean {
+  return BY_NAME.has(name) || BY_WORDS.has(name);
+}
+
+const AS_ANOTHER = "it runs commands as another user, or outside of here";
+const DISKS = "it changes disks";
+const DEVICE = "it writes to a device";
+const SYSTEM = "it stops or changes the system";
+const SERVICES = "it changes the services of the system";
+const NETWORK = "it changes the network";
+const LOGS = "it removes logs";
+const RUNS_ON = "what it starts runs on without anyone watching";
+const AS_OWNER = "it lets others run the file with its owner's rights";
+
+/** Programs of high risk, whatever their words. */
+const BLOCKED: { readonly [why: string]: string } = {
+  [AS_ANOTHER]: `
+    sudo sudoedit doas su pkexec run0 gosu su-exec setuidgid chpst runuser sg newgrp chroot nsenter unshare setpriv
+    capsh machinectl`,
+  [DISKS]: `
+    mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk parted wipefs blkdiscard hdparm losetup cryptsetup mount umount
+    swapon swapoff fsck mdadm lvm lvremove vgremove pvremove diskutil`,
+  [SYSTEM]: "shutdown reboot halt poweroff telinit kexec modprobe insmod rmmod update-rc.d hwclock",
+  "it changes users or rights": `
+    useradd userdel usermod adduser deluser groupadd groupdel groupmod passwd chpasswd gpasswd chsh chfn visudo vipw
+    setcap chattr`,
+  "it changes the firewall": "iptables ip6tables nft ufw firewall-cmd pfctl",
+  [SENDS]: `
+    ncat netcat socat telnet ftp tftp lftp sftp ssh slogin mosh rclone ssh-copy-id mail mailx sendmail mutt swaks
+    ngrok cloudflared`,
+  [RUNS_ON]: "at batch systemd-run start-stop-daemon daemonize",
+  "it acts through other programs of a person": "osascript xdotool ydotool wtype dbus-send gdbus busctl",
+  "it ends every process of a name": "killall",
+  "it destroys files beyond recovery": "shred srm",
+};
+
+const BY_NAME: ReadonlyMap<string, string> = new Map(
+  Object.entries(BLOCKED).flatMap(([why, names]) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, why]),
+  ),
+);
+
+export const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|loop|md\d|mem|kmem|port)/;
+const INSTALLS = new RegExp(
+  "^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|" +
+    String.raw`-(?!S[si]$|Q|q)(?=\w+$)\w*[iUeFSRP].*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$`,
+);
+/** A mode with which a file runs with the rights of its owner or group. */
+const SETS_ID = /^([ugoa]*[+=][rwxXt]*s|0?[2-7]\d{3}$)/;
+
+/** Programs that are of high risk when one of their words is such a one. */
+const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[] = [
+  ["dd", new RegExp(RAW_DEVICE.source.replace("^", "^of=")), DEVICE],
+  ["cp tee", RAW_DEVICE, DEVICE],
+  ["chmod", SETS_ID, AS_OWNER],
+  ["init", /^[0-6sS]$/, SYSTEM],
+  ["sysctl", /=|^-(w|p|-write|-load)/, "it changes the system"],
+  ["ip route", /^(add|del|delete|set|flush|change|replace|append|exec)$/, NETWORK],
+  ["ifconfig", /^(up|down|add|del|-?arp|netmask|\d.*)$/, NETWORK],
+  ["journalctl", /^--(vacuum|rotate|flush|setup)/, LOGS],
+  ["dmesg", /^(-\w*[cC]|--(clear|read-clear))/, LOGS],
+  [
+    "apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk snap flatpak port emerge",
+    INSTALLS,
+    "it changes programs of the system",
+  ],
+];
+
+/** Programs that are of high risk unless their first operand is such a one. */
+const LOOKING: readonly (readonly [names: string, action: RegExp, why: string])[] = [
+  ["systemctl", /^(status|show|cat|help|is-.*|list-.*|get-default|)$/, SERVICES],
+  ["launchctl", /^(list|print|help|version)$/, SERVICES],
+  ["hostnamectl timedatectl", /^(status|show|list-timezones|)$/, "it changes the system"],
+  ["loginctl", /^(list-.*|show-.*|.*-status|)$/, "it changes the system"],
+];
+
+type Look = (command: FoundCommand) => string | undefined;
+
+const looks = <T>(table: readonly (readonly [string, RegExp, string])[], look: (pattern: RegExp, why: string) => T) =>
+  table.flatMap(([names, pattern, why]) => names.split(" ").map((name) => [name, look(pattern, why)] as const));
+
+/** Programs of which the words decide. */
+const BY_WORDS: ReadonlyMap<string, Look> = new Map([
+  ...looks(CHANGING, (pattern, why): Look => ({ words }) => {
+    return words.some(({ prefix }, at) => at > 0 && pattern.test(prefix)) ? why : undefined;
+  }),
+  ...looks(LOOKING, (pattern, why): Look => ({ words }) => {
+    const action = words.slice(1).find(({ prefix }) => !prefix.startsWith("-"));
+    return pattern.test(action === undefined ? "" : (action.value ?? "?")) ? undefined : why;
+  }),
+  ...Object.entries(SENDING).map(([name, sends]): [string, Look] => {
+    return [name, (command) => (sends(command) ? SENDS : undefined)];
+  }),
+  ...EDITORS.map((name): [string, Look] => {
+    return [name, ({ words }) => (editor(words).length > 0 ? "it makes an editor run a program" : undefined)];
+  }),
+  ...Object.entries<Look>({
+    crontab: ({ words: [, ...given] }) => (given.length === 1 && given[0]?.value === "-l" ? undefined : RUNS_ON),
+    service: ({ words }) => (/^(status|--status-all)$/.test(words.at(-1)?.value ?? "") ? undefined : SERVICES),
+    kill: ({ words }) => {
+      const [signal, ...more] = words.slice(1).map(({ value }) => value);
+      const pids = signal === "-s" || signal === "-n" ? more.slice(1) : more;
+      return pids.includes("-1") ? "it ends every process" : undefined;
+    },
+    install: ({ words }) =>
+      optionValues(words, "-m --mode").some(({ prefix }) => SETS_ID.test(prefix)) ? AS_OWNER : undefined,
+    docker: container,
+    podman: container,
+    nerdctl: container,
+    git: ({ words }) => {
+      const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
+        const [key = "", value = ""] = prefix.split(/=(.*)/s);
+        return GIT_PROGRAM_SETTING.test(key) && !isOff(value);
+      });
+      return setting === undefined ? undefined : `the setting ${setting.text} makes git run a program`;
+    },
+  }),
+]);
+
+/** Values that switch a helper off, or name one that starts nothing. */
+function isOff(value: string): boolean {
+  return /^(|true|false|0|1|:|cat|less( -\w+)*|more|\/dev\/null)$/i.test(value);
+}
+
+const LOADING = /^(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS[04])$/;
+const HELPER = new RegExp(
+  "PAGER$|EDITOR$|^(VISUAL|BROWSER|LESSOPEN|LESSCLOSE|GIT_SSH(_COMMAND)?|GIT_EXTERNAL_DIFF|(GIT|SSH|SUDO)_ASKPASS|" +
+    "GIT_PROXY_COMMAND)$",
+);
+/** Editors, pagers and `ssh` with options that name no program. */
+const PLAIN_HELPER = new RegExp(
+  String.raw`^(vim?|nvim|nano|emacs|ed|code|less|more|bat|delta|ssh|touch|echo)( (-[\w-]+|-i [\w./~-]+|` +
+    String.raw`-o (BatchMode|StrictHostKeyChecking|ConnectTimeout|IdentitiesOnly)=\w+))*$`,
+);
+
+/** Why a variable makes programs load or start something else, behind a command that looks harmless. */
+export function loads({ name, value, text }: FoundCommand["assigns"][number]): string | undefined {
+  if (LOADING.test(name) || name.startsWith("BASH_FUNC_"))
+    return value === "" ? undefined : `the variable ${name} makes programs load or run something else`;
+  // Settings as git gets them from variables: `alias.x`, or `'alias.x=!id' 'a.b'='c'`.
+  const isSetting = /^GIT_CONFIG_(KEY_\d+|PARAMETERS)$/.test(name);
+  if (isSetting && (value ?? "alias.").split(/[\s']+/).some((each) => GIT_PROGRAM_SETTING.test(each)))
+    return `the variable ${name} makes git run a program`;
+  if (!HELPER.test(name) || isOff(value ?? "$") || PLAIN_HELPER.test(value ?? "$")) return undefined;
+  return `the variable in ${text} names a program that is run`;
+}
+
+export const INTERPRETER = /^(python|perl|ruby|node|nodejs|php|lua|deno|bun|Rscript|osascript|pwsh|awk|tclsh)[\d.]*$/;
+const DOWNLOADER = /^(curl|wget|aria2c|http|https|xh|fetch|nc|ncat)$/;
+
+function isInterpreter(name: string): boolean {
+  return SHELLS.has(name) || INTERPRETER.test(name);
+}
+
+/** `curl … | sh`, `sh -c "$(curl …)"`, `… | bash`. */
+function download({ words, reads, inWords }: FoundCommand, name: string): string | undefined {
+  if (!isInterpreter(name) && !/^(eval|source|\.)$/.test(name)) return undefined;
+  if (inWords.some((each) => DOWNLOADER.test(each))) return "it runs what was downloaded";
+  // An interpreter without a program of its own runs what it reads.
+  const operands = words.slice(1).filter(({ prefix }) => !/^[-+]./.test(prefix) || /^-\w*[ce]$/.test(prefix));
+  const readsProgram = operands.every(({ value }) => /^(-|\/dev\/stdin|\/dev\/fd\/0)$/.test(value ?? ""));
+  if (reads.length === 0 || !(readsProgram || words.some(({ value }) => value === "-s"))) return undefined;
+  if (SHELLS.has(name)) return "it runs whatever it reads; write the script itself, or in a file of the workspace";
+  return reads.some((each) => DOWNLOADER.test(each)) ? "it runs what was downloaded" : undefined;
+}
+
+/** What gives a container this machine. */
+function container({ words }: FoundCommand): string | undefined {
+  const option = words.find((word, at) => opensMachine(word, words[at + 1]?.prefix ?? ""));
+  if (option !== undefined) return `${option.text} gives the container this machine`;
+  const subcommand = subcommandOf(words)?.value ?? "";
+  return /^(swarm|plugin|unshare|checkpoint)$/.test(subcommand) ? "it changes the container engine" : undefined;
+}
+
+function opensMachine({ prefix }: FoundWord, next: string): boolean {
+  if (/^--(privileged|cap-add|device|security-opt)(=|$)/.test(prefix)) return !prefix.endsWith("=false");
+  if (/^--(pid|ipc|uts|userns|cgroupns)(=host|$)/.test(prefix)) return prefix.endsWith("=host") || next === "host";
+  const [mount, glued = ""] = /^(?:-[itdPq]*v=?|--volume=?|--mount=?)(.*)$/s.exec(prefix) ?? [];
+  if (mount === undefined) return false;
+  const mounted = glued === "" ? next : glued;
+  const source = prefix.startsWith("--mount") ? /(?:source|src)=([^,]*)/.exec(mounted)?.[1] : mounted.split(":")[0];
+  return /^(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/.*)?|.*docker\.sock)$/.test(source ?? "");
+}

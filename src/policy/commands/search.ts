@@ -1,0 +1,144 @@
+import type { FoundWord } from "./found-words.ts";
+
+/** A longer script is not looked at: 16 KiB. */
+export const MAX_SCRIPT_BYTES = 16_384;
+/** Parentheses or braces that are nested deeper are not looked at. */
+const MAX_NESTING = 64;
+/** More `<<` in a text are not parsed: the parser looks for the ends of here-documents in quadratic time. */
+const MAX_HERE_DOCUMENTS = 1_000;
+/** More commands are not looked at one by one. */
+const MAX_COMMANDS = 150;
+/** Limits the work for one script: with it the worst of test/policy/commands/hostile.ts takes less than 10 ms. */
+export const MAX_STEPS = 100_000;
+/** The steps that things cost, about 50 ns each. A letter that is parsed and a node that is visited cost one. */
+export const STEPS = {
+  /** A text that is parsed by itself. */
+  text: 800,
+  /** A letter in a substitution, which is parsed again for each that it is nested in. */
+  substituted: 2,
+  command: 100,
+  word: 45,
+  /** A quoted or expanded part of a word. */
+  part: 100,
+  assignment: 50,
+};
+
+/** One command found anywhere in a script. */
+export interface FoundCommand {
+  /** Name first. Empty: it only assigns variables. */
+  readonly words: readonly FoundWord[];
+  /** How many of the words are its own: those behind them are another command, found by itself. */
+  readonly own: number;
+  /** As it is written. */
+  readonly text: string;
+  /** True when it is inside another: a substitution, a wrapper, a function, text for a shell. */
+  readonly nested: boolean;
+  /** True when an option or a setting of a program that is no shell names it: `tar -I 'sh -c id'`. */
+  readonly hidden: boolean;
+  /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: nobody knows. */
+  readonly folder: string | undefined;
+  /** Variables that are set for it, or by it. */
+  readonly assigns: readonly Assigned[];
+  /** Names of the commands whose output it reads. */
+  readonly reads: readonly string[];
+  /** Names of the commands in its words: `a` in `eval "$(a)"`. */
+  readonly inWords: readonly string[];
+  /** The function whose body it is in. */
+  readonly inFunction: string | undefined;
+}
+
+export interface Assigned {
+  readonly name: string;
+  /** `undefined`: known only when it runs. */
+  readonly value: string | undefined;
+  readonly text: string;
+}
+
+/** A file that a redirection opens. */
+export interface FoundRedirection {
+  readonly use: "read" | "write";
+  /** What of its path is known. */
+  readonly target: FoundWord;
+  readonly text: string;
+  /** As `FoundCommand.folder`. */
+  readonly folder: string | undefined;
+}
+
+/** Where in a script something is. */
+export interface Place extends Pick<FoundCommand, "nested" | "hidden" | "reads" | "inFunction"> {
+  folder: string | undefined;
+  readonly depth: number;
+  /** The command whose words and redirections these are. */
+  readonly owner: string;
+  /** What is read from here-documents and here-strings. */
+  readonly here: readonly FoundWord[];
+  /** In double quotes or a here-document. */
+  readonly quoted: boolean;
+}
+
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What was found so far, and how much work it was. */
+export interface Search {
+  readonly commands: Writable<FoundCommand>[];
+  readonly redirections: FoundRedirection[];
+  readonly unclear: Set<string>;
+  readonly unread: Set<string>;
+  readonly unknown: Set<string>;
+  tooLong: string | undefined;
+  steps: number;
+}
+
+export function newSearch(): Search {
+  const [unclear, unread, unknown] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  return { commands: [], redirections: [], unclear, unread, unknown, tooLong: undefined, steps: 0 };
+}
+
+/** A part of the script is not looked at. */
+export function leaveOut(search: Search, why: string): void {
+  search.unclear.add(why);
+  search.tooLong ??= why;
+}
+
+/** Counts work. Past the limit it throws `SPENT`, which ends the search. */
+export function spend(search: Search, cost: number): void {
+  search.steps = Math.min(search.steps + cost, MAX_STEPS + 1);
+  if (search.steps <= MAX_STEPS && search.commands.length <= MAX_COMMANDS) return;
+  leaveOut(search, "it is too long to be looked at whole; split it, or write long text to a file");
+  throw SPENT;
+}
+
+/** Thrown where the work for a script is at its limit. */
+export const SPENT = new Error("The search for commands is at its limit");
+
+/** The name of a command without folders; "" when it is not known, or there is none. */
+export function nameOf({ words: [name] }: Pick<FoundCommand, "words">): string {
+  return name?.value?.slice(name.value.lastIndexOf("/") + 1) ?? "";
+}
+
+/** Why a text would take too long to read, with what to do; `undefined`: it would not. */
+export function tooLarge(text: string): string | undefined {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_SCRIPT_BYTES) {
+    return (
+      `it is ${bytes} bytes long, and more than ${MAX_SCRIPT_BYTES} are not looked at; ` +
+      "write long text to a file instead of giving it to a command"
+    );
+  }
+  if (text.split("<<").length > MAX_HERE_DOCUMENTS) return `it has more than ${MAX_HERE_DOCUMENTS} "<<"; split it`;
+  for (const [open, close] of ["()", "{}"]) {
+    let depth = 0;
+    for (const letter of text) {
+      if (letter === open) depth++;
+      else if (letter === close) depth = Math.max(0, depth - 1);
+      if (depth > MAX_NESTING) return `its "${open}" are nested more than ${MAX_NESTING} deep; split it`;
+    }
+  }
+  return undefined;
+}
+
+/** A character that shells and terminals read in different ways. */
+export function unreadable(text: string): string | undefined {
+  const code = /[\x00-\x08\x0b-\x1f\x7f]/.exec(text)?.[0].charCodeAt(0);
+  return code === undefined ? undefined : `it has a control character (0x${code.toString(16).padStart(2, "0")})`;
+}
