@@ -34,7 +34,9 @@ const folder = join(tmpdir(), "handrail-bench");
 mkdirSync(folder, { recursive: true });
 const rows = [];
 try {
-  for (const workload of WORKLOADS.filter((each) => names.length === 0 || names.some((name) => isMeant(each.name, name)))) {
+  for (const workload of WORKLOADS.filter(
+    (each) => names.length === 0 || names.some((name) => isMeant(each.name, name)),
+  )) {
     if (!flags.has("--json")) process.stderr.write(`${workload.name} …\n`);
     rows.push(await measure(workload));
   }

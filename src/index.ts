@@ -48,5 +48,6 @@ export type * from "./contract/effect.ts";
 export type * from "./contract/policy.ts";
 export type * from "./contract/result.ts";
 export type * from "./contract/schema.ts";
+export type * from "./contract/search.ts";
 export type * from "./contract/tool.ts";
 export type * from "./contract/toolkit.ts";

@@ -9,7 +9,8 @@ import { ok, within } from "./shared.mjs";
 
 const run = promisify(execFile);
 
-const SSH = sshdProblem() === undefined ? execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim() : "";
+const SSH =
+  sshdProblem() === undefined ? execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim() : "";
 
 /** Long enough that the work itself does not count. */
 const ROUND_TRIP_MS = 100;

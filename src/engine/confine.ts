@@ -5,6 +5,7 @@ import type { Decision } from "../contract/decision.ts";
 import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
+import type { FindQuery, SearchQuery } from "../contract/search.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
 import { onAbort } from "../util/abort.ts";
 import { absolutePath } from "../util/paths.ts";
@@ -56,6 +57,7 @@ export function confine(
   const started = new Set<Promise<Process>>();
   /** What binds the processes in a live terminal to this call. */
   const ties = new Map<Process, Tie>();
+  const ended = new AbortController();
   let over = false;
 
   const alive = () => {
@@ -147,6 +149,18 @@ export function confine(
     return process;
   };
 
+  const ofThisCall = async <Query extends SearchQuery | FindQuery>(query: Query): Promise<Query> => {
+    const isPath = !("input" in query) || query.input === undefined;
+    const path = isPath ? await reach(query.path, "look") : query.path;
+    alive();
+    return {
+      ...query,
+      path,
+      except: [...(query.except ?? []), ...except],
+      signal: AbortSignal.any([both(query.signal), ended.signal]),
+    };
+  };
+
   const terminal =
     inner.terminal &&
     confinedTerminal(inner.terminal, call, {
@@ -180,13 +194,8 @@ export function confine(
       if (inner.terminal !== undefined) return beginTied(checked);
       return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
     },
-    async helper(program, args, options) {
-      const real = await Promise.all(options.paths.map((path) => reach(path, "look")));
-      const left = [...(options.except ?? []), ...except];
-      return begin(() =>
-        inner.helper(program, args, { ...options, paths: real, except: left, signal: both(options.signal) }),
-      );
-    },
+    search: async (query) => inner.search(await ofThisCall(query)),
+    find: async (query) => inner.find(await ofThisCall(query)),
     close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
 
@@ -213,6 +222,7 @@ export function confine(
     },
     async end() {
       over = true;
+      ended.abort(new ToolFailure(`the call of "${call.tool.name}" is over`));
       return (await Promise.all([...started].map(letGo))).flat();
     },
   };

@@ -79,8 +79,8 @@ describe("files", () => {
     ["open with two dots", ({ backend }) => backend.files.open("folder/../b.txt")],
     ["open what begins with the same letters", ({ backend }) => backend.files.open("a.txt.bak")],
     ["open outside", ({ backend }) => backend.files.open("../../outside/secret.txt")],
-    ["search", ({ backend }) => backend.helper("find", ["-name", "x"], { paths: ["."] })],
-    ["search beside", ({ backend }) => backend.helper("find", ["-name", "x"], { paths: ["a.txt", "b.txt"] })],
+    ["find", ({ backend }) => backend.find({ path: "." })],
+    ["search", ({ backend }) => backend.search({ path: "b.txt", pattern: "x", maxMatches: 1, maxCharacters: 9 })],
   ])("what was not declared is refused: %s", async (_, run) => {
     const here = await prepared();
     const result = await calling(here, [{ kind: "read", path: "a.txt" }], run);
@@ -500,7 +500,7 @@ describe("after the call", () => {
     );
     const over = /is over; (it can touch nothing more|nothing more is permitted)$/;
     for (const each of [backend, context?.backend]) {
-      const { files, spawn, helper } = each!;
+      const { files, spawn, find } = each!;
       await expect(files.open("a.txt")).rejects.toThrow(over);
       await expect(files.stat("a.txt")).rejects.toThrow(over);
       await expect(files.list(".")).rejects.toThrow(over);
@@ -508,7 +508,7 @@ describe("after the call", () => {
       await expect(files.write("a.txt", bytes("x"))).rejects.toThrow(over);
       await expect(files.remove("a.txt")).rejects.toThrow(over);
       await expect(spawn({ argv: ["true"] })).rejects.toThrow(over);
-      await expect(helper("find", [], { paths: ["."] })).rejects.toThrow(over);
+      await expect(find({ path: "." })).rejects.toThrow(over);
     }
     await expect(outputs!.save("x")).rejects.toThrow(over);
     await expect(outputs!.open("x")).rejects.toThrow(over);

@@ -7,10 +7,10 @@ import { UNATTENDED } from "../local/environment.ts";
 import { type Facts, askFacts } from "./facts.ts";
 import { FILE_FUNCTIONS } from "./files-script.ts";
 import { remoteFiles } from "./files.ts";
-import { remoteHelper } from "./helper.ts";
 import { PROCESS_FUNCTIONS } from "./processes-script.ts";
 import { type Processes, createProcesses } from "./processes.ts";
 import type { Reach } from "./reach.ts";
+import { remoteSearch } from "./search.ts";
 import { type Shells, openShells } from "./shells.ts";
 
 export interface RemoteOptions {
@@ -61,6 +61,15 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
     const { start, detached, close } = processes;
     const spawn = async (command: Command): Promise<Process> =>
       start(command, { cwd: await files.realPath(command.cwd ?? ".") });
+    const searching = remoteSearch({
+      shells,
+      files,
+      facts,
+      place: reach.place,
+      base: { workDir, home },
+      start: (command) => start({ streams: "split", ...command }, { cwd: "/", own: true }),
+      outputFolder,
+    });
     return {
       name: reach.name,
       workDir,
@@ -69,7 +78,8 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       shell: facts.programs.has("bash") ? "bash" : "sh",
       files,
       spawn,
-      helper: remoteHelper({ shells, files, facts, place: reach.place, start, workDir, outputFolder }),
+      search: searching.search,
+      find: searching.find,
       detached,
       notices: () => notices.splice(0),
       async close() {
