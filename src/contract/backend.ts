@@ -174,6 +174,8 @@ export interface Command {
   readonly argv: readonly [program: string, ...args: string[]];
   /** Default: the working directory. */
   readonly cwd?: string;
+  /** True: `cwd` is a real path. Where a link has taken its place by now, `spawn` rejects and nothing is run. Default false. */
+  readonly isRealCwd?: boolean;
   /** Added to the backend's own clean environment. */
   readonly env?: Env;
   /** Default "closed": reading ends at once. "terminal": a person can type; only on a backend that has one, "closed" elsewhere. */

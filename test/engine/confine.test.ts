@@ -182,9 +182,10 @@ describe("a link that is swapped", () => {
   }
 
   test("between the approval and the use is refused, to read and to write", async () => {
-    const refused = { status: "failed", message: expect.stringContaining("did not declare") };
+    const refused = { status: "failed", message: expect.stringMatching(/did not declare|not found|changed/) };
     expect(await swapped("read", ({ backend }) => textOf(backend, "link/secret.txt"))).toMatchObject(refused);
-    expect(await swapped("read", ({ backend }) => backend.files.stat("link/secret.txt"))).toMatchObject(refused);
+    // What was judged is no longer there, and what the link leads to by now is not looked at.
+    expect(await swapped("read", ({ backend }) => backend.files.stat("link/secret.txt"))).toMatchObject({ data: null });
     expect(await swapped("write", ({ backend }) => backend.files.write("link/secret.txt", bytes("x")))).toMatchObject(
       refused,
     );
@@ -229,7 +230,10 @@ describe("a link that is swapped", () => {
         },
       },
     );
-    expect(result).toMatchObject({ status: "failed", message: expect.stringContaining("did not declare") });
+    expect(result).toMatchObject({
+      status: "failed",
+      message: expect.stringContaining("which nobody has judged; nothing was run"),
+    });
   });
 });
 
@@ -617,7 +621,7 @@ test("a folder exchanged for a link between the check and the use is refused", a
   const here = await prepared();
   let looks = 0;
   const backend = await withIntruder(here, (looked) => {
-    if (!looked.endsWith("folder/secret.txt") || ++looks !== 2) return;
+    if (!looked.endsWith("folder/secret.txt") || ++looks !== 1) return;
     rmSync(join(here.workDir, "folder"), { recursive: true });
     symlinkSync(here.outside, join(here.workDir, "folder"));
   });
@@ -627,7 +631,7 @@ test("a folder exchanged for a link between the check and the use is refused", a
   );
   const toolkit = await here.toolkit({ preset: "none", tools: [tool], backend, policy: { forbiddenPaths: [] } });
   const result = await toolkit.call({ name: "doing", input: {} });
-  expect(looks).toBeGreaterThanOrEqual(2);
+  expect(looks).toBe(1);
   expect(JSON.stringify(result)).not.toContain("secret\\n");
 });
 

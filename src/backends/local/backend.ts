@@ -6,6 +6,7 @@ import type { Backend, Command, DetachedProcesses, Process } from "../../contrac
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { commandEnvironment } from "./environment.ts";
+import { realCwd } from "../working-folder.ts";
 import { createSearching } from "../search/searching.ts";
 import { ripgrepPath } from "./ripgrep.ts";
 import { localFiles } from "./files.ts";
@@ -83,7 +84,7 @@ export async function local({
     files,
     ...(detachedFolder !== undefined && { detached: detachedIn(detachedFolder) }),
     async spawn(command) {
-      const cwd = await files.realPath(command.cwd ?? ".");
+      const cwd = await realCwd(command, files);
       const env = commandEnvironment(process.env, passEnv, { HOME: home, ...command.env });
       if (command.detached !== undefined) return startDetached(command, cwd, env);
       return start(command, {

@@ -59,8 +59,10 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
     processes = createProcesses({ shells, facts, reach, outputFolder, detachedOwner });
     const { start, detached, close } = processes;
-    const spawn = async (command: Command): Promise<Process> =>
-      start(command, { cwd: await files.realPath(command.cwd ?? ".") });
+    /** What is real is held to that where the command is started; the working directory is. */
+    const cwdOf = async ({ cwd = workDir, isRealCwd = false }: Command) =>
+      cwd === workDir || isRealCwd ? cwd : files.realPath(cwd);
+    const spawn = async (command: Command): Promise<Process> => start(command, { cwd: await cwdOf(command) });
     const searching = remoteSearch({
       shells,
       files,
