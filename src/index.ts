@@ -48,6 +48,7 @@ export type * from "./contract/effect.ts";
 export type * from "./contract/policy.ts";
 export type * from "./contract/result.ts";
 export type * from "./contract/schema.ts";
+export type * from "./contract/search.ts";
 export type * from "./contract/target.ts";
 export type * from "./contract/tool.ts";
 export type * from "./contract/toolkit.ts";

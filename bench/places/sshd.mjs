@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { startLink } from "./link.mjs";
 
 /** Nobody's name on Debian and elsewhere. */
 const OWN_USER = "handrail-bench";
@@ -18,13 +19,16 @@ export function sshdProblem() {
  * An sshd on 127.0.0.1, and the ssh_config(5) by which it is reached. Root gets a user with /bin/sh for it, so that no start-up file of root's is measured.
  *
  * @param {string} folder
+ * @param {number} [roundTripMs] of the link to it; default: none but this machine's own
  */
-export async function startSshd(folder) {
+export async function startSshd(folder, roundTripMs) {
   const own = join(folder, "sshd");
   mkdirSync(own, { recursive: true, mode: 0o755 });
   const user =
     process.getuid?.() === 0 ? madeUser() : { name: userInfo().username, home: userInfo().homedir, remove: () => {} };
-  const port = await freePort();
+  const serverPort = await freePort();
+  const link = roundTripMs === undefined ? undefined : await startLink(serverPort, roundTripMs);
+  const port = link?.port ?? serverPort;
   for (const key of ["host_key", "identity"]) {
     rmSync(join(own, key), { force: true });
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(own, key)]);
@@ -36,7 +40,7 @@ export async function startSshd(folder) {
   file("authorized_keys", [readFileSync(join(own, "identity.pub"), "utf8").trim()]);
   file("known_hosts", [`[127.0.0.1]:${port} ${readFileSync(join(own, "host_key.pub"), "utf8").trim()}`]);
   const serverConfig = file("sshd_config", [
-    `Port ${port}`,
+    `Port ${serverPort}`,
     "ListenAddress 127.0.0.1",
     `HostKey ${own}/host_key`,
     `PidFile ${own}/pid`,
@@ -59,10 +63,7 @@ export async function startSshd(folder) {
   mkdirSync("/run/sshd", { recursive: true });
   const sshd = spawn("/usr/sbin/sshd", ["-D", "-f", serverConfig, "-E", join(own, "log")], { stdio: "ignore" });
   const socket = join(own, "master");
-  await until(() => {
-    execFileSync("ssh", ["-F", configFile, "-f", "-N", "-M", "-S", socket, "bench"], { stdio: "ignore" });
-    return true;
-  });
+  await until(() => run("ssh", ["-F", configFile, "-f", "-N", "-M", "-S", socket, "bench"]));
   return {
     target: "bench",
     configFile,
@@ -73,6 +74,7 @@ export async function startSshd(folder) {
       // A master that does not answer any more ends with the server.
       spawnSync("ssh", ["-F", configFile, "-S", socket, "-O", "exit", "bench"], { stdio: "ignore" });
       sshd.kill();
+      link?.close();
       user.remove();
     },
   };
@@ -104,16 +106,30 @@ function freePort() {
 }
 
 /**
+ * Runs a program without streams. Not synchronously: the link to the server may be in this process.
+ *
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @returns {Promise<void>}
+ */
+function run(program, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: "ignore" }).once("error", reject);
+    child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`${program} ended with ${code}`))));
+  });
+}
+
+/**
  * Tries until it does not throw, at most 10 s.
  *
  * @template T
- * @param {() => T} attempt
+ * @param {() => T | Promise<T>} attempt
  * @returns {Promise<T>}
  */
 export async function until(attempt) {
   for (let tries = 0; ; tries++) {
     try {
-      return attempt();
+      return await attempt();
     } catch (error) {
       if (tries === 100) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));

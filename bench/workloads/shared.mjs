@@ -1,6 +1,6 @@
 /** What workloads have in common: their form, their targets, toolkits. Targets are those of the project's performance notes, given with each. */
 import { join } from "node:path";
-import { createToolkit } from "handrail";
+import { asText, createToolkit } from "handrail";
 
 /**
  * @typedef {object} Workload
@@ -40,5 +40,5 @@ export function toolkitIn(workDir, tools) {
 /** @param {Promise<import("handrail").ToolResult>} call */
 export async function ok(call) {
   const result = await call;
-  if (result.status !== "ok") throw new Error(`the call ended as ${result.status}`);
+  if (result.status !== "ok") throw new Error(`the call ended as ${result.status}: ${asText(result)}`);
 }

@@ -1,5 +1,6 @@
 /** What `npm run bench` measures, in the order it is shown. */
 import { DISPATCH } from "./dispatch.mjs";
+import { DISTANCE } from "./distance.mjs";
 import { ELSEWHERE } from "./elsewhere.mjs";
 import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
@@ -20,6 +21,7 @@ export const WORKLOADS = [
   ...SEARCH,
   ...FILES,
   ...ELSEWHERE,
+  ...DISTANCE,
   ...TERMINAL,
   ...START,
 ];

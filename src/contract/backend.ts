@@ -1,5 +1,6 @@
 import type { Containment, Refusal, Sandbox } from "./containment.ts";
 import type { Env } from "./effect.ts";
+import type { FindQuery, FindResult, SearchQuery, SearchResult } from "./search.ts";
 import type { CaptureOptions, Captured, Keys } from "./terminal.ts";
 
 /**
@@ -26,10 +27,12 @@ export interface Backend {
    */
   spawn(command: Command): Promise<Process>;
   /**
-   * Starts a read-only program of ours that looks at files there. It runs outside any live terminal, and under the read effects of the
-   * call: `paths` is all it is given to look at. Rejects with a `ToolFailure` when there is no such program.
+   * Searches files for lines. Rejects with a `ToolFailure` where `path` is neither a file nor a folder, the pattern cannot be searched for, or
+   * there is no program to search with.
    */
-  helper(program: HelperProgram, args: readonly string[], options: HelperOptions): Promise<Process>;
+  search(query: SearchQuery): Promise<SearchResult>;
+  /** Finds files, folders and links. Rejects with a `ToolFailure` where `path` is not a folder or there is no program to search with. */
+  find(query: FindQuery): Promise<FindResult>;
   /** Only on a backend whose commands run in a live terminal. */
   readonly terminal?: Terminal;
   /** What contains its commands; only on a backend that has a sandbox. */
@@ -97,17 +100,6 @@ export interface DetachedProcess {
   readonly endedMs: number | undefined;
   /** Its output can be read and it can be killed; its stdin is closed. */
   readonly process: Process;
-}
-
-/** ripgrep, which Handrail brings along, and the POSIX find that every system has. */
-export type HelperProgram = "rg" | "find";
-
-export interface HelperOptions {
-  /** What it looks at; the backend puts them where the program wants them. None: it reads stdin. */
-  readonly paths: readonly string[];
-  /** Real paths that it does not look at, nor at anything under them. Default: none. */
-  readonly except?: readonly string[];
-  readonly signal?: AbortSignal;
 }
 
 export type FileKind = "file" | "folder" | "fifo" | "socket" | "device";
@@ -182,6 +174,8 @@ export interface Command {
   readonly argv: readonly [program: string, ...args: string[]];
   /** Default: the working directory. */
   readonly cwd?: string;
+  /** True: `cwd` is a real path. Where a link has taken its place by now, `spawn` rejects and nothing is run. Default false. */
+  readonly isRealCwd?: boolean;
   /** Added to the backend's own clean environment. */
   readonly env?: Env;
   /** Default "closed": reading ends at once. "terminal": a person can type; only on a backend that has one, "closed" elsewhere. */

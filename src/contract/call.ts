@@ -1,3 +1,4 @@
+import type { FileInfo } from "./backend.ts";
 import type { Effect } from "./effect.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Approval, Decision } from "./decision.ts";
@@ -24,6 +25,8 @@ export interface CheckedCall {
   readonly input: unknown;
   /** Exactly what the call will touch. */
   readonly effects: readonly Effect[];
+  /** What was found at the real paths that it writes to when those were looked up; a path that is not in it has not been looked at. */
+  readonly found?: ReadonlyMap<string, FileInfo | undefined>;
 }
 
 declare const approved: unique symbol;

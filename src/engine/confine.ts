@@ -5,6 +5,7 @@ import type { Decision } from "../contract/decision.ts";
 import type { Effect, Env } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
+import type { FindQuery, SearchQuery } from "../contract/search.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
 import { onAbort } from "../util/abort.ts";
 import { absolutePath } from "../util/paths.ts";
@@ -56,16 +57,28 @@ export function confine(
   const started = new Set<Promise<Process>>();
   /** What binds the processes in a live terminal to this call. */
   const ties = new Map<Process, Tie>();
+  const ended = new AbortController();
   let over = false;
 
   const alive = () => {
     if (over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can touch nothing more`);
   };
 
+  /** Where a path leads: one that was judged leads where it led then, whatever stands there by now. */
+  const realOf = async (path: string): Promise<string> => {
+    const absolute = absolutePath(path, inner);
+    for (const effect of allowed) {
+      if (effect.kind !== "read" && effect.kind !== "write") continue;
+      if (effect.real !== undefined && (effect.real === absolute || absolutePath(effect.path, inner) === absolute))
+        return effect.real;
+    }
+    return inner.files.realPath(path);
+  };
+
   /** The real path, if the call may use it so. */
   const reach = async (path: string, use: PathUse): Promise<string> => {
     alive();
-    const real = await inner.files.realPath(path);
+    const real = await realOf(path);
     alive();
     const reached = paths.reach(use, absolutePath(path, inner), real);
     if (reached === "open") return real;
@@ -80,16 +93,13 @@ export function confine(
 
   const runs = async (command: Command, background?: "job" | "detached"): Promise<Command> => {
     alive();
-    const real = await outside.realPath(command.cwd ?? ".");
+    const cwd = command.cwd === undefined ? inner.workDir : absolutePath(command.cwd, inner);
+    const judged = allowed.find(
+      (each) =>
+        each.kind === "exec" && (each.cwd === undefined ? inner.workDir : absolutePath(each.cwd, inner)) === cwd,
+    );
+    const real = judged?.kind === "exec" && judged.real !== undefined ? judged.real : await outside.realPath(cwd);
     alive();
-    if (command.cwd === undefined && real !== inner.workDir) {
-      throw new ToolFailure(
-        `the working directory ${inner.workDir} leads to ${real} now, which nobody has judged; nothing was run`,
-        {
-          hint: "Something has put a link in its place, or renamed it.",
-        },
-      );
-    }
     const effect = allowed.find((each): each is Exec => isThisCommand(each, command, real, background));
     if (effect === undefined) {
       throw new ToolFailure(
@@ -99,16 +109,12 @@ export function confine(
     // How it is contained is the policy's to say, and so is what runs in place of a plain command.
     const { within = {}, runs: anew = [] } = later.get(effect) ?? call.decision;
     const run = anew.find((each) => each.command === effect.command && each.folder === real);
-    if (run === undefined) return { ...command, cwd: real, within };
-    if (run.cwd !== real && (await outside.realPath(run.cwd)) !== run.cwd) {
-      throw new ToolFailure(`${run.cwd} leads to another folder now; nothing was run`, { hint: "Run it again." });
-    }
-    alive();
+    if (run === undefined) return { ...command, cwd: real, isRealCwd: true, within };
     const anewRun =
       "argv" in run
         ? { argv: run.argv, env: { ...command.env, ...run.env } }
         : { argv: withScript(command.argv, run.script) };
-    return { ...command, ...anewRun, cwd: run.cwd, within };
+    return { ...command, ...anewRun, cwd: run.cwd, isRealCwd: true, within };
   };
 
   /** What is still starting when the call ends counts too. */
@@ -147,6 +153,18 @@ export function confine(
     return process;
   };
 
+  const ofThisCall = async <Query extends SearchQuery | FindQuery>(query: Query): Promise<Query> => {
+    const isPath = !("input" in query) || query.input === undefined;
+    const path = isPath ? await reach(query.path, "look") : query.path;
+    alive();
+    return {
+      ...query,
+      path,
+      except: [...(query.except ?? []), ...except],
+      signal: AbortSignal.any([both(query.signal), ended.signal]),
+    };
+  };
+
   const terminal =
     inner.terminal &&
     confinedTerminal(inner.terminal, call, {
@@ -166,7 +184,7 @@ export function confine(
     files: {
       realPath: async (path) => {
         alive();
-        return inner.files.realPath(path);
+        return realOf(path);
       },
       stat: async (path) => inner.files.stat(await reach(path, "stat"), REAL),
       open: async (path) => inner.files.open(await reach(path, "read"), REAL),
@@ -180,13 +198,8 @@ export function confine(
       if (inner.terminal !== undefined) return beginTied(checked);
       return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
     },
-    async helper(program, args, options) {
-      const real = await Promise.all(options.paths.map((path) => reach(path, "look")));
-      const left = [...(options.except ?? []), ...except];
-      return begin(() =>
-        inner.helper(program, args, { ...options, paths: real, except: left, signal: both(options.signal) }),
-      );
-    },
+    search: async (query) => inner.search(await ofThisCall(query)),
+    find: async (query) => inner.find(await ofThisCall(query)),
     close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
 
@@ -213,6 +226,7 @@ export function confine(
     },
     async end() {
       over = true;
+      ended.abort(new ToolFailure(`the call of "${call.tool.name}" is over`));
       return (await Promise.all([...started].map(letGo))).flat();
     },
   };

@@ -1,4 +1,4 @@
-import type { Backend, Files } from "../contract/backend.ts";
+import type { Backend, FileInfo, Files } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { Unreachable } from "../contract/failure.ts";
@@ -56,15 +56,36 @@ function denied(why: string): Decision {
 
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
   if (!call.effects.some(hasReal)) return call;
+  const found = new Map<string, FileInfo | undefined>();
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
       if (effect.kind === "exec") return inFolder(effect, backend);
-      if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend.files);
+      if (effect.kind === "read") return withReal(effect, effect.path, backend.files);
+      if (effect.kind === "write") return withFound(effect, found, backend.files);
       if (effect.kind === "terminal") return atPane(effect, backend);
       return effect;
     }),
   );
-  return { ...call, effects };
+  return { ...call, effects, found };
+}
+
+/** What is there is asked for at the same time: the policy wants to know it of what is written to. */
+async function withFound(
+  effect: PathEffect & { readonly path: string },
+  found: Map<string, FileInfo | undefined>,
+  files: Files,
+): Promise<Effect> {
+  const looking = files.stat(effect.path).then(
+    (info) => ({ info }),
+    () => undefined,
+  );
+  const judged = await withReal(effect, effect.path, files);
+  const looked = await looking;
+  const real = "real" in judged ? judged.real : undefined;
+  // Where a link has changed in between, the policy looks again.
+  if (real !== undefined && looked !== undefined && (looked.info === undefined || looked.info.path === real))
+    found.set(real, looked.info);
+  return judged;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FileEntry, FileInfo, Files } from "../contract/backend.ts";
+import type { CheckedCall } from "../contract/call.ts";
 import { Unreachable } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
@@ -37,9 +38,13 @@ export function isTooLong(path: string): boolean {
 
 /**
  * The look-ups of one decision, not kept beyond it. `folders` are real and stay so (`confine` checks it): they are not
- * looked up.
+ * looked up, nor is what was `found` when the call was checked.
  */
-export function createLookUps(files: Files, folders: ReadonlySet<string> = new Set()): LookUps {
+export function createLookUps(
+  files: Files,
+  folders: ReadonlySet<string> = new Set(),
+  found: CheckedCall["found"] = new Map(),
+): LookUps {
   const leadsTo = new Map<string, Promise<string | Error>>();
   for (const folder of folders) leadsTo.set(folder, Promise.resolve(folder));
   const realPath = once(async (path) => {
@@ -49,7 +54,7 @@ export function createLookUps(files: Files, folders: ReadonlySet<string> = new S
     if (isTooLong(path)) throw new Error(`${path.slice(0, 100)} …: it has ${TOO_LONG_PATH}`);
     return files.stat(path);
   });
-  const seen = new Map<string, Promise<FileInfo | undefined>>();
+  const seen = new Map([...found].map(([real, there]) => [real, Promise.resolve(there)]));
   const infoAt = once((real) => files.stat(real, { real: true }), seen);
   return {
     realPath,

@@ -38,8 +38,9 @@ export function createPolicy(
   const judgeTerminal = terminalJudge({ autonomy, backend, denied });
 
   return async (call) => {
-    const look = createLookUps(backend.outside ?? backend.files, foldersOf(call));
-    const lookAtFiles = backend.outside === undefined ? look : createLookUps(backend.files);
+    const { outside } = backend;
+    const lookAtFiles = createLookUps(backend.files, outside === undefined ? foldersOf(call) : new Set(), call.found);
+    const look = outside === undefined ? lookAtFiles : createLookUps(outside, foldersOf(call));
     const withRules = (judge: PathJudge) => ruledPaths(judge, { rules, backend, call, look });
     const given: GivenToJudge = {
       judgePath: withRules(pathJudgeOfCommands(look)),

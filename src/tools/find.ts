@@ -1,26 +1,22 @@
 import { posix } from "node:path";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
+import type { FoundKind } from "../contract/search.ts";
+import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
+import { pathOfKey, pathOrderKey } from "../util/path-order.ts";
 import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
-import { type FoldersAndLinks, foldersAndLinks } from "./shared/folders.ts";
-import { MAX_NAME_PATTERN, type NamePattern, nameOf, namePattern } from "./shared/name-pattern.ts";
+import { MAX_NAME_PATTERN, nameOf, namePattern } from "./shared/name-pattern.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
-import { pathOfKey, pathOrderKey } from "./shared/path-order.ts";
-import { RIPGREP_ARGUMENTS, blocks, complaints, gitArguments } from "./shared/ripgrep.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 200;
 const MAX_RESULTS = 10_000;
-
-/** So many paths are compared with the pattern at a time. */
-const BATCH = 20_000;
 
 export interface FindOptions extends ToolOptions {
   /** Results shown when a call does not say how many: 1 to 10,000, default 200. */
@@ -66,22 +62,25 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
       mend: (raw) => withoutRemarks(renameKeys(raw, SPELLINGS)),
       effects: ({ path = "." }) => [{ kind: "read", path }],
       async run({ path = ".", pattern = "", type = "", max_results = maxResults }, context) {
-        const info = await orNearest(path, context, names, () => statOf(path, context));
-        if (info.kind !== "folder") throw new ToolFailure(`This is not a folder: ${path}`);
-        const root = info.path;
+        const { backend, signal } = context;
+        const root = await backend.files.realPath(path);
         const meant = await namePattern(pattern.startsWith(`${root}/`) ? pattern.slice(root.length + 1) : pattern);
-        const [listed, other] = await Promise.all([
-          type === "dir" || meant.foldersOnly ? NO_FILES : listFiles(root, meant, context),
-          type === "file" ? NO_FOLDERS : foldersAndLinks(root, meant, context),
-        ]);
+        const kinds = KINDS[type].filter((kind) => kind === "folder" || !meant.foldersOnly);
+        const { git, names: only, pick } = meant;
+        const listed = await backend
+          .find({ path, kinds, git, names: only, pick, signal })
+          .catch(async (error: unknown) => {
+            if (!(error instanceof ToolFailure) || signal.aborted) throw error;
+            const { kind } = await orNearest(path, context, names, () => statOf(path, context));
+            throw kind === "folder" ? error : new ToolFailure(`This is not a folder: ${path}`);
+          });
         // A name is no secret, but only a pattern that spells a part of it means it: "*" and "**/*" do not.
         const isMeant = (name: string) => /[^\W_]/.test(nameOf(pattern)) || sensitive(`/${name}`) === undefined;
         const files = listed.files.filter(isMeant);
         const found = [
           ...files,
-          ...other.folders.filter(isMeant).map((folder) => `${folder}/`),
-          // What a link leads to may be anything, or anywhere.
-          ...(type === "" && !meant.foldersOnly ? other.links : []),
+          ...listed.folders.filter(isMeant).map((folder) => `${folder}/`),
+          ...listed.links, // what a link leads to may be anything, or anywhere
         ];
         const { paths: closed } = context.closed;
         const open = found.filter((name) => !closed.some((folder) => isInside(posix.join(root, name), folder)));
@@ -91,11 +90,12 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
           total: open.length,
           sensitive_files: listed.files.length - files.length,
           left_out: await closedBelow(root, context),
-          complaints: listed.complaints || other.complaints,
+          complaints: listed.complaints,
+          ...(listed.notes.length > 0 && { notes: listed.notes }),
           paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)), // last: of much data the end is left out
         };
       },
-      render({ paths, total, sensitive_files, left_out, complaints: problems }) {
+      render({ paths, total, sensitive_files, left_out, complaints: problems, notes = [] }) {
         const notices = [
           ...(paths.length === total
             ? []
@@ -105,6 +105,7 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
             : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
           ...closedNotice(left_out),
           ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
+          ...notes,
         ];
         const body = paths.length === 0 ? "Nothing found." : paths.map(shownPath).join("\n");
         return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
@@ -112,38 +113,11 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
     }),
   );
 
-interface Listed {
-  readonly files: readonly string[];
-  /** What could not be searched; "" for nothing. */
-  readonly complaints: string;
-}
-
-const NO_FILES: Listed = { files: [], complaints: "" };
-const NO_FOLDERS: FoldersAndLinks = { folders: [], links: [], complaints: "" };
-
-/** The files under the folder that the pattern means and that are not ignored, relative to it. */
-async function listFiles(
-  root: string,
-  { pick, git, ripgrepTest }: NamePattern,
-  { backend, signal }: ToolContext,
-): Promise<Listed> {
-  const args = [...RIPGREP_ARGUMENTS, "--files", ...gitArguments(git), ...ripgrepTest];
-  const process = await backend.helper("rg", args, { paths: [root], signal });
-  const from = root === "/" ? 1 : root.length + 1;
-  const files: string[] = [];
-  let waiting: string[] = [];
-  const judge = () => {
-    for (const path of pick(waiting)) files.push(path);
-    waiting = [];
-  };
-  for await (const block of blocks(process, 0, signal)) {
-    for (const path of block.toString("utf8").split("\0")) waiting.push(path.slice(from));
-    if (waiting.length >= BATCH) judge();
-  }
-  judge();
-  signal.throwIfAborted();
-  return { files, complaints: await complaints(process, root, backend) };
-}
+const KINDS: { readonly [type in "file" | "dir" | ""]: readonly FoundKind[] } = {
+  file: ["file"],
+  dir: ["folder"],
+  "": ["file", "folder", "link"],
+};
 
 function baseOf(shown: string): string {
   if (shown === ".") return "";

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { Type } from "typebox";
-import type { OpenFile, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
+import type { SearchQuery, SearchResult } from "../contract/search.ts";
 import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { sensitive } from "../policy/sensitive.ts";
 import { displayPath, isInside } from "../util/paths.ts";
@@ -9,17 +9,17 @@ import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
-import { ignoreRules } from "./shared/ignore-rules.ts";
-import { LINE_BYTES, LINE_CHARACTERS, type Line, type Search, firstMatches } from "./shared/matches.ts";
 import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
-import { RIPGREP_ARGUMENTS, gitArguments } from "./shared/ripgrep.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 100;
 const MAX_RESULTS = 10_000;
+
+/** A line longer than this is cut (seed 001). */
+const LINE_CHARACTERS = 500;
 
 /** Longer ones take ripgrep seconds; Linux takes no argument of 128 KiB at all (MAX_ARG_STRLEN in execve(2)). */
 const MAX_PATTERN = 10_000;
@@ -27,12 +27,10 @@ const MAX_PATTERN = 10_000;
 export interface GrepOptions extends ToolOptions {
   /** Matches shown when a call does not say how many: 1 to 10,000, default 100. */
   readonly maxResults?: number;
-  /** How long a search in the order of paths may take before a faster one is begun: milliseconds, default 10; with 0 the faster one comes first. What is found is the same. */
-  readonly patience?: number;
 }
 
 /** Searches file contents. */
-export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptions = {}) =>
+export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptions = {}) =>
   withToolNames((names) =>
     defineTool({
       name: "grep",
@@ -80,23 +78,24 @@ export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...optio
         path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],
       async run({ path = ".", max_results: most = maxResults, ...asked }, context) {
         const question = { ...asked, most };
-        const search = path.startsWith(OUTPUT_SCHEME)
+        const { root, ...found } = path.startsWith(OUTPUT_SCHEME)
           ? await searchOutput(path, question, context)
           : await searchFiles(path, question, context, names);
-        const found = await firstMatches(search, most, patience, context.signal);
+        const shown = (file: string) => (root === undefined ? path : displayPath(file, context.backend));
         return {
           matches: found.matches,
-          stopped_at: found.ending === "full" ? most : null,
+          stopped_at: found.hasMore ? most : null,
           cut_lines: found.cut,
           sensitive_files: found.hidden,
           binary_files: found.binary,
-          left_out: search.root === undefined ? [] : await closedBelow(search.root, context),
+          left_out: root === undefined ? [] : await closedBelow(root, context),
           complaints: found.complaints,
-          lines: found.lines, // last: of much data the end is left out
+          ...(found.notes.length > 0 && { notes: found.notes }),
+          lines: found.lines.map((line) => ({ ...line, path: shown(line.path) })), // last: of much data the end is left out
         };
       },
       render(
-        { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, left_out, complaints },
+        { lines, matches, stopped_at, cut_lines, sensitive_files, binary_files, left_out, complaints, notes = [] },
         { context_lines = 0 },
       ) {
         const read = names("read", "offset");
@@ -117,6 +116,7 @@ export const grep = ({ patience = 10, maxResults = DEFAULT_MAX_RESULTS, ...optio
           ...closedNotice(left_out),
           ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
           ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
+          ...notes,
         ];
         const body = matches === 0 ? "No matches found." : formatted(lines, context_lines > 0);
         return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
@@ -135,124 +135,81 @@ interface Question {
   readonly most: number;
 }
 
-async function searchFiles(path: string, question: Question, context: ToolContext, names: ToolNames): Promise<Search> {
+/** What is found, and the real path of what was searched; `undefined` for a saved output. */
+type Found = SearchResult & { readonly root: string | undefined };
+
+async function searchFiles(path: string, question: Question, context: ToolContext, names: ToolNames): Promise<Found> {
   const { backend, signal } = context;
-  const beganMs = performance.now();
-  const info = await orNearest(path, context, names, () => statOf(path, context));
-  const lookMs = performance.now() - beganMs;
-  if (info.kind !== "file" && info.kind !== "folder")
-    throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
-  const glob = info.kind === "file" ? "" : (question.glob ?? ""); // a file that is named is meant
+  const root = await backend.files.realPath(path);
+  const glob = question.glob ?? "";
   const meant = await fileGlob(glob);
-  const root = await narrowed(info.path, glob, context);
-  const args = [...searchArguments(question), ...gitArguments(meant.git), ...meant.ripgrepTest];
-  // What lies in a key folder that was named is meant; a person was asked about it.
-  const named = info.kind === "file" || sensitive(info.path) !== undefined;
   // A glob with a slash in it may be meant from the folder that is searched or from the working directory: either will do.
-  const bases =
-    isInside(info.path, backend.workDir) && info.path !== backend.workDir ? [info.path, backend.workDir] : [info.path];
+  const bases = isInside(root, backend.workDir) && root !== backend.workDir ? [root, backend.workDir] : [root];
   const needed = glob.startsWith("!") ? bases.length : 1;
   const isMeant = (found: string) => meant.pick(bases.map((base) => posix.relative(base, found))).length >= needed;
+  // What lies in a key folder that was named is meant; a person was asked about it.
+  const named = sensitive(root) !== undefined;
   const isHidden = (found: string) => (!named && sensitive(found) !== undefined) || context.closed.holds(found);
-  return {
-    start: (sorted) => backend.helper("rg", sorted ? [...args, "--sort=path"] : args, { paths: [root], signal }),
-    shown: (found) => displayPath(found, backend),
-    judge: (found) => (!isMeant(found) ? "not meant" : !isHidden(found) ? "shown" : "hidden"),
-    root,
-    manyFiles: info.kind === "folder",
-    lookMs,
-    context: question.context_lines ?? 0,
-    backend,
+  const under = root === backend.workDir || !isInside(root, backend.workDir) || glob === "" ? folderOf(glob) : "";
+  const query: SearchQuery = {
+    ...queryOf(question),
+    path,
+    git: meant.git,
+    names: meant.names,
+    ...(under !== "" && { under }),
+    judge(found) {
+      if (found === root) return context.closed.holds(found) ? "hidden" : "shown"; // a file that is named is meant
+      return !isMeant(found) ? "skipped" : isHidden(found) ? "hidden" : "shown";
+    },
+    signal,
   };
+  try {
+    return { ...(await backend.search(query)), root };
+  } catch (error) {
+    if (error instanceof ToolFailure && !signal.aborted) await requireSearchable(path, context, names);
+    throw error;
+  }
 }
 
-/** The folder that the glob begins with: nothing else need be looked at, provided that this one would be. */
-async function narrowed(root: string, glob: string, context: ToolContext): Promise<string> {
-  const { files, workDir } = context.backend;
+/** Says what is there, where that cannot be searched. */
+async function requireSearchable(path: string, context: ToolContext, names: ToolNames): Promise<void> {
+  const { kind } = await orNearest(path, context, names, () => statOf(path, context));
+  if (kind !== "file" && kind !== "folder") throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
+}
+
+/** The folder that a glob begins with; "" where it begins with none. */
+function folderOf(glob: string): string {
   const parts = glob
     .replace(/^(\.?\/)+/, "")
     .split("/")
     .slice(0, -1);
   const wild = parts.findIndex((part) => /[^\w .@+-]/.test(part) || part === "..");
-  const start = (wild === -1 ? parts : parts.slice(0, wild)).join("/");
-  if (start === "" || (root !== workDir && isInside(root, workDir))) return root;
-  const folder = posix.join(root, start);
-  const info = await files.stat(folder).catch(() => undefined); // a link may lead where this call may not look
-  const isThere = info?.kind === "folder" && info.path === folder;
-  return isThere && !(await ignoreRules(root, context).ignores(start, "folder")) ? folder : root;
+  return (wild === -1 ? parts : parts.slice(0, wild)).join("/");
 }
 
 async function searchOutput(
   path: string,
   question: Question,
   { backend, outputs, signal }: ToolContext,
-): Promise<Search> {
-  return {
-    async start() {
-      const process = await backend.helper("rg", [...searchArguments(question), "--text"], { paths: [], signal });
-      void feed(process, await outputs.open(outputId(path)));
-      return process;
-    },
-    shown: () => path,
-    judge: () => "shown",
-    root: undefined,
-    manyFiles: false,
-    lookMs: 0,
-    context: question.context_lines ?? 0,
-    backend,
-  };
+): Promise<Found> {
+  const input = await outputs.open(outputId(path));
+  return { ...(await backend.search({ ...queryOf(question), path, input, signal })), root: undefined };
 }
 
-function searchArguments({
+function queryOf({
   pattern,
-  case_sensitive = false,
   literal = false,
-  context_lines = 0,
-  most,
-}: Question): readonly string[] {
-  if (/[\0\n]/.test(pattern)) {
-    throw new ToolFailure("the pattern contains a line break or a NUL, but each line is searched by itself", {
-      hint: "Search for one of its lines, with context_lines to see the others.",
-    });
-  }
-  return [
-    ...RIPGREP_ARGUMENTS,
-    "--with-filename",
-    "--line-number",
-    "--no-heading",
-    "--no-context-separator",
-    // Over this many bytes ripgrep shows a beginning; the cut to characters is made here.
-    `--max-columns=${LINE_BYTES}`,
-    "--max-columns-preview",
-    case_sensitive ? "--case-sensitive" : "--ignore-case",
-    ...(literal ? ["--fixed-strings"] : []),
-    // Lets "$" match before "\r\n" too, but then a "\r" cannot be asked for.
-    ...(/\r|\\r|\\x0?d/i.test(pattern) ? [] : ["--crlf"]),
-    ...(context_lines > 0 ? [`--context=${context_lines}`] : []),
-    // From one file no more can count.
-    `--max-count=${most + 1}`,
-    `--regexp=${pattern}`,
-  ];
+  case_sensitive: caseSensitive = false,
+  context_lines: contextLines = 0,
+  most: maxMatches,
+}: Question): Pick<
+  SearchQuery,
+  "pattern" | "literal" | "caseSensitive" | "contextLines" | "maxMatches" | "maxCharacters"
+> {
+  return { pattern, literal, caseSensitive, contextLines, maxMatches, maxCharacters: LINE_CHARACTERS };
 }
 
-async function feed(process: Process, file: OpenFile): Promise<void> {
-  try {
-    const decoder = new TextDecoder();
-    for (let offset = 0; ;) {
-      const chunk = await file.read(offset, 1024 * 1024);
-      if (chunk.length === 0) break;
-      offset += chunk.length;
-      await process.write(decoder.decode(chunk, { stream: true }));
-    }
-    await process.endInput();
-  } catch {
-    await process.kill(); // it was stopped at the limit, or the output cannot be read
-  } finally {
-    await file.close();
-  }
-}
-
-function formatted(lines: readonly Line[], grouped: boolean): string {
+function formatted(lines: SearchResult["lines"], grouped: boolean): string {
   return lines
     .flatMap(({ path, line, text, match }, index) => {
       const before = lines[index - 1];

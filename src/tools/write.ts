@@ -66,9 +66,12 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
         requireWholeCharacters("content", content);
         const { backend, seen, signal } = context;
         return fileInTurn(backend, path, signal, async () => {
+          // Asked together: far away each question takes a round trip.
+          const sampled = firstBytes(backend, path, SAMPLE_BYTES);
+          sampled.catch(() => undefined); // it may not be there
           const before = await backend.files.stat(path);
           if (before?.kind === "file") await refuseIfChanged(before, path, context, names("edit"));
-          const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(backend, path) : UTF_8;
+          const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(await sampled) : UTF_8;
           const bytes = await encoded(content, encoding, path);
           const info = await backend.files.write(path, bytes);
           seen.wrote(info, bytes);
@@ -122,8 +125,7 @@ async function difference(last: SeenFile, info: FileInfo, path: string, backend:
 }
 
 /** A text file stays in its encoding: the programs that read it expect it. What is no text is replaced by UTF-8. */
-async function encodingOf(backend: Backend, path: string): Promise<Encoding> {
-  const sample = await firstBytes(backend, path, SAMPLE_BYTES);
+async function encodingOf(sample: Uint8Array): Promise<Encoding> {
   const encoding = (await detectEncoding(sample, sample.length < SAMPLE_BYTES)) ?? UTF_8;
   // A wrong guess would write the new text in an encoding that nobody meant.
   return sample.length < SAMPLE_BYTES && (await decodeExactly(sample, encoding)) === undefined ? UTF_8 : encoding;

@@ -18,14 +18,15 @@ const unshared: TargetKind = {
   address: "FOLDER",
   async open({ scheme, address }, { outputFolder, workDir = address }) {
     const inner = await local({ workDir, outputFolder });
-    const { home, files } = inner;
+    const { home, files, search, find } = inner;
     return {
       name: `${scheme}:${address}`,
       workDir: inner.workDir,
       home,
       files,
       spawn: ({ argv, ...command }) => inner.spawn({ ...command, argv: [...UNSHARE, ...argv] }),
-      helper: (program, args, options) => inner.helper(program, args, options),
+      search,
+      find,
       close: () => inner.close(),
     };
   },

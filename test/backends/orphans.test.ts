@@ -117,20 +117,6 @@ describe.concurrent("nothing of a command is left", () => {
     for (const each of children) await untilGone(each);
     await expect(untilNothingIsLeft(running, spawner)).resolves.toBeUndefined();
   });
-
-  test("after a program was killed while a helper ran, silent and for long", async () => {
-    const running = program(`
-      const { local } = await import(${JSON.stringify(LIBRARY)});
-      const backend = await local({ workDir: ".", outputFolder: "." });
-      const child = await backend.helper("find", ["-name", "none", "-o", "-exec", "sleep", "1000", ";"], { paths: ["."] });
-      (await import("node:fs")).writeFileSync("helper.pid", child.id + "\\n");
-      await there("never");`);
-    const helper = await runningPid(running.folder, "helper");
-    const spawner = await spawnerOf(running.pid);
-    process.kill(running.pid, "SIGKILL");
-    await until("the helper is gone", async () => !(await isAlive(helper)));
-    await expect(untilNothingIsLeft(running, spawner)).resolves.toBeUndefined();
-  });
 });
 
 describe.concurrent("stopping one command", () => {

@@ -1,30 +1,25 @@
-import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import fc from "fast-check";
+import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type SearchWay, searchWay } from "../../src/backends/remote/helper.ts";
-import { isStatic, ourRipgrepFor } from "../../src/backends/remote/search/our-ripgrep.ts";
-import { putThere } from "../../src/backends/remote/search/put-there.ts";
-import type { Backend, Process } from "../../src/contract/backend.ts";
+import { putRipgrep } from "../../src/backends/remote/put-ripgrep.ts";
+import { searchWay } from "../../src/backends/remote/search.ts";
+import type { Backend } from "../../src/contract/backend.ts";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { grep } from "../../src/tools/grep.ts";
-import { RIPGREP_ARGUMENTS } from "../../src/tools/shared/ripgrep.ts";
 import { mustBeHere, programProblem } from "../support/here.ts";
-import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+import { toolkitWith, workspace } from "../support/workspace.ts";
 import { type System, backendThere, shellsThere } from "./search-there.ts";
 
 /** The tools grep and find on a folder, as a model calls them. */
 async function tools(on: { workDir: string } | { backend: Backend }) {
   const toolkit = await toolkitWith({
     ...on,
-    tools: [grep({ patience: 60_000 }), find()],
+    tools: [grep(), find()],
     policy: { autonomy: "full" },
   });
   return async (name: string, input: unknown) => asText(await toolkit.call({ name, input }));
 }
-
-const SEARCH = [...RIPGREP_ARGUMENTS, "--with-filename", "--line-number", "--no-heading", "--no-context-separator"];
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
@@ -164,295 +159,62 @@ const FINDS: readonly object[] = [
 const noBusybox = programProblem("busybox");
 mustBeHere("searches with the programs of busybox", noBusybox);
 const systems: readonly System[] = noBusybox === undefined ? ["debian", "busybox"] : ["debian"];
-const WAYS: readonly SearchWay[] = ["ripgrep there", "ripgrep put there", "grep and find"];
+describe.each(systems)("on a remote host with the programs of %s", (system) => {
+  test.each(["its own ripgrep", "our ripgrep"] as const)(
+    "with %s, grep and find give what they give here",
+    { timeout: 120_000 },
+    async (way) => {
+      const workDir = await oddTree();
+      const backend = await backendThere(workDir, system, way);
+      const [here, there] = await Promise.all([tools({ workDir }), tools({ backend })]);
+      expect(await searchWay(backend)).toBe(way);
+      for (const input of GREPS)
+        expect.soft({ input, text: await there("grep", input) }).toEqual({ input, text: await here("grep", input) });
+      for (const input of FINDS)
+        expect.soft({ input, text: await there("find", input) }).toEqual({ input, text: await here("find", input) });
+    },
+  );
 
-describe.each(systems)("on another system with the programs of %s", (system) => {
-  test.each(WAYS)("by the way %s, grep and find give what they give here", { timeout: 120_000 }, async (way) => {
-    const workDir = await oddTree();
-    const backend = await backendThere(workDir, system, way);
-    const [here, there] = await Promise.all([tools({ workDir }), tools({ backend })]);
-    expect(await searchWay(backend)).toBe(way);
-    for (const input of GREPS)
-      expect.soft({ input, text: await there("grep", input) }).toEqual({ input, text: await here("grep", input) });
-    for (const input of FINDS)
-      expect.soft({ input, text: await there("find", input) }).toEqual({ input, text: await here("find", input) });
-  });
-});
-
-describe.each(systems)("grep and find with the programs of %s", (system) => {
-  test("give for any small tree and pattern what ripgrep gives", { timeout: 240_000 }, async () => {
-    const workDir = await workspace({});
-    const backend = await backendThere(workDir, system, "grep and find");
-    const [here, there] = await Promise.all([tools({ workDir }), tools({ backend })]);
-    const atom = fc.constantFrom(
-      "a",
-      "b",
-      "k",
-      ".",
-      "é",
-      "ß",
-      "ſ",
-      "\\w",
-      "\\d",
-      "\\s",
-      "\\b",
-      "^",
-      "$",
-      "[ab]",
-      "[^a]",
-      "[[:alpha:]]",
-      "(a|b)",
-      "(?:é|)",
-      "\\.",
-      "\\W",
-      "\\pL",
-      "K",
-      "Å",
-    );
-    const pattern = fc
-      .array(fc.tuple(atom, fc.constantFrom("", "", "", "*", "+", "?", "{2}", "{1,3}", "*?", "|")), {
-        minLength: 1,
-        maxLength: 5,
-      })
-      .map((parts) => parts.map(([one, many]) => one + many).join(""));
-    const line = fc
-      .array(
-        fc.constantFrom(
-          "a",
-          "b",
-          "K",
-          "s",
-          " ",
-          ".",
-          "é",
-          "É",
-          "ß",
-          "1",
-          "日",
-          "\t",
-          "\r",
-          "\xff",
-          "_",
-          "Å",
-          "å",
-          "\u212a",
-        ),
-        { maxLength: 8 },
-      )
-      .map((parts) => parts.join(""));
-    const content = fc
-      .array(line, { maxLength: 6 })
-      .chain((lines) =>
-        fc
-          .constantFrom("utf8" as const, "latin1" as const)
-          .map((encoding) => Buffer.from(lines.join("\n").replace(/\r$/, "\r\n"), encoding)),
-      );
-    const name = fc.constantFrom(
-      "a.txt",
-      "b.ts",
-      "sub/a.txt",
-      "sub/deep/é.ts",
-      "sub.x",
-      ".hidden",
-      "x/.y/z",
-      "line\nbreak",
-      "build/a.ts",
-      "keep.log",
-      "sub/keep.log",
-    );
-    const ignore = fc.array(
-      fc.constantFrom(
-        "build",
-        "/build/",
-        "*.log",
-        "!keep.log",
-        "sub/*.txt",
-        "**/deep",
-        "*.t?",
-        "!*.ts",
-        "#x",
-        "a\\.txt",
-      ),
-      { maxLength: 3 },
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({
-          files: fc.dictionary(name, content, { maxKeys: 6 }),
-          ignores: fc.record({ "": ignore, "sub/": ignore }),
-          pattern,
-          literal: fc.boolean(),
-          case_sensitive: fc.boolean(),
-          context_lines: fc.constantFrom(0, 0, 1, 2),
-          max_results: fc.constantFrom(1, 3, 100),
-        }),
-        async ({ files, ignores, ...question }) => {
-          await Promise.all((await readdir(workDir)).map((entry) => rm(join(workDir, entry), { recursive: true })));
-          const rules = Object.entries(ignores).map(
-            ([folder, lines]) => [`${folder}.gitignore`, Buffer.from(lines.join("\n"))] as const,
-          );
-          for (const [path, bytes] of [...Object.entries(files), ...rules]) {
-            await mkdir(dirname(join(workDir, path)), { recursive: true });
-            await writeFile(join(workDir, path), bytes);
-          }
-          const expected = await here("grep", question);
-          // What ripgrep does not take, grep is not asked for.
-          if (expected.startsWith("Tool error")) return expect(await there("grep", question)).toContain("Tool error");
-          expect(await there("grep", question)).toBe(expected);
-          expect(await there("find", { pattern: "*.t*" })).toBe(await here("find", { pattern: "*.t*" }));
-        },
-      ),
-      { numRuns: Number(process.env["SEARCHES"] ?? 60) },
-    );
-  });
-
-  test("leave out what is excepted, and end when they are stopped", async () => {
+  test("without ripgrep the grep and find there answer, and say what they do not do", async () => {
     const workDir = await workspace({
-      "a.txt": "needle\n",
-      "b/c.txt": "needle\n",
-      "b [x]*/c.txt": "needle\n",
-      "d.txt": "needle\n",
+      "a.txt": "hay\nNeedle (a)\n",
+      "b/c d.txt": "needle 2\n",
+      "odd:1:name.txt": "needle\n",
+      ".gitignore": "ignored.txt\n",
+      "ignored.txt": "needle\n",
+      ".git/HEAD": "needle\n",
+      ".env": "NEEDLE=1\n",
     });
     const backend = await backendThere(workDir, system, "grep and find");
-    const args = [...RIPGREP_ARGUMENTS, "--files"];
-    const except = [join(workDir, "b [x]*"), join(workDir, "d.txt")];
-    const listed = await backend.helper("rg", args, { paths: [workDir], except });
-    expect(await written(listed)).toEqual({
-      how: { how: "exited", code: 0 },
-      output: `${workDir}/a.txt\0${workDir}/b/c.txt\0`,
-      errors: "",
-    });
-    const found = await backend.helper("find", ["-mindepth", "1", "-type", "f", "-print0"], {
-      paths: [workDir],
-      except,
-    });
-    expect((await written(found)).output.split("\0").sort()).toEqual(["", `${workDir}/a.txt`, `${workDir}/b/c.txt`]);
-
-    const stop = new AbortController();
-    const waiting = await backend.helper("rg", [...SEARCH, "--regexp=needle"], { paths: [], signal: stop.signal });
-    stop.abort();
-    expect(await waiting.exit).toEqual({ how: "aborted" });
-    const killed = await backend.helper("rg", [...SEARCH, "--regexp=needle"], { paths: [] });
-    await killed.kill();
-    expect(await killed.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
-    await expect(backend.helper("rg", args, { paths: [workDir], signal: AbortSignal.abort() })).rejects.toThrow(
-      "was stopped before it was started",
+    const there = await tools({ backend });
+    expect(await searchWay(backend)).toBe("grep and find");
+    const text = await there("grep", { pattern: "needle", context_lines: 3 });
+    expect(text).toMatch(
+      /^a\.txt:2: Needle \(a\)\n--\nb\/c d\.txt:1: needle 2\n--\nignored\.txt:1: needle\n\n\[1 sensitive file /,
     );
-  });
-
-  test("search what is written to their stdin", async () => {
-    const backend = await backendThere(await workspace(), system, "grep and find");
-    const child = await backend.helper(
-      "rg",
-      [...SEARCH, "--text", "--ignore-case", "--context=1", String.raw`--regexp=n\w+dle`],
-      { paths: [] },
-    );
-    await child.write("hay 1\nhay 2\nNeedle\nhay ");
-    await child.write("3\nhay 4\n");
-    await child.endInput();
-    expect(await written(child)).toEqual({
-      how: { how: "exited", code: 0 },
-      output: ["2-hay 2", "3:Needle", "4-hay 3"].map((line) => `<stdin>\0${line}\n`).join(""),
-      errors: "",
-    });
-    const none = await backend.helper("rg", [...SEARCH, "--regexp=x"], { paths: [] });
-    await none.endInput();
-    expect(await written(none)).toEqual({ how: { how: "exited", code: 1 }, output: "", errors: "" });
-  });
-
-  test("say what they cannot search for, and where there is no ripgrep", async () => {
-    const backend = await backendThere(await workspace({ "a.txt": "a" }), system, "grep and find");
-    const ask = (...args: readonly string[]) =>
-      backend.helper("rg", [...SEARCH, ...args], { paths: [backend.workDir] });
-    const cases: readonly (readonly [pattern: string, why: string])[] = [
-      ["(?=x)", "look-around is not supported"],
-      [String.raw`(a)\1`, "backreferences are not supported"],
-      ["a{2,1}", "its end is before its start"],
-      ["(a", "unclosed group"],
-      ["[a", "unclosed character class"],
-      ["*", 'there is nothing before "*"'],
-      [String.raw`\Ax`, "cannot be searched for line by line"],
-      [String.raw`\p{Nonsense}`, "the Unicode property Nonsense is not known"],
-    ];
-    for (const [pattern, why] of cases) {
-      const failure: unknown = await ask(`--regexp=${pattern}`).catch((error: unknown) => error);
-      expect(failure).toMatchObject({ name: "ToolFailure", hint: expect.stringContaining("install ripgrep there") });
-      expect(String(failure)).toContain(why);
-      expect(String(failure)).toContain("there is no ripgrep on the shell");
-    }
-    await writeFile(join(backend.workDir, "a.txt"), `${"a".repeat(60)}!Z\n`);
-    const endless = await ask(String.raw`--regexp=^(\w+)+\B!Z`);
-    expect(await written(endless)).toMatchObject({
-      how: { how: "exited", code: 2 },
-      errors: "rg: the pattern takes too long to match without ripgrep\n",
-    });
-    await expect(ask("--regexp=x", "--pcre2")).rejects.toThrow("cannot do what this argument asks for: --pcre2");
-    await expect(backend.helper("rg", ["--regexp=x"], { paths: [backend.workDir] })).rejects.toThrow(
-      "no --no-require-git",
+    expect(text).toContain("[There is no ripgrep on the shell");
+    expect(await there("grep", { pattern: "E (", case_sensitive: true, literal: true })).toContain("No matches found.");
+    expect(await there("grep", { pattern: "e (a", path: "a.txt", literal: true })).toMatch(/^a\.txt:2: Needle \(a\)\n/);
+    expect(await there("grep", { pattern: "needle", max_results: 1 })).toContain("\n\n[Stopped at 1 match;");
+    expect(await there("grep", { pattern: "a(" })).toMatch(/^Tool error: /);
+    expect(await there("find", {})).toBe(
+      ".gitignore\na.txt\nb/\nb/c d.txt\nodd:1:name.txt\n\n[1 sensitive file left out; name one in the pattern to see it.]",
     );
   });
 });
 
-describe("ripgrep put there", () => {
-  const mode = async (path: string) => (await stat(path)).mode & 0o777;
-
-  test("lies in the cache folder by its hash, is put there once, and by several at the same time", async () => {
-    const there = await shellsThere("debian");
-    const ours = await ourRipgrepFor(there.facts);
-    if (ours === undefined) throw new Error("there is no ripgrep of ours for this machine");
-    const paths = await Promise.all(Array.from({ length: 4 }, () => putThere(ours, there.shells, there.facts)));
-    const path = join(there.home, ".cache/handrail", `rg-${ours.hash}`);
-    expect(new Set(paths)).toEqual(new Set([path]));
-    expect(await readdir(dirname(path))).toEqual([`rg-${ours.hash}`]);
-    expect(await mode(path)).toBe(0o700);
-    expect(await mode(dirname(path))).toBe(0o700);
-    const before = await stat(path);
-    expect(await putThere(ours, there.shells, { ...there.facts, programs: new Set() })).toBe(path);
-    expect((await stat(path)).ino).toBe(before.ino);
-    await writeFile(path, "broken");
-    expect(await putThere(ours, there.shells, { ...there.facts, programs: new Set() })).toBe(path);
-    expect((await readFile(path)).equals(ours.bytes)).toBe(true);
-  });
-
-  test("lies in a folder of the user's alone where the home is none, and nowhere where that is somebody else's doing", async () => {
-    const there = await shellsThere("debian");
-    const ours = await ourRipgrepFor(there.facts);
-    if (ours === undefined) throw new Error("there is no ripgrep of ours for this machine");
-    await writeFile(join(there.home, ".cache"), "no folder");
-    const temporary = temporaryFolder();
-    const folder = join(temporary, `handrail-${there.facts.user}`);
-    const put = () => putThere(ours, there.shells, { ...there.facts, temporary });
-    expect(await put()).toBe(join(folder, `rg-${ours.hash}`));
-    await chmod(folder, 0o777);
-    expect(await put()).not.toContain(temporary);
-    await rm(folder, { recursive: true });
-    await symlink(temporaryFolder(), folder);
-    expect(await put()).not.toContain(temporary);
-    for (const other of ["/tmp", "/dev/shm", "/var/tmp"])
-      await rm(join(other, `handrail-${there.facts.user}`, `rg-${ours.hash}`), { force: true });
-  });
-
-  test("what does not arrive whole is not used, and nothing is left of it", async () => {
-    const there = await shellsThere("debian");
-    const ours = await ourRipgrepFor(there.facts);
-    if (ours === undefined) throw new Error("there is no ripgrep of ours for this machine");
-    expect(await putThere({ ...ours, hash: "0".repeat(64) }, there.shells, there.facts)).toBeUndefined();
-    expect(await readdir(join(there.home, ".cache/handrail"))).toEqual([]);
-    expect((await there.shells.ask("echo still here")).out.toString()).toBe("still here\n");
-  });
-
-  test("is not even tried for another machine, nor is a program that needs a loader", async () => {
-    const facts = { system: "Linux", machine: process.arch === "x64" ? "x86_64" : "aarch64" };
-    expect(await ourRipgrepFor(facts)).toBeDefined();
-    expect(await ourRipgrepFor({ ...facts, system: "FreeBSD" })).toBeUndefined();
-    expect(await ourRipgrepFor({ ...facts, machine: "riscv64" })).toBeUndefined();
-    expect(isStatic(await readFile(process.execPath))).toBe(false);
-    expect(isStatic(Buffer.from("#!/bin/sh\n"))).toBe(false);
-  });
+test("ripgrep is put into the cache folder by its hash, once, also by several at the same time; what is broken is replaced", async () => {
+  const { shells, facts, home } = await shellsThere("debian");
+  const paths = await Promise.all(Array.from({ length: 4 }, () => putRipgrep(shells, facts)));
+  const folder = join(home, ".cache/handrail");
+  const [name = ""] = await readdir(folder);
+  expect(new Set(paths)).toEqual(new Set([join(folder, name)]));
+  expect((await stat(join(folder, name))).mode & 0o777).toBe(0o700);
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  await writeFile(join(folder, name), "broken");
+  expect(await putRipgrep(shells, { ...facts, programs: new Set() })).toBe(join(folder, name));
+  expect((await stat(join(folder, name))).size).toBeGreaterThan(1_000);
+  expect(await readdir(folder)).toEqual([name]);
+  expect(await putRipgrep(shells, { ...facts, machine: "riscv64" })).toBeUndefined();
+  expect(await putRipgrep(shells, { ...facts, system: "FreeBSD" })).toBeUndefined();
 });
-
-async function written({ exit, output, errors }: Process) {
-  const how = await exit;
-  const text = async (log: typeof output | undefined) => Buffer.from((await log?.read(0, 100_000)) ?? []).toString();
-  return { how, output: await text(output), errors: await text(errors) };
-}

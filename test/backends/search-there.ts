@@ -6,7 +6,7 @@ import { afterFile } from "../support/after-file.ts";
 import { remote } from "../../src/backends/remote/backend.ts";
 import { type Facts, askFacts } from "../../src/backends/remote/facts.ts";
 import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
-import type { SearchWay } from "../../src/backends/remote/helper.ts";
+import type { SearchWay } from "../../src/backends/remote/search.ts";
 import type { Reach } from "../../src/backends/remote/reach.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Backend } from "../../src/contract/backend.ts";
@@ -36,7 +36,7 @@ export async function shellsThere(
 ): Promise<{ readonly shells: Shells; readonly facts: Facts; readonly home: string }> {
   const home = temporaryFolder();
   const shells = await openShells({
-    reach: reachOf(system, "ripgrep put there", home),
+    reach: reachOf(system, "our ripgrep", home),
     preamble: () => FILE_FUNCTIONS,
   });
   opened.push(shells);
@@ -47,7 +47,7 @@ export async function shellsThere(
 }
 
 function reachOf(system: System, way: SearchWay, home: string): Reach {
-  const first = way === "ripgrep there" ? [folderWithRipgrep()] : [];
+  const first = way === "its own ripgrep" ? [folderWithRipgrep()] : [];
   const path = [...first, ...(system === "busybox" ? [busyboxFolder()] : ["/usr/bin", "/bin"])].join(":");
   const reach = localReach(["/usr/bin/env", "-i", `HOME=${home}`, `PATH=${path}`, "sh"]);
   return {

@@ -11,11 +11,11 @@ import { temporaryFolder } from "../support/workspace.ts";
 interface Wrong {
   readonly files?: Partial<Files>;
   readonly spawn?: Backend["spawn"];
-  readonly helper?: Backend["helper"];
+  readonly search?: Backend["search"];
   readonly close?: Backend["close"];
 }
 
-function withWrong(inner: Backend, { files = {}, spawn, helper, close }: Wrong): Backend {
+function withWrong(inner: Backend, { files = {}, spawn, search, close }: Wrong): Backend {
   const right = inner.files;
   return {
     name: inner.name,
@@ -30,7 +30,8 @@ function withWrong(inner: Backend, { files = {}, spawn, helper, close }: Wrong):
       remove: files.remove ?? ((path, options) => right.remove(path, options)),
     },
     spawn: spawn ?? ((command) => inner.spawn(command)),
-    helper: helper ?? ((program, args, options) => inner.helper(program, args, options)),
+    search: search ?? ((query) => inner.search(query)),
+    find: (query) => inner.find(query),
     close: close ?? (() => inner.close()),
   };
 }
@@ -380,15 +381,12 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   [
     "searches what is excepted",
     "what is excepted is not looked at, nor anything under it",
-    (inner) => ({ helper: (program, args, { except: _, ...options }) => inner.helper(program, args, options) }),
+    (inner) => ({ search: ({ except: _, ...query }) => inner.search(query) }),
   ],
   [
-    "searches the folder where it should read stdin",
-    "without paths it searches its stdin, which is written to",
-    (inner) => ({
-      helper: (program, args, options) =>
-        inner.helper(program, args, { ...options, paths: options.paths.length === 0 ? ["."] : options.paths }),
-    }),
+    "searches files where it should search what is open",
+    "an open file is searched in place of files, under the name that it is given",
+    (inner) => ({ search: ({ input: _, ...query }) => inner.search({ ...query, path: "." }) }),
   ],
 ];
 

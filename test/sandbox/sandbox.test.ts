@@ -502,10 +502,10 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     });
   });
 
-  test("the backend's own helpers and files are as before", async () => {
+  test("the backend's own search and files are as before", async () => {
     one.file("ws/needle.txt", "needle\n");
-    const found = await one.backend.helper("rg", ["-l", "needle"], { paths: [one.workDir] });
-    expect(await found.exit).toEqual({ how: "exited", code: 0 });
+    const query = { path: one.workDir, pattern: "needle", maxMatches: 9, maxCharacters: 9 };
+    expect((await one.backend.search(query)).matches).toBe(1);
     expect((await one.backend.files.stat("needle.txt"))?.size).toBe(7);
   });
 

@@ -380,7 +380,8 @@ function keepingAtMost(inner: Backend, cap: number): Backend {
         kill: async () => undefined,
       };
     },
-    helper: (program, args, options) => inner.helper(program, args, options),
+    search: (query) => inner.search(query),
+    find: (query) => inner.find(query),
     close: () => inner.close(),
   };
 }

@@ -22,6 +22,7 @@ import {
   permissionsUntested,
   processesNaming,
   searchTools,
+  textForBound,
 } from "./searching.ts";
 import { type Tools, numberedLines } from "./tools.ts";
 
@@ -411,7 +412,7 @@ describe("order", () => {
       files[`${folder}/${(index * 7919) % 400}.txt`] =
         `${"filler\n".repeat(index % 50 === 0 ? 20_000 : index % 10)}needle\n`;
     }
-    return searchTools(files, { grep: { patience } });
+    return searchTools(files, { patience });
   }
 
   test("five runs find the same in the same order, sorted or in parallel, stopped or not", async () => {
@@ -454,7 +455,7 @@ describe("order", () => {
             made[path]!.flatMap((text, index) => (/needle/i.test(text) ? [`${path}:${index + 1}:${text}`] : [])),
           );
         for (const patience of [0, 60_000]) {
-          const tools = await searchTools(contents, { grep: { patience } });
+          const tools = await searchTools(contents, { patience });
           const { lines, stopped_at } = await dataOfGrep(tools, { pattern: "needle", max_results });
           expect(lines.map(({ path, line, text }) => `${path}:${line}:${text}`)).toEqual(all.slice(0, max_results));
           expect(stopped_at).toBe(all.length > max_results ? max_results : null);
@@ -566,10 +567,7 @@ describe("encodings and binary files", () => {
       Buffer.from("\0\nneedle\n"),
     ]);
     for (const patience of [0, 60_000]) {
-      const tools = await searchTools(
-        { "late.bin": late, "z.txt": "needle z\n", "z2.txt": "no\n" },
-        { grep: { patience } },
-      );
+      const tools = await searchTools({ "late.bin": late, "z.txt": "needle z\n", "z2.txt": "no\n" }, { patience });
       expect(await tools.text("grep", { pattern: "needle" })).toBe(
         "late.bin:1: needle\nlate.bin:2: needle\nlate.bin:3: needle\nz.txt:1: needle z\n\n[1 binary file with matches that are not shown.]",
       );
@@ -690,7 +688,7 @@ describe("what is left out", () => {
       ),
     );
     for (const patience of [0, 60_000]) {
-      const again = { ...(await searchTools({}, { workDir: tools.folder, grep: { patience } })), folder: tools.folder };
+      const again = { ...(await searchTools({}, { workDir: tools.folder, patience })), folder: tools.folder };
       expect(await again.text("grep", { pattern: "needle" })).toBe(
         "z.txt:1: needle\nz.txt:2: needle\n\n[5 sensitive files with matches left out; name one as path to search it.]",
       );
@@ -869,7 +867,7 @@ describe("when things go wrong", () => {
     async (patience) => {
       const tools = await searchTools(
         { "big.txt": "lorem ipsum dolor sit amet consetetur \n".repeat(500_000) },
-        { grep: { patience } },
+        { patience },
       );
       for (let index = 0; index < 300; index++)
         await link(join(tools.folder, "big.txt"), join(tools.folder, `${index}.txt`));
@@ -917,22 +915,14 @@ describe("when things go wrong", () => {
       for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
       chmodSync(join(place.workDir, "locked"), 0);
       chmodSync(join(place.workDir, "c.txt"), 0);
-      for (const patience of [0, 60_000]) {
-        const toolkit = await place.toolkit({
-          tools: [grep({ patience })],
-          policy: { autonomy: "full", forbiddenPaths: [] },
-        });
-        const text = async (input: object) => asText(await toolkit.call({ name: "grep", input }));
-        expect(await text({ pattern: "needle" })).toBe(
-          "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
-        );
-        expect(await text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
-        await toolkit.close();
-      }
+      const text = (input: object) => textForBound("grep", input, place);
+      expect(text({ pattern: "needle" })).toBe(
+        "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
+      );
+      expect(text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
       mkdirSync(join(place.workDir, "many"));
       for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
-      const toolkit = await place.toolkit({ tools: [grep()], policy: { autonomy: "full", forbiddenPaths: [] } });
-      expect(asText(await toolkit.call({ name: "grep", input: { pattern: "x", path: "many" } }))).toBe(
+      expect(text({ pattern: "x", path: "many" })).toBe(
         "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
       );
       for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)])

@@ -7,10 +7,10 @@ import { UNATTENDED } from "../local/environment.ts";
 import { type Facts, askFacts } from "./facts.ts";
 import { FILE_FUNCTIONS } from "./files-script.ts";
 import { remoteFiles } from "./files.ts";
-import { remoteHelper } from "./helper.ts";
 import { PROCESS_FUNCTIONS } from "./processes-script.ts";
 import { type Processes, createProcesses } from "./processes.ts";
 import type { Reach } from "./reach.ts";
+import { remoteSearch } from "./search.ts";
 import { type Shells, openShells } from "./shells.ts";
 
 export interface RemoteOptions {
@@ -59,8 +59,19 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
     processes = createProcesses({ shells, facts, reach, outputFolder, detachedOwner });
     const { start, detached, close } = processes;
-    const spawn = async (command: Command): Promise<Process> =>
-      start(command, { cwd: await files.realPath(command.cwd ?? ".") });
+    /** What is real is held to that where the command is started; the working directory is. */
+    const cwdOf = async ({ cwd = workDir, isRealCwd = false }: Command) =>
+      cwd === workDir || isRealCwd ? cwd : files.realPath(cwd);
+    const spawn = async (command: Command): Promise<Process> => start(command, { cwd: await cwdOf(command) });
+    const searching = remoteSearch({
+      shells,
+      files,
+      facts,
+      place: reach.place,
+      base: { workDir, home },
+      start: (command) => start({ streams: "split", ...command }, { cwd: "/", own: true }),
+      outputFolder,
+    });
     return {
       name: reach.name,
       workDir,
@@ -69,7 +80,8 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       shell: facts.programs.has("bash") ? "bash" : "sh",
       files,
       spawn,
-      helper: remoteHelper({ shells, files, facts, place: reach.place, start, workDir, outputFolder }),
+      search: searching.search,
+      find: searching.find,
       detached,
       notices: () => notices.splice(0),
       async close() {

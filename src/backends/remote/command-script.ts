@@ -45,7 +45,7 @@ export function commandWords({ argv, env = {} }: Command, cwd: string, mark: str
 export function unreadyFailure(code: number, program: string, cwd: string): ToolFailure {
   const reasons: { readonly [code: number]: string } = {
     1: `there is no folder ${cwd}`,
-    2: `${cwd} may not be entered`,
+    2: `${cwd} may not be entered, or leads to another folder now`,
     3: "no such program on the PATH",
     4: "it is not executable",
   };

@@ -15,7 +15,7 @@ elif hr_session=$(command -v python3); then
 hr_session="$hr_session -c __import__('os').setsid();__import__('os').execv(__import__('sys').argv[1],__import__('sys').argv[1:])"
 else hr_session=; fi
 
-# FOLDER PROGRAM: goes there and finds the program (hr_found). Fails with 1: no folder, 2: no entry, 3: no program, 4: not executable.
+# FOLDER PROGRAM: goes there and finds the program (hr_found). Fails with 1: no folder, 2: no entry or another folder, 3: no program, 4: not executable.
 hr_ready() {
   cd -P -- "$1" 2>/dev/null && [ "$PWD" = "$1" ] || { [ -d "$1" ] && return 2; return 1; }
   case $2 in

@@ -7,6 +7,7 @@ import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
 import { bridged } from "./bridge-command.ts";
 import { guardDisk } from "./disk-guard.ts";
 import { exitInside, isSetUp } from "./ending.ts";
+import { realCwd } from "../working-folder.ts";
 import { type CommandFacts, removeEmpty } from "./facts.ts";
 import { holdBack } from "./new-repositories.ts";
 import type { CommandLimits } from "./limits.ts";
@@ -47,7 +48,7 @@ export async function spawnContained(
 ): Promise<Process> {
   const { argv, detached, signal } = command;
   const [program] = argv;
-  const cwd = await shop.inner.files.realPath(command.cwd ?? ".");
+  const cwd = await realCwd(command, shop.inner.files);
   requireStartable(argv, cwd, commandEnvironment(process.env, [], { ...command.env }));
   if (signal?.aborted) throw new ToolFailure(`${program} was stopped before it was started`);
   const hosts = needs.network ?? [];

@@ -1,7 +1,10 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import type { FindQuery, SearchQuery } from "../../contract/search.ts";
 import { messageOf } from "../../util/errors.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
+import { ripgrepPath } from "../local/ripgrep.ts";
+import { createSearching } from "../search/searching.ts";
 import { type Homes, accountHome, hiddenPaths, realOf } from "./hidden.ts";
 import type { SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
@@ -47,15 +50,32 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     },
   });
 
-  const helper: Backend["helper"] = async (program, args, wanted) => {
-    const state = !closed && wanted.paths.some(isTemporary) ? await prepared() : undefined;
-    if (state?.works !== true) return inner.helper(program, args, wanted);
-    const { containedHelper } = await import("./contained-helper.ts");
-    // The home is shown, but is no part of a temporary folder that it lies in.
-    const holdsHome = wanted.paths.some((path) => isTemporary(path) && isInside(base.home, path));
-    const except = [...(wanted.except ?? []), ...(holdsHome ? [base.home] : [])];
-    return containedHelper(program, args, { ...wanted, except }, state.spawn);
+  /** Search of the session's own temporary folders is contained: there they stand at their usual paths. It writes nothing. */
+  const contained = async (path: string): Promise<Pick<Backend, "search" | "find">> => {
+    const state = !closed && isTemporary(path) ? await prepared() : undefined;
+    if (state?.works !== true) return inner;
+    const { spawn: start } = state;
+    const program = realOf(await ripgrepPath());
+    return createSearching({
+      files,
+      programs: {
+        place: "this machine",
+        base,
+        ripgrep: async () => program,
+        start: (command) =>
+          start(
+            { ...command, cwd: "/", env: { RIPGREP_CONFIG_PATH: "" }, streams: "split" }, // nothing of the user's
+            { readOnly: true, read: [program] },
+          ),
+      },
+      startHere: () => Promise.reject(new Error("what is no file is searched by the inner backend")),
+    });
   };
+  /** The home is shown, but is no part of a temporary folder that it lies in. */
+  const withoutHome = <Query extends SearchQuery | FindQuery>(query: Query): Query =>
+    isTemporary(query.path) && isInside(base.home, query.path)
+      ? { ...query, except: [...(query.except ?? []), base.home] }
+      : query;
 
   const spawn = async (command: Command): Promise<Process> => {
     const { within = {} } = command;
@@ -78,7 +98,9 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     files,
     outside: inner.files,
     spawn,
-    helper,
+    search: async (query) =>
+      query.input === undefined ? (await contained(query.path)).search(withoutHome(query)) : inner.search(query),
+    find: async (query) => (await contained(query.path)).find(withoutHome(query)),
     sandbox: {
       required,
       temporary,

@@ -30,7 +30,8 @@ export function besidePane(inner: Backend, { id, ...options }: Pane): Backend {
     files: inner.files,
     ...(inner.outside !== undefined && { outside: inner.outside }),
     spawn: (command) => inner.spawn(command),
-    helper: (program, args, helperOptions) => inner.helper(program, args, helperOptions),
+    search: (query) => inner.search(query),
+    find: (query) => inner.find(query),
     terminal: {
       attach: `tmux attach -t ${id}`,
       isPersons: true,

@@ -50,7 +50,7 @@ export function commandFiles(command: Command, plan: Plan): string {
   ].join(" &&\n");
 }
 
-function starter({ argv, env = {} }: Command, { number, cwd, folder }: Plan): string {
+function starter({ argv, env = {}, isRealCwd = false }: Command, { number, cwd, folder }: Plan): string {
   const names = Object.keys(env);
   // A shell has no variables with other names; the program `env` sets them.
   const odd = names.filter((name) => !/^[A-Za-z_]\w*$/.test(name)).map((name) => `${name}=${env[name]}`);
@@ -59,7 +59,14 @@ function starter({ argv, env = {} }: Command, { number, cwd, folder }: Plan): st
     .map((name) => `export ${name}=${quoteWord(env[name] ?? "")}`);
   const program = odd.length === 0 ? argv : ["env", ...odd, ...argv];
   const own = assignments({ F: folder, d: `${folder}/${number}.d`, n: String(number) });
-  return [own, STARTER, `hr_in ${quoteWord(cwd)}`, ...plain, `hr_start ${quoteWords(program)}`, ""].join("\n");
+  return [
+    own,
+    STARTER,
+    `hr_in ${quoteWord(cwd)} ${isRealCwd ? "real" : ""}`,
+    ...plain,
+    `hr_start ${quoteWords(program)}`,
+    "",
+  ].join("\n");
 }
 
 function assignments(settings: { readonly [name: string]: string }): string {

@@ -81,7 +81,7 @@ hr_path=$PATH
 . "$F/environment"
 hr_say() { { printf '%s\n' "$n $*" 1<>"$F/events"; } 2>/dev/null; }
 hr_fail() { hr_say failed "$1"; printf 'handrail: %s\n' "$3" >&2; exit "$2"; }
-hr_in() { cd -P "$1" 2>/dev/null || { [ -d "$1" ] && hr_fail closed 126 "the folder $1 may not be entered"; hr_fail folder 126 "there is no folder $1"; }; }
+hr_in() { cd -P "$1" 2>/dev/null && { [ -z "$2" ] || [ "$PWD" = "$1" ] || hr_fail folder 126 "$1 leads to another folder now"; } || { [ -d "$1" ] && hr_fail closed 126 "the folder $1 may not be entered"; hr_fail folder 126 "there is no folder $1"; }; }
 hr_start() {
   case $1 in
     */*) [ -f "$1" ] || hr_fail program 127 "there is no program $1"; [ -x "$1" ] || hr_fail executable 126 "$1 is not executable" ;;

@@ -1,4 +1,4 @@
-import { helperCommand } from "../../backends/local/helper.ts";
+import { ripgrepPath } from "../../backends/local/ripgrep.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { Check } from "./check.ts";
 import { firstLineOf, installCommand, onPath } from "./program.ts";
@@ -9,13 +9,12 @@ export const ripgrep: Check = {
   required: true,
   fix: "npm install @vscode/ripgrep",
   async run(signal) {
-    const found = await helperCommand("rg", [], []).catch((error: unknown) => {
+    const program = await ripgrepPath().catch((error: unknown) => {
       if (!(error instanceof ToolFailure)) throw error;
     });
-    if (found === undefined) {
+    if (program === undefined) {
       return { status: "missing", detail: "neither in its package nor on the PATH", fix: installCommand("ripgrep") };
     }
-    const [program] = found;
     return { status: "ok", detail: `${await firstLineOf([program, "--version"], signal)} (${program})` };
   },
 };

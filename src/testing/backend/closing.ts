@@ -27,7 +27,7 @@ export const closing: Cases = {
     await Promise.all([backend.close(), backend.close()]);
     await backend.close();
     ok((await failureOf(backend.spawn({ argv: ["true"] }))) !== "");
-    ok((await failureOf(backend.helper("find", ["-print0"], { paths: [folder] }))) !== "");
+    ok((await failureOf(backend.find({ path: folder }))) !== "");
   },
 
   "one that was never used can be closed": async ({ open }) => {

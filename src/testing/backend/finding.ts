@@ -1,60 +1,72 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
-import type { HelperOptions } from "../../contract/backend.ts";
-import { type Cases, type Scene, soon, whole } from "./scene.ts";
+import { deepEqual, ok } from "node:assert/strict";
+import { ToolFailure } from "../../contract/failure.ts";
+import type { FindQuery } from "../../contract/search.ts";
+import { type Cases, type Scene, failureOf, soon } from "./scene.ts";
 
-/** Everything but what it is given. */
-const BELOW = ["-mindepth", "1"];
-
-/** Hidden names and what lies in them are left out; of folders the path is written once, of links twice. */
-const FOLDERS_AND_LINKS = [
-  ...BELOW,
-  ...["-type", "d", "(", "-name", ".*", "-prune", "-o", "-name", "ignored", "-prune", "-o", "-print0", ")"],
-  ...["-o", "-type", "l", "-print0", "-print0"],
-];
-
-/** The helper `find`, asked as our tools ask it. */
+/** `find`, asked as our tools ask it. */
 export const finding: Cases = {
-  "it walks the paths it is given, and writes a NUL byte behind each that it prints": async (scene) => {
-    const { write, at } = scene;
-    for (const name of ["a/new\nline.txt", "a/b/-x.txt", "a/none", "beside/y.txt"]) await write(name, "");
-    deepEqual(
-      await found(scene, ["-name", "*.txt", "-print0"], { paths: [at("a")] }),
-      ["a/b/-x.txt", "a/new\nline.txt"].map(at),
-    );
+  "files, folders and links are told apart, whatever their names": async (scene) => {
+    const { write, sh } = scene;
+    for (const name of ["a/new\nline.txt", "a/b/-x.txt", ".hidden/c", "*/file"]) await write(name, "");
+    await sh("mkdir empty; ln -s a link; ln -s nowhere a/dangling");
+    deepEqual(await found(scene), {
+      files: ["*/file", ".hidden/c", "a/b/-x.txt", "a/new\nline.txt"],
+      folders: ["*", ".hidden", "a", "a/b", "empty"],
+      links: ["a/dangling", "link"],
+    });
   },
 
-  "it leaves out what is pruned, follows no link, and prints as often as it is told": async (scene) => {
-    const { write, sh, at } = scene;
-    for (const name of ["a/file", "a/b/file", ".hidden/c/file", "ignored/d/file", "*/file"]) await write(name, "");
-    await sh("ln -s a link; ln -s nowhere a/dangling");
-    const folders = ["*", "a", "a/b"];
-    const links = ["a/dangling", "link"];
-    deepEqual(await found(scene, FOLDERS_AND_LINKS), [...folders, ...links, ...links].toSorted().map(at));
+  "what .gitignore ignores is left out, and git's own folder unless that is asked for": async (scene) => {
+    const { write } = scene;
+    const shown = ["keep.log", "sub/.gitignore", "sub/build/out", "src/x"];
+    for (const name of [...shown, "build/out", "build/deep/out", "x.log", "sub/y", ".git/config"])
+      await write(name, "");
+    await write(".gitignore", "build/\n*.log\n!keep.log\n");
+    await write("sub/.gitignore", "!build/\ny\n");
+    deepEqual(await found(scene), {
+      files: [".gitignore", ...shown].toSorted(),
+      folders: ["src", "sub", "sub/build"],
+      links: [],
+    });
+    const { files, folders } = await found(scene, { git: true });
+    ok(files.includes(".git/config") && folders.includes(".git"));
+  },
+
+  "only the kinds that are asked for are told, and of them those that are picked": async (scene) => {
+    for (const name of ["a/x.ts", "a/y.js", "b/x.ts"]) await scene.write(name, "");
+    const pick = (paths: readonly string[]) => paths.filter((path) => path.startsWith("a"));
+    deepEqual(await found(scene, { kinds: ["file"], pick, names: ["*.ts"] }), {
+      files: ["a/x.ts"],
+      folders: [],
+      links: [],
+    });
+    deepEqual(await found(scene, { kinds: ["folder"], pick }), { files: [], folders: ["a"], links: [] });
   },
 
   "what is excepted is not looked at, nor anything under it": async (scene) => {
     const { write, at } = scene;
     for (const name of ["open/x/file", "closed/x/file", "clo*ed/x/file", "cloXed/x/file"]) await write(name, "");
-    const except = [at("closed"), at("clo*ed")];
-    const folders = ["cloXed", "cloXed/x", "open", "open/x"];
-    deepEqual(await found(scene, FOLDERS_AND_LINKS, { paths: [at(".")], except }), folders.map(at));
+    const { files, folders } = await found(scene, { except: [at("closed"), at("clo*ed")] });
+    deepEqual(folders, ["cloXed", "cloXed/x", "open", "open/x"]);
+    deepEqual(files, ["cloXed/x/file", "open/x/file"]);
   },
 
-  "what is not there is told in its errors, by its path": async ({ backend, at }) => {
-    const child = await backend.helper("find", [...BELOW, "-print0"], { paths: [at("none")] });
-    const exit = await soon("it ends", child.exit);
-    ok(exit.how === "exited" && exit.code !== 0, JSON.stringify(exit));
-    equal(child.output.kept, 0);
-    ok(child.errors !== undefined && (await whole(child.errors)).includes(at("none")));
+  "what is no folder is a failure": async ({ backend, write, at }) => {
+    await write("file", "");
+    for (const name of ["file", "none"]) ok((await failureOf(backend.find({ path: at(name) }))) !== "");
+  },
+
+  "a signal stops it": async ({ backend, folder }) => {
+    const stopped = AbortSignal.abort(new ToolFailure("enough"));
+    ok((await soon("it is stopped", failureOf(backend.find({ path: folder, signal: stopped })))) !== "");
   },
 };
 
 async function found(
   { backend, folder }: Scene,
-  args: readonly string[],
-  options: HelperOptions = { paths: [folder] },
-): Promise<readonly string[]> {
-  const child = await backend.helper("find", args, options);
-  deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-  return (await whole(child.output)).toString().split("\0").slice(0, -1).toSorted();
+  query: Omit<FindQuery, "path"> = {},
+): Promise<{ files: readonly string[]; folders: readonly string[]; links: readonly string[] }> {
+  const { files, folders, links, complaints } = await soon("it ends", backend.find({ path: folder, ...query }));
+  deepEqual(complaints, "");
+  return { files: files.toSorted(), folders: folders.toSorted(), links: links.toSorted() };
 }

@@ -1,7 +1,6 @@
 import { ToolFailure } from "../../contract/failure.ts";
 import { withDeadline } from "../../util/deadline.ts";
 import { clip } from "../../util/text.ts";
-import { namesGit } from "./ripgrep.ts";
 
 /** The longest pattern or glob. */
 export const MAX_NAME_PATTERN = 1_000;
@@ -20,25 +19,25 @@ export interface NamePattern {
   readonly foldersOnly: boolean;
   /** It names git's own folder, which is left out otherwise. */
   readonly git: boolean;
-  /** Arguments by which ripgrep leaves out files that are surely not meant; none where that is not so simple. */
-  readonly ripgrepTest: readonly string[];
+  /** Globs of names: what matches none of them is surely not meant. None where that is not so simple. */
+  readonly names: readonly string[];
 }
 
 /** A glob, or a part of a name (in any case; of the path where there is a slash in it). "" means everything. */
 export async function namePattern(pattern: string): Promise<NamePattern> {
   const wanted = pattern.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
   const about = { foldersOnly: pattern.endsWith("/"), git: namesGit(wanted) };
-  if (wanted === "") return { pick: (paths) => paths, ...about, ripgrepTest: [] };
-  if (/[*?[{]/.test(wanted)) return { pick: await matching(wanted), ...about, ripgrepTest: typeTest(wanted) };
-  return { pick: containing(wanted.toLowerCase()), ...about, ripgrepTest: [] };
+  if (wanted === "") return { pick: (paths) => paths, ...about, names: [] };
+  if (/[*?[{]/.test(wanted)) return { pick: await matching(wanted), ...about, names: simpleNames(wanted) };
+  return { pick: containing(wanted.toLowerCase()), ...about, names: [] };
 }
 
 /** A glob of files; one that ends with a slash means all under that folder. "" means everything. */
 export async function fileGlob(glob: string): Promise<NamePattern> {
   const wanted = glob.replace(/^(!?)(?:\.?\/)+/, "$1").replace(/\/+$/, "/**");
   const about = { foldersOnly: false, git: namesGit(wanted) };
-  if (wanted === "" || wanted === "!") return { pick: (paths) => paths, ...about, ripgrepTest: [] };
-  return { pick: await matching(wanted), ...about, ripgrepTest: typeTest(wanted) };
+  if (wanted === "" || wanted === "!") return { pick: (paths) => paths, ...about, names: [] };
+  return { pick: await matching(wanted), ...about, names: simpleNames(wanted) };
 }
 
 function containing(part: string): NamePattern["pick"] {
@@ -72,14 +71,16 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/**
- * By the glob's last part, where it holds only what all globs mean alike, and no name that ends with a dot, which types do not know.
- * ripgrep's types, other than its globs, leave .gitignore in force.
- */
-function typeTest(glob: string): readonly string[] {
+/** By the glob's last part, where it holds only what all globs mean alike, and no name that ends with a dot, which ripgrep's types do not know. */
+function simpleNames(glob: string): readonly string[] {
   const name = nameOf(glob);
   const alike = /^(?:[\w.*-]|\{[\w.*-]*[\w-](?:,[\w.*-]*[\w-])+\})*(?:[\w-]|\{[\w.*-]*[\w-](?:,[\w.*-]*[\w-])+\})$/;
   if (glob.startsWith("!") || !alike.test(name) || /\*\*|\.\./.test(name)) return [];
   const asIs = name.replace(/[{}]/g, "\\$&"); // a name may have the braces themselves
-  return [name, ...(asIs === name ? [] : [asIs])].map((test) => `--type-add=meant:${test}`).concat("--type=meant");
+  return asIs === name ? [name] : [name, asIs];
+}
+
+/** Whether a pattern or glob names git's own folder, which is searched only then: ".git/config" and "{.git,src}/**" do; "!.git" does not. */
+function namesGit(pattern: string): boolean {
+  return !pattern.startsWith("!") && /(^|\/)(\{([^{}/]*,)?)?\.git([/,}*?]|$)/.test(pattern);
 }

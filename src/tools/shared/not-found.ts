@@ -6,10 +6,8 @@ import type { ToolContext, ToolNames } from "../../contract/tool.ts";
 import { absolutePath, displayPath, isInside } from "../../util/paths.ts";
 import { shownPath } from "./shown-path.ts";
 
-/** How far below the nearest folder names are compared, and how many bytes of names. */
-const DEPTH = 2;
-const MOST_BYTES = 1024 * 1024;
-const MOST_MS = 2_000;
+/** In the nearest folder and so many folders in it names are compared. */
+const MOST_LISTED = 100;
 
 /** The nearest folder that is there, and the one above it. */
 const LOOKED_THROUGH = 2;
@@ -109,18 +107,15 @@ function isOpen(path: string, { closed }: ToolContext): boolean {
   return !closed.holds(path);
 }
 
-async function namesBelow(folder: string, { backend, signal }: ToolContext): Promise<readonly string[]> {
-  const skipped = SKIPPED.flatMap((name) => ["-name", name, "-prune", "-o"]);
-  const args = ["-mindepth", "1", "-maxdepth", String(DEPTH), ...skipped, "-print0"];
-  const process = await backend.helper("find", args, { paths: [folder], signal });
-  const timer = setTimeout(() => void process.kill(), MOST_MS);
-  await process.exit;
-  clearTimeout(timer);
-  const text = Buffer.from(await process.output.read(0, Math.min(process.output.kept, MOST_BYTES))).toString("utf8");
-  return text
-    .split("\0")
-    .slice(0, -1)
-    .map((found) => posix.relative(folder, found));
+/** Names in the folder and in those in it, relative to it. */
+async function namesBelow(folder: string, { backend }: ToolContext): Promise<readonly string[]> {
+  const entries = await backend.files.list(folder);
+  const folders = entries.filter(({ name, kind }) => kind === "folder" && !SKIPPED.includes(name));
+  const inner = folders.slice(0, MOST_LISTED).map(async ({ name }) => {
+    const found = await backend.files.list(posix.join(folder, name)).catch(() => []); // it may be closed
+    return found.map((entry) => posix.join(name, entry.name));
+  });
+  return [...entries.map(({ name }) => name), ...(await Promise.all(inner)).flat()];
 }
 
 /** Those of the paths that may be meant, the nearest first: in another case; else in another folder; else misspelt, or with another extension. */

@@ -1,32 +1,15 @@
 import { delimiter, join } from "node:path";
-import type { Command, HelperProgram } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { isExecutable } from "../../util/executable.ts";
-import { findArguments, ripgrepArguments } from "../helper-arguments.ts";
 
 let ripgrep: string | undefined;
 
 /**
- * How a helper is started on this machine. ripgrep is the one in the package that ships it, else one on the PATH. `except` are real
- * paths that it leaves alone; it then has to run in `HELPER_FOLDER`.
+ * The ripgrep of this machine: the one in the package that ships it, else one on the PATH.
  *
- * @throws ToolFailure when it is not there.
+ * @throws ToolFailure when there is none.
  */
-export async function helperCommand(
-  program: HelperProgram,
-  args: readonly string[],
-  paths: readonly string[],
-  except: readonly string[] = [],
-): Promise<Command["argv"]> {
-  // A helper's own PATH is the usual one, where not every system has its find.
-  if (program === "find") return [onPath("find") ?? "find", ...findArguments(args, paths, except)];
-  return [await ripgrepPath(), ...ripgrepArguments(args, paths, except)];
-}
-
-/** Where a helper runs that leaves out something. */
-export const HELPER_FOLDER = "/";
-
-async function ripgrepPath(): Promise<string> {
+export async function ripgrepPath(): Promise<string> {
   ripgrep ??= (await packaged()) ?? onPath("rg");
   if (ripgrep !== undefined) return ripgrep;
   throw new ToolFailure(

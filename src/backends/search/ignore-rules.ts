@@ -1,0 +1,60 @@
+import { posix } from "node:path";
+import type { Files } from "../../contract/backend.ts";
+import { type GitIgnore, MAX_GITIGNORE, gitIgnore } from "../../files/git-ignore.ts";
+import { isInside } from "../../util/paths.ts";
+
+/** What the `.gitignore` files in these folders say of paths below `root`. Keys and paths are absolute. */
+export interface IgnoreRules {
+  ignores(path: string, kind: "folder" | "file"): boolean;
+}
+
+/** The rules of each folder that has a `.gitignore`, by its path. A path that lies in an ignored folder is ignored. */
+export function ignoreRules(root: string, rules: ReadonlyMap<string, GitIgnore>): IgnoreRules {
+  const decisions = new Map<string, boolean>();
+  const above = [...rules.keys()].filter((folder) => isInside(root, folder));
+  const top = above.reduce((highest, each) => (each.length < highest.length ? each : highest), root);
+
+  /** The nearest file that says anything of it decides. */
+  const decide = (path: string, kind: "folder" | "file"): boolean => {
+    const parent = posix.dirname(path);
+    if (parent !== root && ignores(parent, "folder")) return true;
+    for (let folder = parent; ; folder = posix.dirname(folder)) {
+      const said = rules.get(folder)?.say(posix.relative(folder, path) + (kind === "folder" ? "/" : ""));
+      if (said?.ignored === true) return true;
+      if (said?.unignored === true || folder === top) return false;
+    }
+  };
+  const ignores = (path: string, kind: "folder" | "file"): boolean => {
+    const known = decisions.get(path) ?? decide(path, kind);
+    decisions.set(path, known);
+    return known;
+  };
+  return { ignores };
+}
+
+/** Reads the `.gitignore` files of these folders; those that are not there, or cannot be read, say nothing. */
+export async function readRules(
+  folders: readonly string[],
+  files: Pick<Files, "open">,
+): Promise<ReadonlyMap<string, GitIgnore>> {
+  const read = await Promise.all(folders.map(async (folder) => [folder, await rulesIn(folder, files)] as const));
+  return new Map(read.flatMap(([folder, rules]) => (rules === undefined ? [] : [[folder, rules]])));
+}
+
+async function rulesIn(folder: string, files: Pick<Files, "open">): Promise<GitIgnore | undefined> {
+  try {
+    const file = await files.open(posix.join(folder, ".gitignore"));
+    try {
+      return await gitIgnore(Buffer.from(await file.read(0, MAX_GITIGNORE)).toString("utf8"));
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** `path` has to be inside `top`: the folders from `top` down to the one above `path`. */
+export function foldersAbove(path: string, top: string): readonly string[] {
+  return path === top || !isInside(path, top) ? [] : [...foldersAbove(posix.dirname(path), top), posix.dirname(path)];
+}
