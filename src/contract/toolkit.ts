@@ -1,4 +1,4 @@
-import type { ActivityEvent, Store } from "./activity.ts";
+import type { CallEvent, Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
@@ -29,7 +29,7 @@ export interface CallOptions {
   /** Asks a person about this call instead of the toolkit's own approver. */
   readonly approver?: Approver;
   /** Gets this call's events as they happen. What it throws is ignored. */
-  readonly onEvent?: (event: ActivityEvent) => void;
+  readonly onEvent?: (event: CallEvent) => void;
 }
 
 /** Tools, policy, backend and store, put together. */
