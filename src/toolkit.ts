@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { resolve } from "node:path";
 import { type AlarmOptions, createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
@@ -9,16 +8,13 @@ import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
-import type { CheckedCall } from "./contract/call.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
-import { type Outputs, defineTool } from "./contract/tool.ts";
-import type { CallOptions, CallRequest, Toolkit } from "./contract/toolkit.ts";
-import { callTool } from "./engine/call.ts";
-import { decide } from "./engine/decide.ts";
-import { parse } from "./engine/parse.ts";
+import type { Outputs } from "./contract/tool.ts";
+import type { Toolkit } from "./contract/toolkit.ts";
 import { requireValidSchemas } from "./engine/schema-fault.ts";
-import { definitions, toolset } from "./engine/toolset.ts";
+import { openToolkit } from "./engine/toolkit.ts";
+import { toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { type MaskOptions, NO_MASK, createMask } from "./output/mask.ts";
 import { createOutputs } from "./output/outputs.ts";
@@ -104,7 +100,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const backend =
     options.backend ?? (await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs })));
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
-  const own = [stateDir, configFolder(), ...OWN_FOLDERS];
+  const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
   const alarms = createAlarms(options.alarms);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
@@ -128,7 +124,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     told: jobs.told,
   };
   const policies = [
-    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, own, rules),
+    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules),
     ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];
@@ -137,10 +133,6 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     folder: grantsFolder(stateDir),
     ...(options.grants !== undefined && { longest: options.grants }),
   });
-  const seen = createSeenFiles();
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // one for every call that runs
-  const running = new Set<Promise<unknown>>();
   /** What a job has written is read like a saved output. */
   const readable: Outputs = {
     save: outputs.save,
@@ -156,61 +148,28 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     },
   };
 
-  const run = async (request: CallRequest, { signal, approver = options.approver, onEvent }: CallOptions) => {
-    const host = {
-      tools,
-      policies,
-      approver,
-      grants,
-      takeAct: rate?.take,
-      backend,
-      outputs: readable,
-      jobs: namedJobs,
-      notices,
-      seen,
-      withheld,
-      store,
-      mask,
-      alarms,
-      onEvent,
-    };
-    if (signal === undefined) return callTool(parse(request), host, closing.signal);
-    const linked = linkedTo(signal, closing.signal);
-    try {
-      return await callTool(parse(request), host, linked.signal);
-    } finally {
-      linked.unlink();
-    }
-  };
-
-  return {
-    tools,
+  const own = { tools, approver: options.approver, thread: "main", seen: createSeenFiles() };
+  const shared = {
+    policies,
+    grants,
+    takeAct: rate?.take,
     backend,
+    outputs: readable,
+    jobs: namedJobs,
+    notices,
+    withheld,
     store,
-    jobs,
-    definitions: (format) => definitions(tools, format),
-    judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
-    async call(request, callOptions = {}) {
-      if (closing.signal.aborted) return { status: "failed", message: "the toolkit is closed" };
-      const call = run(request, callOptions);
-      running.add(call);
-      try {
-        return await call;
-      } finally {
-        running.delete(call);
-      }
-    },
-    async close() {
-      if (closing.signal.aborted) return;
-      closing.abort(new Error("the toolkit was closed"));
-      const ended = Promise.all([...running, jobs.close()]);
-      await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
-      await backend.close(); // what could not be ended, since nobody answers there, is let go
-      await ended;
-      await outputs.close();
-      await store.close();
-    },
+    mask,
+    alarms,
   };
+  return openToolkit(shared, own, async (callsEnded) => {
+    const ended = Promise.all([callsEnded, jobs.close()]);
+    await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
+    await backend.close(); // what could not be ended, since nobody answers there, is let go
+    await ended;
+    await outputs.close();
+    await store.close();
+  });
 }
 
 /** Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of two seconds. Milliseconds. */
@@ -284,27 +243,3 @@ const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: strin
 
 /** Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not hidden. */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("/")));
-
-/** For judging effects that no call has: policies are told a call that is nobody's. */
-const NO_CALL: Omit<CheckedCall, "effects"> = {
-  request: { id: "", name: "", input: {}, thread: "main" },
-  tool: defineTool({ name: "none", description: "", input: {}, touches: [], effects: () => [], run: async () => null }),
-  input: {},
-};
-
-/** A signal that fires with either; `unlink` lets go of both. (`AbortSignal.any` would be held by the long-lived one.) */
-function linkedTo(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; unlink(): void } {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  const stop = () => controller.abort((one.aborted ? one : other).reason);
-  if (one.aborted || other.aborted) stop();
-  one.addEventListener("abort", stop, { once: true });
-  other.addEventListener("abort", stop, { once: true });
-  return {
-    signal: controller.signal,
-    unlink() {
-      one.removeEventListener("abort", stop);
-      other.removeEventListener("abort", stop);
-    },
-  };
-}

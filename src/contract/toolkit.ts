@@ -19,8 +19,10 @@ export interface CallRequest {
   readonly input: unknown;
   /** The provider's id of the call, if it has one. Default: a new one. */
   readonly id?: CallId;
-  /** Default "main". */
+  /** Default: the toolkit's own, which is "main" unless `with` gave it another. */
   readonly thread?: ThreadId;
+  /** The call during which this one is made: its record names that one. Default: the toolkit's own, or none. */
+  readonly parent?: CallId;
 }
 
 export interface CallOptions {
@@ -30,6 +32,18 @@ export interface CallOptions {
   readonly approver?: Approver;
   /** Gets this call's events as they happen. What it throws is ignored. */
   readonly onEvent?: (event: CallEvent) => void;
+}
+
+/** What a toolkit made by `Toolkit.with` has of its own. What is left out is that of the toolkit it was made from. */
+export interface DerivedOptions {
+  /** All of its tools: none is added to them. */
+  readonly tools?: Iterable<Tool>;
+  /** The thread of calls that name none. With another thread it also has its own memory of which files were seen. */
+  readonly thread?: ThreadId;
+  /** The parent of calls that name none. */
+  readonly parent?: CallId;
+  /** Asks a person about its calls. */
+  readonly approver?: Approver;
 }
 
 /** Tools, policy, backend and store, put together. */
@@ -44,6 +58,13 @@ export interface Toolkit {
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
   /** What the policy would say of these effects. Nobody is asked and nothing is recorded. */
   judge(effects: readonly Effect[]): Promise<Decision>;
+  /**
+   * Returns a toolkit that shares the backend, the policy, grants, limits, jobs, saved outputs and the store with this one. Closing it stops its own
+   * running calls and nothing else. Closing this one stops the calls of both.
+   *
+   * @throws TypeError when two tools have one name, or a tool's schema is not a valid JSON Schema.
+   */
+  with(options: DerivedOptions): Toolkit;
   /** Stops running calls, then the backend, the outputs and the store. Calls made later end as "failed". */
   close(): Promise<void>;
 }

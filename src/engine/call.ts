@@ -1,4 +1,5 @@
 import type { ToolCall } from "../contract/call.ts";
+import type { Notices } from "../contract/job.ts";
 import type { ToolResult } from "../contract/result.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
@@ -14,9 +15,14 @@ export async function callTool(request: ToolCall, host: Host, signal: AbortSigna
   try {
     const checked = await check(request, host);
     const approved = await approve(checked, host, record, signal);
-    const done = await execute(approved, host, record, signal, (nested) => callTool(nested, host, signal));
+    const done = await execute(approved, host, record, signal, (nested) =>
+      callTool(nested, { ...host, notices: NO_NOTICES }, signal),
+    );
     return record.finished({ status: "ok", ...(await fit(approved, done, host)) });
   } catch (error) {
     return record.finished(toResult(error, signal));
   }
 }
+
+/** A tool reads the result of a nested call; notices are for the model. */
+const NO_NOTICES: Notices = { take: () => [] };

@@ -130,7 +130,7 @@ class CallContext implements ToolContext {
     this.call = async (name, input) => {
       if (running.over)
         return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
-      return nested(parse({ name, input, thread }, id));
+      return nested(parse({ name, input, thread, parent: id }));
     };
     this.report = (update) => {
       if (!running.over) running.record.updated(update);

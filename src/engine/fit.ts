@@ -35,8 +35,7 @@ export async function fit(
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
   const content = await fitted(parts, { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask });
-  // The model reads what it called itself; the result of a nested call goes to a tool.
-  const news = request.parent === undefined ? notices.take(request.thread) : [];
+  const news = notices.take(request.thread);
   return {
     content: news.length === 0 ? content : [...content, ...news.map((notice) => text(mask.text(`[${notice}]`)))],
     data: boundJson(mask.json(json), keep),

@@ -9,7 +9,7 @@ import { mendJson } from "../util/mend-json.ts";
  * some of them encoded twice, and as "" for none; models write it with mistakes, of which `mendJson` mends some. Never throws: text that is not
  * JSON is reported by `check`, which knows the tool.
  */
-export function parse({ name, input, id = uuidv7(), thread = "main" }: CallRequest, parent?: string): ToolCall {
+export function parse({ name, input, id = uuidv7(), thread = "main", parent }: CallRequest): ToolCall {
   return { id, name, thread, ...(parent !== undefined && { parent }), ...parseInput(input) };
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { ActivityEvent, Store } from "../../src/contract/activity.ts";
 import { standardSchema } from "../../src/contract/schema.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
-import type { Approver } from "../../src/contract/policy.ts";
+import type { Approver, Policy } from "../../src/contract/policy.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import { asContent, asOutcome, asText } from "../../src/engine/result.ts";
@@ -496,6 +496,81 @@ test("a closed toolkit answers calls with a failure, and stops what still runs",
   expect(await toolkit.call({ name: "doing", input: {} })).toEqual({
     status: "failed",
     message: "the toolkit is closed",
+  });
+});
+
+describe("a toolkit made with `with`", () => {
+  test("has its own tools, thread, parent and approver, and shares the rest", async () => {
+    const store = memoryStore();
+    const folder = await workspace();
+    const asksAboutActs: Policy = async ({ tool }) =>
+      tool.name === "acting" ? { verdict: "ask", risk: "low" } : undefined;
+    const parent = await toolkitWith({ preset: "readonly", workDir: folder, store, policies: [asksAboutActs] });
+    const asked: string[] = [];
+    const child = parent.with({
+      tools: [...parent.tools.values(), add, acting(async () => "done")],
+      thread: "child",
+      parent: "delegate-1",
+      approver: async (call) => {
+        asked.push(call.request.name);
+        return { answer: "once" };
+      },
+    });
+    expect([...child.tools.keys()]).toEqual([...parent.tools.keys(), "add", "acting"]);
+    expect(child.definitions("json")?.map(({ name }) => name)).toContain("add");
+    expect(await parent.call({ name: "add", input: {} })).toMatchObject({ status: "unknown-tool" });
+    expect(await child.call({ name: "acting", input: {} })).toMatchObject({ status: "ok", data: "done" });
+    expect(asked).toEqual(["acting"]);
+    const long = defineTool({ ...pure, name: "long", input: {}, run: async () => "line\n".repeat(3_000) });
+    const saved = /output:\/\/\w+/.exec(asText(await parent.with({ tools: [long] }).call({ name: "long", input: {} })));
+    expect(await child.call({ name: "read", input: { path: saved?.[0] } })).toMatchObject({ status: "ok" });
+    const started = (await eventsOf(store)).filter((event) => event.type === "call.started");
+    expect(started.map((event) => [event.name, event.thread, event.parent])).toEqual([
+      ["add", "main", undefined],
+      ["acting", "child", "delegate-1"],
+      ["long", "main", undefined],
+      ["read", "child", "delegate-1"],
+    ]);
+  });
+
+  test("a call's own thread and parent go before the toolkit's; one made from it keeps what it does not replace", async () => {
+    const store = memoryStore();
+    const parent = await toolkitWith({ tools: [add], store });
+    const child = parent.with({ thread: "child", parent: "p" });
+    await child.call({ name: "add", input: { a: 1, b: 1 }, thread: "other", parent: "q" });
+    await child.with({ parent: "r" }).call({ name: "add", input: { a: 1, b: 1 } });
+    expect((await eventsOf(store)).filter((event) => event.type === "call.started")).toMatchObject([
+      { thread: "other", parent: "q" },
+      { thread: "child", parent: "r" },
+    ]);
+  });
+
+  test("its closing stops its calls and leaves what it shares open; the parent's closing stops both", async () => {
+    const waits = doing(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("x")))),
+    );
+    const parent = await toolkitWith({ tools: [waits, add] });
+    const [one, other] = [parent.with({}), parent.with({})];
+    const stopped = one.call({ name: "doing", input: {} });
+    const goesOn = other.call({ name: "doing", input: {} });
+    await one.close();
+    expect(await stopped).toEqual({ status: "aborted" });
+    expect(await one.call({ name: "add", input: { a: 1, b: 1 } })).toMatchObject({ status: "failed" });
+    expect(await parent.call({ name: "add", input: { a: 1, b: 1 } })).toMatchObject({ data: 2 });
+    await parent.close();
+    expect(await goesOn).toEqual({ status: "aborted" });
+    expect(await other.call({ name: "add", input: { a: 1, b: 1 } })).toMatchObject({
+      status: "failed",
+      message: "the toolkit is closed",
+    });
+  });
+
+  test("tools of one name, and schemas that are not valid, are refused", async () => {
+    const toolkit = await toolkitWith({ tools: [add] });
+    expect(() => toolkit.with({ tools: [add, add] })).toThrow('two tools are named "add"');
+    const broken = defineTool({ ...pure, name: "broken", input: { type: "objekt" }, run: async () => null });
+    expect(() => toolkit.with({ tools: [broken] })).toThrow('the input schema of tool "broken" is invalid');
   });
 });
 

@@ -1,0 +1,112 @@
+import { setMaxListeners } from "node:events";
+import type { CheckedCall } from "../contract/call.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import { defineTool } from "../contract/tool.ts";
+import type { CallRequest, DerivedOptions, Toolkit } from "../contract/toolkit.ts";
+import { createSeenFiles } from "../files/seen.ts";
+import { onAbort } from "../util/abort.ts";
+import { callTool } from "./call.ts";
+import { decide } from "./decide.ts";
+import type { Host } from "./host.ts";
+import { parse } from "./parse.ts";
+import { requireValidSchemas } from "./schema-fault.ts";
+import { definitions, toolset } from "./toolset.ts";
+
+/** What a toolkit and those derived from it share. */
+export type Shared = Omit<Host, keyof Own | "onEvent">;
+
+/** What each of them has of its own. */
+export interface Own extends Pick<Host, "tools" | "approver" | "seen"> {
+  readonly thread: ThreadId;
+  readonly parent?: CallId;
+}
+
+/** The calls of one toolkit, those of toolkits derived from it included. */
+interface Calls {
+  readonly closing: AbortController;
+  readonly running: Set<Promise<unknown>>;
+}
+
+/**
+ * Opens a toolkit over a host. `end` closes what is shared; it gets a promise that resolves when every call has ended. A toolkit that is derived
+ * (`with`) closes only its own calls.
+ */
+export function openToolkit(shared: Shared, own: Own, end: (callsEnded: Promise<unknown>) => Promise<void>): Toolkit {
+  return toolkitOf(shared, own, end, []);
+}
+
+function toolkitOf(
+  shared: Shared,
+  own: Own,
+  end: (callsEnded: Promise<unknown>) => Promise<unknown>,
+  above: readonly Calls[],
+): Toolkit {
+  const { tools, approver: ownApprover, seen } = own;
+  const { backend, policies, store, jobs } = shared;
+  const calls: Calls = { closing: new AbortController(), running: new Set() };
+  setMaxListeners(0, calls.closing.signal); // one for every call that runs
+  const all = [...above, calls];
+
+  return {
+    tools,
+    backend,
+    store,
+    jobs,
+    definitions: (format) => definitions(tools, format),
+    judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
+    async call(request, { signal, approver = ownApprover, onEvent } = {}) {
+      if (all.some(({ closing }) => closing.signal.aborted))
+        return { status: "failed", message: "the toolkit is closed" };
+      const linked = linkedTo([...all.map(({ closing }) => closing.signal), ...(signal === undefined ? [] : [signal])]);
+      const host: Host = { ...shared, tools, approver, seen, onEvent };
+      const call = callTool(parse({ ...request, ...placed(request, own) }), host, linked.signal);
+      for (const { running } of all) running.add(call);
+      try {
+        return await call;
+      } finally {
+        linked.unlink();
+        for (const { running } of all) running.delete(call);
+      }
+    },
+    with: (options) => toolkitOf(shared, derived(own, options), (callsEnded) => callsEnded, all),
+    async close() {
+      if (calls.closing.signal.aborted) return;
+      calls.closing.abort(new Error("the toolkit was closed"));
+      await end(Promise.all(calls.running));
+    },
+  };
+}
+
+/** The thread and the parent of a call: its own, or those of the toolkit it is made with. */
+function placed(
+  { thread, parent }: Pick<CallRequest, "thread" | "parent">,
+  own: Pick<Own, "thread" | "parent">,
+): Pick<Own, "thread" | "parent"> {
+  const above = parent ?? own.parent;
+  return { thread: thread ?? own.thread, ...(above !== undefined && { parent: above }) };
+}
+
+function derived(own: Own, { tools, approver = own.approver, ...place }: DerivedOptions): Own {
+  const { thread, ...parent } = placed(place, own);
+  const named = tools === undefined ? own.tools : toolset(tools);
+  const known = new Set(own.tools.values());
+  requireValidSchemas([...named.values()].filter((tool) => !known.has(tool)));
+  return { tools: named, approver, thread, ...parent, seen: thread === own.thread ? own.seen : createSeenFiles() };
+}
+
+/** For judging effects that no call has: policies are told a call that is nobody's. */
+const NO_CALL: Omit<CheckedCall, "effects"> = {
+  request: { id: "", name: "", input: {}, thread: "main" },
+  tool: defineTool({ name: "none", description: "", input: {}, touches: [], effects: () => [], run: async () => null }),
+  input: {},
+};
+
+/** A signal that fires with any of them; `unlink` lets go of all. (`AbortSignal.any` would be held by the long-lived ones.) */
+function linkedTo(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; unlink(): void } {
+  const [only, ...more] = signals;
+  if (only !== undefined && more.length === 0) return { signal: only, unlink: () => undefined };
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  const releases = signals.map((signal) => onAbort(signal, () => controller.abort(signal.reason)));
+  return { signal: controller.signal, unlink: () => releases.forEach((release) => release()) };
+}
