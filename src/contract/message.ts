@@ -10,8 +10,8 @@ export type Message =
       readonly role: "user";
       readonly from: "person" | "handrail";
       readonly content: readonly Content[];
-      /** True: this summary replaces every message before it. Default false. */
-      readonly replacesEarlier?: boolean;
+      /** This message sums up the thread so far: it replaces all messages before it but the last `kept`, which come after it for a model. */
+      readonly summary?: { readonly kept: number };
     }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
   /** The one result of a call, as the model reads it. */

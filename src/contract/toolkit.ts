@@ -52,6 +52,8 @@ export interface Toolkit {
   readonly backend: Backend;
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get">;
+  /** Returns the value with secrets in its texts masked, as in results and in the record. */
+  readonly mask: <T>(value: T) => T;
   /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */
   definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
