@@ -128,12 +128,8 @@ function afterTests(command: string, runs: readonly Done[], done: readonly Done[
   const edits = done.filter(({ name, failed }) => name === "edit" && !failed);
   const refused = done.find(({ name, failed }) => name === "edit" && failed);
   if (refused !== undefined) return { say: `The file could not be edited: ${firstLine(refused.output)}` };
-  if (!/^Exit code: \d+/m.test(output)) {
-    const changed = edits.at(-1);
-    if (changed === undefined) return { say: "All tests pass. There is nothing to repair." };
-    const { path, new_text: text } = changed.input;
-    return { say: `All tests pass now. The repair is in ${String(path)}: ${firstLine(String(text))}` };
-  }
+  const passes = !/^Exit code: \d+/m.test(output);
+  if (passes && edits.length === 0) return { say: "All tests pass. There is nothing to repair." };
   const failure = failingTest(runs[0]?.output ?? "", workDir);
   if (failure === undefined) return { say: `A test fails, and I cannot tell where:\n${lastLines(output)}` };
   const test = done.find(({ input }) => input["path"] === failure.file);
@@ -145,6 +141,10 @@ function afterTests(command: string, runs: readonly Done[], done: readonly Done[
   if (source === undefined) return { say: `I cannot tell what ${failure.file} tests on line ${failure.line}.` };
   if (source.repairs === undefined) {
     return { say: `It tests ${source.name} of ${source.path}. I read that.`, call: file(source.path) };
+  }
+  if (passes) {
+    const what = source.repairs[edits.length - 1]?.what ?? "the source";
+    return { say: `All tests pass now. In ${source.path} I changed ${what}, in ${source.name}.` };
   }
   const repair = source.repairs.slice(0, MOST_REPAIRS)[edits.length];
   if (repair === undefined) return { say: `I know no more repairs for ${source.name} in ${source.path}.` };
