@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { decodeOutput } from "../output/decode.ts";
-import { displayPath } from "../util/paths.ts";
 
 /** What is read of one AGENTS.md, in bytes. */
 const MOST_BYTES = 32_768;
@@ -16,7 +15,7 @@ export interface InstructionsOptions {
 
 /**
  * Builds what a model is told before the conversation, from facts: where it works, with what tools, what contains its commands, the date, and the
- * AGENTS.md files of the working directory and the folders above it. Those are read under the policy, and marked as the project's words.
+ * AGENTS.md files from the root of the repository to the working directory, marked as the project's words.
  */
 export async function buildInstructions(
   toolkit: Toolkit,
@@ -69,36 +68,41 @@ interface ProjectNotes {
   readonly text: string;
 }
 
-/** From the outermost folder to the working directory, so that what is nearest is read last. Stops at the repository's root and below the home. */
+/**
+ * From the root of the repository to the working directory, so that what is nearest is read last; outside a repository that of the working directory.
+ * In the working directory the policy decides, also about where a link leads. Above it, where tools may not read, no link is followed.
+ */
 async function projectNotes({ backend, judge, mask }: Toolkit): Promise<readonly ProjectNotes[]> {
-  const { files, workDir, home } = backend;
+  const { files, workDir } = backend;
   const found: ProjectNotes[] = [];
-  for (let folder = workDir; ; folder = posix.dirname(folder)) {
+  for (const folder of await foldersOf(backend)) {
     const path = posix.join(folder, PROJECT_NOTES);
-    const text = await readAllowed(path);
-    if (text !== undefined) found.unshift({ path: displayPath(path, { workDir }), text: mask(text) });
-    const isRoot = (await files.stat(posix.join(folder, ".git")).catch(() => undefined)) !== undefined;
-    const above = posix.dirname(folder);
-    if (isRoot || above === folder || above === home || folder === home) return found;
+    const text = await readAllowed(path, folder === workDir).catch(() => undefined); // one that cannot be read is none
+    if (text !== undefined && text !== "") found.push({ path, text: mask(text) });
   }
+  return found;
 
-  /** What the policy lets a tool read unasked; a link to elsewhere is judged by where it leads. */
-  async function readAllowed(path: string): Promise<string | undefined> {
+  async function readAllowed(path: string, isInWorkDir: boolean): Promise<string | undefined> {
+    if ((await files.stat(path)) === undefined) return undefined;
+    const real = await files.realPath(path);
+    if (!isInWorkDir && real !== path) return undefined;
+    if (isInWorkDir && (await judge([{ kind: "read", path: real }])).verdict !== "allow") return undefined;
+    const file = await files.open(real, { real: true });
     try {
-      if ((await files.stat(path)) === undefined) return undefined;
-      const real = await files.realPath(path);
-      const { verdict, except = [] } = await judge([{ kind: "read", path: real }]);
-      if (verdict !== "allow" || except.includes(real)) return undefined;
-      const file = await files.open(real, { real: true });
-      try {
-        const text = decodeOutput(await file.read(0, MOST_BYTES)).trim();
-        if (text === "") return undefined;
-        return file.info.size > MOST_BYTES ? `${text}\n[cut: read the file for the rest]` : text;
-      } finally {
-        await file.close();
-      }
-    } catch {
-      return undefined; // it cannot be read: then there are no notes
+      const text = decodeOutput(await file.read(0, MOST_BYTES)).trim();
+      return file.info.size > MOST_BYTES ? `${text}\n[cut: read the file for the rest]` : text;
+    } finally {
+      await file.close();
     }
+  }
+}
+
+/** The folders of the repository that lead to the working directory, the root first. */
+async function foldersOf({ files, workDir }: Toolkit["backend"]): Promise<readonly string[]> {
+  const folders = [workDir];
+  for (let folder = workDir; ; folder = posix.dirname(folder)) {
+    if ((await files.stat(posix.join(folder, ".git")).catch(() => undefined)) !== undefined) return folders;
+    if (folder === "/") return [workDir];
+    folders.unshift(posix.dirname(folder));
   }
 }
