@@ -73,7 +73,7 @@ interface ProjectNotes {
  * In the working directory the policy decides, also about where a link leads. Above it, where tools may not read, no link is followed.
  */
 async function projectNotes({ backend, judge, mask }: Toolkit): Promise<readonly ProjectNotes[]> {
-  const { files, workDir } = backend;
+  const { workDir, outside: files = backend.files } = backend;
   const found: ProjectNotes[] = [];
   for (const folder of await foldersOf(backend)) {
     const path = posix.join(folder, PROJECT_NOTES);
@@ -98,7 +98,7 @@ async function projectNotes({ backend, judge, mask }: Toolkit): Promise<readonly
 }
 
 /** The folders of the repository that lead to the working directory, the root first. */
-async function foldersOf({ files, workDir }: Toolkit["backend"]): Promise<readonly string[]> {
+async function foldersOf({ workDir, files: contained, outside: files = contained }: Toolkit["backend"]): Promise<readonly string[]> {
   const folders = [workDir];
   for (let folder = workDir; ; folder = posix.dirname(folder)) {
     if ((await files.stat(posix.join(folder, ".git")).catch(() => undefined)) !== undefined) return folders;
