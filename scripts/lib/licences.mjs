@@ -36,7 +36,8 @@ function noticeOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const texts = textsIn(folder);
   const other = TEXT_OF[name];
-  if (texts.length === 0 && other) texts.push(...textsIn(folder.replace(/\/node_modules\/.*/, `/node_modules/${other}`)));
+  if (texts.length === 0 && other)
+    texts.push(...textsIn(folder.replace(/\/node_modules\/.*/, `/node_modules/${other}`)));
   if (texts.length === 0)
     throw new Error(`${name} ${version} (${license}) is bundled but has no licence file to ship with it`);
   return `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${texts.join("\n\n")}\n`;

@@ -98,7 +98,11 @@ async function projectNotes({ backend, judge, mask }: Toolkit): Promise<readonly
 }
 
 /** The folders of the repository that lead to the working directory, the root first. */
-async function foldersOf({ workDir, files: contained, outside: files = contained }: Toolkit["backend"]): Promise<readonly string[]> {
+async function foldersOf({
+  workDir,
+  files: contained,
+  outside: files = contained,
+}: Toolkit["backend"]): Promise<readonly string[]> {
   const folders = [workDir];
   for (let folder = workDir; ; folder = posix.dirname(folder)) {
     if ((await files.stat(posix.join(folder, ".git")).catch(() => undefined)) !== undefined) return folders;
