@@ -20,7 +20,7 @@ export default {
   ignore: ["test/fixtures/projects/**"],
   // Parts of every Linux system, the sandbox's program, and what an sshd, a container and a person at a terminal are made with.
   ignoreBinaries: [
-    ...["bwrap", "mkfifo", "mount", "script", "umount"],
+    ...["bwrap", "mkfifo", "mount", "script", "umount", "unshare"],
     ...["dockerd", "ldd", "script", "ssh-keygen", "useradd", "userdel", "usermod"],
   ],
   // Started by scripts/check.mjs by their names, and the linter's helper program.

@@ -38,7 +38,21 @@ const STEPS = [
     exit: 1,
   },
   { say: "A wrong call is told what is wrong", argv: ["call", "raed", '{"file":"greet.mjs"}'], exit: 1 },
+  {
+    say: "An agent works with these tools. This one needs no key: a scripted model repairs what a test finds",
+    argv: ["run", "Repair the failing test", "--model", "demo", "--yes"],
+    exit: 0,
+  },
 ];
+
+/** The project that the tour works on, and the picture of the agent (record-agent.mjs). */
+export const FILES = {
+  "greet.mjs": 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n',
+  "price.mjs": "export function total(price, count) {\n  return price + count;\n}\n",
+  "price.test.mjs":
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { total } from "./price.mjs";\n\n' +
+    'test("the total is the price times the count", () => {\n  assert.equal(total(4, 3), 12);\n});\n',
+};
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   for await (const part of tour()) process.stdout.write(part);
@@ -54,7 +68,7 @@ export async function* tour() {
   try {
     const workDir = join(scratch, "project");
     mkdirSync(workDir);
-    writeFileSync(join(workDir, "greet.mjs"), 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n');
+    for (const [name, text] of Object.entries(FILES)) writeFileSync(join(workDir, name), text);
     for (const { say, argv, exit } of STEPS) {
       yield `# ${say}\n$ handrail ${argv.map(quoted).join(" ")}\n`;
       const { text, status } = await run(argv, workDir, join(scratch, "state"));
@@ -83,7 +97,9 @@ function run(argv, cwd, state) {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk) => (text += chunk));
+  // What an agent's progress says on stderr has times in it: it is left out, so that the tour is the same each time.
+  const shown = argv[0] === "run" ? [child.stdout] : [child.stdout, child.stderr];
+  for (const stream of shown) stream.setEncoding("utf8").on("data", (chunk) => (text += chunk));
   return new Promise((resolve, reject) => {
     child.once("error", reject).once("close", (status) => resolve({ text, status }));
   });

@@ -14,6 +14,7 @@ export const START = [
   starting("--help", ["--help"], 1.2),
   starting("tools", ["tools"], 1.4),
   starting("call", ["call", "read", '{"path":"a.txt"}'], 1.8),
+  starting("run", ["run", "Hi", "--model", "demo", "--preset", "none"], undefined),
   starting("call-bash", ["call", "bash", '{"command":"true"}', "--yes"], undefined),
 ];
 

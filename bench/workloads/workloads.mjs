@@ -1,4 +1,5 @@
 /** What `npm run bench` measures, in the order it is shown. */
+import { AGENT } from "./agent.mjs";
 import { DISPATCH } from "./dispatch.mjs";
 import { DISTANCE } from "./distance.mjs";
 import { ELSEWHERE } from "./elsewhere.mjs";
@@ -14,6 +15,7 @@ import { TERMINAL } from "./terminal.mjs";
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const WORKLOADS = [
   ...DISPATCH,
+  ...AGENT,
   ...EVENTS,
   ...POLICY,
   ...PROCESSES,

@@ -7,6 +7,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Packages that bring no licence text, with one of the same repository and licence that does. */
+const TEXT_OF = /** @type {Record<string, string>} */ ({ "@ai-sdk/provider-utils": "@ai-sdk/provider" });
+
 const RULE = "=".repeat(80);
 
 /**
@@ -31,11 +34,19 @@ function packageFolder(file) {
 /** @param {string} folder */
 function noticeOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const texts = readdirSync(folder)
-    .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
-    .sort()
-    .map((file) => readFileSync(join(folder, file), "utf8").trim());
+  const texts = textsIn(folder);
+  const other = TEXT_OF[name];
+  if (texts.length === 0 && other)
+    texts.push(...textsIn(folder.replace(/\/node_modules\/.*/, `/node_modules/${other}`)));
   if (texts.length === 0)
     throw new Error(`${name} ${version} (${license}) is bundled but has no licence file to ship with it`);
   return `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${texts.join("\n\n")}\n`;
+}
+
+/** @param {string} folder */
+function textsIn(folder) {
+  return readdirSync(folder)
+    .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+    .sort()
+    .map((file) => readFileSync(join(folder, file), "utf8").trim());
 }

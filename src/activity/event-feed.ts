@@ -1,7 +1,8 @@
 import type { FeedOptions, StoredEvent } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Database } from "../db/database.ts";
-import { keyOf } from "./event-rows.ts";
+import { keyOf, threadKey } from "./event-rows.ts";
+import { isAskedFor } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
 
 /** Rows that are in memory at a time. */
@@ -63,13 +64,13 @@ export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFee
       closed = true;
       wake();
     },
-    async *events({ after = 0, thread, call, follow = false, signal } = {}) {
+    async *events({ after = 0, thread, call, messages = false, follow = false, signal } = {}) {
       if (signal?.aborted) return;
       await settled();
       const { database, release } = await borrow();
       if (follow) startWatching(database);
       try {
-        const readPage = await pageReader(database, thread, call);
+        const readPage = await pageReader(database, { thread, call, messages });
         let seen = after;
         while (!signal?.aborted) {
           change ??= createWake();
@@ -80,7 +81,7 @@ export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFee
             seen = id;
             const event = storedEvent(id, body);
             if (thread !== undefined && event.thread !== thread) continue;
-            if (call !== undefined && event.call !== call) continue;
+            if (!isAskedFor(event, call, messages)) continue;
             yield event;
             if (signal?.aborted) return;
           }
@@ -101,15 +102,15 @@ type PageReader = (after: number) => Promise<readonly { readonly id: number; rea
 
 async function pageReader(
   database: Database,
-  thread: ThreadId | undefined,
-  call: CallId | undefined,
+  { thread, call, messages }: { thread: ThreadId | undefined; call: CallId | undefined; messages: boolean },
 ): Promise<PageReader> {
   const { builder, rows } = await import("../db/builder.ts");
+  const key = call ?? (messages && thread !== undefined ? threadKey(thread) : undefined);
   const query = builder
     .selectFrom("events")
     .select(["id", "body"])
-    .$if(thread !== undefined && call === undefined, (events) => events.where("thread", "=", keyOf(thread ?? "")))
-    .$if(call !== undefined, (events) => events.where("call", "=", keyOf(call ?? "")))
+    .$if(key === undefined && thread !== undefined, (events) => events.where("thread", "=", keyOf(thread ?? "")))
+    .$if(key !== undefined, (events) => events.where("call", "=", keyOf(key ?? "")))
     .orderBy("id")
     .limit(PAGE_ROWS);
   return (after) => database.patiently(() => rows(database.connection, query.where("id", ">", after)));

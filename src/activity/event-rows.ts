@@ -1,8 +1,10 @@
 import type { ActivityEvent } from "../contract/activity.ts";
+import type { ThreadId } from "../contract/identity.ts";
 import type { Connection, Value } from "../db/driver.ts";
 
 /** An event as it stands in the database: what it is found by, and all of it as JSON. */
 export interface EventRow {
+  /** The call, or for an event of a thread itself `threadKey`. Rows with one key are removed together. */
   readonly call: string;
   readonly thread: string;
   readonly at: number;
@@ -17,7 +19,8 @@ export interface EventRow {
  * @throws TypeError for what is no event, or holds what JSON cannot.
  */
 export function rowOf(event: ActivityEvent): EventRow {
-  const { call, thread, at, type } = event;
+  const { thread, at, type } = event;
+  const call = "call" in event ? event.call : threadKey(thread);
   if (typeof call !== "string" || typeof thread !== "string" || typeof type !== "string" || !Number.isFinite(at)) {
     throw new TypeError(
       `an event needs call, thread and type as text and at in milliseconds; got ${JSON.stringify(event)}`,
@@ -44,6 +47,14 @@ export function insertEvents(connection: Connection, session: number, rows: read
     }
   }
 }
+
+/** What events of a thread itself have in the column `call`: no call has such an id. */
+export function threadKey(thread: ThreadId): string {
+  return `${THREAD_PREFIX}${thread}`;
+}
+
+/** Begins the keys that `threadKey` makes. */
+export const THREAD_PREFIX = "thread:";
 
 /**
  * A call or thread as it is looked for. Names with a NUL or half a surrogate pair would come back from SQLite as others, so they are

@@ -1,4 +1,5 @@
 import type { ActivityEvent, FeedOptions, Store } from "../contract/activity.ts";
+import { isAskedFor, summarize } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
 
 export interface MemoryStoreOptions {
@@ -33,7 +34,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     async commit(event) {
       append(event);
     },
-    async *events({ after = 0, thread, call, follow = false, signal }: FeedOptions = {}) {
+    async *events({ after = 0, thread, call, messages = false, follow = false, signal }: FeedOptions = {}) {
       let seen = after;
       while (!signal?.aborted) {
         while (seen < lastId) {
@@ -41,7 +42,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
           const event = ring[(seen - 1) % limit];
           if (event === undefined) continue;
           if (thread !== undefined && event.thread !== thread) continue;
-          if (call !== undefined && event.call !== call) continue;
+          if (!isAskedFor(event, call, messages)) continue;
           yield { ...event, id: seen };
           if (signal?.aborted) return;
         }
@@ -49,6 +50,10 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
         wake ??= createWake();
         await wake.untilResolved(signal);
       }
+    },
+    async threads() {
+      const kept = Array.from({ length: Math.min(lastId, limit) }, (_, index) => ring[(lastId - 1 - index) % limit]);
+      return summarize(kept.flatMap((event) => (event === undefined ? [] : [event])).toReversed());
     },
     async close() {
       closed = true;

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import type { Connection } from "../db/driver.ts";
+import { THREAD_PREFIX } from "./event-rows.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
 export interface RetentionOptions {
@@ -44,7 +45,8 @@ export interface Retention {
 }
 
 /**
- * Removes whole finished calls, the oldest first, that are too old or too many; calls in progress stay. At most one process removes at a
+ * Removes whole finished calls and the messages of whole threads, the oldest first, that are too old or too many. Calls in progress and threads
+ * with a message of the last day stay. At most one process removes at a
  * time. Waits for nobody: where others keep the database locked, the rest is left to the next look.
  */
 export function createRetention(limits: RetentionOptions, now: () => number): Retention {
@@ -164,7 +166,8 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
     }
     looked = last.id;
     const gone = rows(connection, finished([...new Set(page.map(({ call }) => call))])).filter((call) => {
-      const goes = excess > 0 || excessBytes > 0 || call.latest < oldest;
+      const isRecentThread = call.call.startsWith(THREAD_PREFIX) && call.latest >= at - DAY_MS;
+      const goes = !isRecentThread && (excess > 0 || excessBytes > 0 || call.latest < oldest);
       if (goes) excess -= call.count;
       if (goes) excessBytes -= call.bytes;
       return goes;

@@ -1,4 +1,4 @@
-import type { ActivityEvent } from "../contract/activity.ts";
+import type { CallEvent } from "../contract/activity.ts";
 import type { Database } from "../db/database.ts";
 import type { Connection } from "../db/driver.ts";
 import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
@@ -53,7 +53,7 @@ export function closeSession(database: Database, session: number, at: number): v
   });
 }
 
-type Begun = Extract<ActivityEvent, { type: "call.started" | "job.started" }>;
+type Begun = Extract<CallEvent, { type: "call.started" | "job.started" }>;
 
 /** What the session has begun and nobody has ended. Detached jobs are not among it. */
 function inProgress(connection: Connection, session: number): readonly Begun[] {
@@ -75,7 +75,7 @@ function hasEnded(connection: Connection, { call, job }: Extract<Begun, { type: 
     .some(({ body }) => (JSON.parse(body) as { job?: string }).job === job);
 }
 
-function ending(connection: Connection, event: Begun, at: number): ActivityEvent {
+function ending(connection: Connection, event: Begun, at: number): CallEvent {
   const { call, thread } = event;
   if (event.type === "job.started") {
     return { call, thread, at, type: "job.ended", job: event.job, exit: { how: "lost", reason: JOB_LOST } };

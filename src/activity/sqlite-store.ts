@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { createEventFeed } from "./event-feed.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { createRetention } from "./retention.ts";
+import { threadsIn } from "./threads.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
 export interface SqliteStoreOptions {
@@ -134,6 +135,15 @@ export function sqliteStore({
     append: writer.append,
     commit: writer.commit,
     events: feed.events,
+    async threads() {
+      await writer.settled();
+      const { database, release } = await borrow();
+      try {
+        return await database.patiently(() => threadsIn(database));
+      } finally {
+        release();
+      }
+    },
     close() {
       closed ??= end();
       return closed;

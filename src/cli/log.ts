@@ -61,12 +61,12 @@ function opened(path: string): number {
 /** Without O_NONBLOCK a FIFO would be waited for. */
 const HOW = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** A store that logs the events it is given, and its failures. Live output and the data of results are left out: the store has them. */
+/** A store that logs the events it is given, and its failures. Messages, live output and the data of results are left out: the store has them. */
 export function loggedStore(store: Store, log: DebugLog): Store {
   const startedMs = new Map<CallId, number>();
 
   const logEvent = (event: ActivityEvent) => {
-    if (event.type === "call.updated") return;
+    if (event.type === "call.updated" || event.type === "message.added") return;
     if (event.type === "call.finished") {
       const { type, data: _, ...rest } = event;
       const ms = event.at - (startedMs.get(event.call) ?? event.at);
@@ -74,7 +74,7 @@ export function loggedStore(store: Store, log: DebugLog): Store {
       return log.write(event.status === "ok" ? "info" : "warn", type, { ...rest, ms });
     }
     const { type, ...rest } = event;
-    if (type === "call.started") startedMs.set(event.call, event.at);
+    if (event.type === "call.started") startedMs.set(event.call, event.at);
     log.write(LEVELS[type], type, rest);
   };
 
@@ -97,11 +97,15 @@ export function loggedStore(store: Store, log: DebugLog): Store {
       await store.commit(event).catch(fail);
     },
     events: (options) => store.events(options),
+    threads: () => store.threads(),
     close: () => store.close().catch(fail),
   };
 }
 
-const LEVELS: { readonly [type in Exclude<ActivityEventType, "call.updated" | "call.finished">]: LogLevel } = {
+const LEVELS: {
+  readonly [type in Exclude<ActivityEventType, "call.updated" | "call.finished" | "message.added">]: LogLevel;
+} = {
+  "thread.created": "info",
   "call.started": "debug",
   "call.approved": "debug",
   "approval.requested": "info",

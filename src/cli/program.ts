@@ -4,6 +4,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
 import { EXIT } from "./exit.ts";
+import type { RunOptions } from "./commands/run.ts";
 import type { DebugLog } from "./log.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
 import { requirePerson } from "./people.ts";
@@ -94,6 +95,25 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .action(async (name: string, input: string | undefined, _, command: Command) => {
       const { call } = await import("./commands/call.ts");
       await call(name, input, given<GlobalOptions & { json?: true }>(command));
+    });
+
+  root
+    .command("run")
+    .description("give an agent a task, and show its work")
+    .argument("[prompt]", "the task (default: from stdin)")
+    .option("--model <model>", "PROVIDER:NAME, as openai:gpt-5; demo needs no key")
+    .option("--base-url <url>", "where the model's API is, as http://127.0.0.1:11434/v1")
+    .option("--agent <name>", "an agent of the configuration")
+    .option("--json", "print each event as a line of JSON")
+    .addOption(new Option("--continue", "continue the last thread of this folder").conflicts("resume"))
+    .option("--resume [id]", "continue this thread; without an id, list those of this folder")
+    .option("--show-prompt", "print the instructions that the model gets")
+    .option("--max-rounds <n>", "replies of the model (default: 100)", wholeNumber)
+    .option("--max-time <seconds>", "seconds that it may take (default: no limit)", wholeNumber)
+    .option("--max-tokens <n>", "tokens that it may use (default: no limit)", wholeNumber)
+    .action(async (prompt: string | undefined, _, command: Command) => {
+      const { run: runAgent } = await import("./commands/run.ts");
+      await runAgent(prompt, given<RunOptions>(command));
     });
 
   root
@@ -220,6 +240,7 @@ Examples:
   handrail call bash '{"command":"npm test"}' --yes
   handrail policy check --path ~/.ssh/id_ed25519 --op read
   handrail call bash '{"command":"uptime"}' --ssh deploy@host
+  handrail run "Find the failing test and repair it" --model demo
   handrail mcp --work-dir ~/project`;
 
 const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
@@ -234,6 +255,11 @@ function usageError(text: string): string {
 function url(value: string): string {
   if (!URL.canParse(value)) throw new InvalidArgumentError("expected a URL such as https://example.org/");
   return value;
+}
+
+function wholeNumber(value: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");
+  return Number(value);
 }
 
 function exitCodeOf(error: unknown): number {

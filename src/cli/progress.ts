@@ -1,20 +1,21 @@
-import type { ActivityEvent } from "../contract/activity.ts";
+import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
 
 /** Shows on one line of the terminal what a running call does. Silent where stderr is no terminal. */
 export function progressLine(stream: NodeJS.WriteStream = process.stderr): {
   show(event: ActivityEvent): void;
+  showUpdate(update: CallUpdate): void;
   clear(): void;
 } {
   let shown = false;
+  const showLine = (line: string | undefined) => {
+    if (!stream.isTTY || line === undefined) return;
+    stream.write(`\r\x1b[2K${dim(oneLine(line, Math.max(20, (stream.columns ?? 80) - 1)))}`);
+    shown = true;
+  };
   return {
-    show(event) {
-      if (!stream.isTTY) return;
-      const line = lineOf(event);
-      if (line === undefined) return;
-      stream.write(`\r\x1b[2K${dim(oneLine(line, Math.max(20, (stream.columns ?? 80) - 1)))}`);
-      shown = true;
-    },
+    show: (event) => showLine(lineOf(event)),
+    showUpdate: (update) => showLine(updateLine(update)),
     clear() {
       if (shown) stream.write("\r\x1b[2K");
       shown = false;
@@ -24,8 +25,10 @@ export function progressLine(stream: NodeJS.WriteStream = process.stderr): {
 
 function lineOf(event: ActivityEvent): string | undefined {
   if (event.type === "approval.requested") return "";
-  if (event.type !== "call.updated") return undefined;
-  const { displayMessage, output } = event.update;
+  return event.type === "call.updated" ? updateLine(event.update) : undefined;
+}
+
+function updateLine({ displayMessage, output }: CallUpdate): string | undefined {
   return displayMessage ?? output?.trimEnd().split("\n").at(-1);
 }
 

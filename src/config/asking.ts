@@ -36,6 +36,14 @@ export const ASKING: { readonly [K in KeysWith<"when trusted">]: Rule<K> } = {
     );
     return added.length === 0 ? undefined : `tools that act and that your own choice leaves out: ${added.join(", ")}`;
   },
+  model: ({ value: { provider, name, baseUrl } }) =>
+    `what you ask and what tools read goes to the model ${provider}:${name}${baseUrl === undefined ? "" : ` at ${baseUrl}`}`,
+  agents: ({ value }) => {
+    const names = Object.keys(value);
+    return names.length === 0
+      ? undefined
+      : `agents with a model, tools and instructions of the project's: ${names.join(", ")}`;
+  },
   "policy.env.pass": ({ value: names }) =>
     names.length === 0 ? undefined : `commands get ${names.join(", ")} from your environment`,
 };

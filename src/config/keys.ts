@@ -9,7 +9,8 @@ import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
 import { didYouMean } from "./nearest.ts";
 import { type Shape, shape } from "./shape.ts";
-import { STORE_KINDS, type ToolSetting } from "./settings.ts";
+import { modelShape } from "./model-shape.ts";
+import { type AgentChoice, STORE_KINDS, type ToolSetting } from "./settings.ts";
 import {
   choice,
   fields,
@@ -101,6 +102,16 @@ const toolsets = record("a map of names, each with a list of tools", (name) => {
   return located(list(toolName));
 });
 
+const model = modelShape();
+const agents = record("a map of names, each with model, toolset, instructions", (name) =>
+  NAME.test(name) ? agentShape : 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
+);
+const agentShape: Shape<AgentChoice> = fields({
+  model,
+  toolset: text("the name of a preset or of a toolset"),
+  instructions: text("text for the model"),
+});
+
 /** Every key there is, and what is expected there. An unknown key is an error. */
 export const KEYS = {
   "tools.preset": located(text("the name of a preset or of a toolset")),
@@ -131,6 +142,8 @@ export const KEYS = {
   "policy.network.deny_hosts": located(list(host)),
   "policy.network.allow_private": located(list(host)),
   "policy.env.pass": located(list(variableName)),
+  model: located(model),
+  agents: located(agents),
   store: located(choice(STORE_KINDS)),
   "state.outputs_mb": located(integer(1, 16_777_216)),
   "state.database_mb": located(integer(1, 16_777_216)),
@@ -186,6 +199,8 @@ export const PROJECT_RULES = {
   "policy.network.deny_hosts": "free", // adds
   "policy.network.allow_private": "never", // what is inside is the user's
   "policy.env.pass": "when trusted", // adds
+  model: "when trusted", // what is said and read goes there
+  agents: "when trusted",
   store: "never", // the record of what was done is the user's
   "state.outputs_mb": "never", // they are those of all projects
   "state.database_mb": "never",

@@ -40,11 +40,11 @@ export function withOwn(base: Settings, given: Given): Settings {
 
 /** Settings with what a project's file says over them, of which nothing is left that it may not say: its lists add. */
 export function withProject(base: Settings, given: Given): Settings {
-  const { tools, toolsets } = common(base, given);
+  const { tools, ...rest } = common(base, given);
   return frozen({
     ...base,
     tools: { ...tools, disable: union(base.tools.disable, given["tools.disable"]?.value) },
-    toolsets,
+    ...rest,
     policy: {
       autonomy: given["policy.autonomy"]?.value ?? base.policy.autonomy,
       workspaceOnly: given["policy.workspace_only"]?.value ?? base.policy.workspaceOnly,
@@ -70,7 +70,11 @@ export function withProject(base: Settings, given: Given): Settings {
 }
 
 /** What both kinds of file say in the same way. */
-function common({ tools, toolsets }: Settings, given: Given): Pick<Settings, "tools" | "toolsets"> {
+function common(
+  { tools, toolsets, agents, ...base }: Settings,
+  given: Given,
+): Pick<Settings, "tools" | "toolsets" | "agents" | "model"> {
+  const model = given.model?.value ?? base.model;
   const workDir = given["tools.work_dir"]?.value ?? tools.workDir;
   return {
     tools: {
@@ -80,6 +84,8 @@ function common({ tools, toolsets }: Settings, given: Given): Pick<Settings, "to
       options: withOptions(tools.options, given["tools.options"]?.value ?? {}),
     },
     toolsets: { ...toolsets, ...toolsetsIn(given) },
+    agents: { ...agents, ...given.agents?.value },
+    ...(model !== undefined && { model }),
   };
 }
 

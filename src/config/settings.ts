@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { ModelSettings } from "../agent/models/load.ts";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import { type AskInSandbox, type CommandRule, type CommandRules, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
@@ -45,12 +46,22 @@ export interface Settings {
     /** Variables of our environment that commands get beside the harmless ones. */
     readonly env: { readonly pass: readonly string[] };
   };
+  /** The model of agents that name none. Left out: it has to be named where one is started. */
+  readonly model?: ModelSettings;
+  readonly agents: { readonly [name: string]: AgentChoice };
   /** Where calls are recorded: in a file of the state folder, or only as long as the program runs. */
   readonly store: StoreKind;
   /** Bytes that saved outputs and the database may take in the state folder. Left out: the defaults of `createOutputs` and `sqliteStore`. */
   readonly state: { readonly outputs?: number; readonly database?: number };
   /** Where the command line logs what it does. Left out: nowhere. */
   readonly logFile?: string;
+}
+
+/** An agent of the user's. */
+export interface AgentChoice {
+  readonly model?: ModelSettings;
+  readonly toolset?: string;
+  readonly instructions?: string;
 }
 
 export const STORE_KINDS = ["sqlite", "memory"] as const;
@@ -84,6 +95,7 @@ export interface Flags {
 export const DEFAULT_SETTINGS: Settings = frozen({
   tools: { preset: "coding", disable: [], options: {} },
   toolsets: {},
+  agents: {},
   policy: {
     autonomy: "supervised",
     workspaceOnly: true,

@@ -14,6 +14,11 @@ export function databaseFile(env: NodeJS.ProcessEnv = process.env): string {
   return join(stateFolder(env), "handrail.db");
 }
 
+/** API keys, as `NAME=value` lines: `keys` in `configFolder()`. */
+export function keyFile(env: NodeJS.ProcessEnv = process.env): string {
+  return join(configFolder(env), "keys");
+}
+
 /** Where compiled code is kept that can be thrown away: `$XDG_CACHE_HOME/handrail`, by default `~/.cache/handrail`. */
 export function compileCacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(xdg(env["XDG_CACHE_HOME"], ".cache"), "handrail");

@@ -3,11 +3,28 @@ import type { Alarm, Refusal } from "./containment.ts";
 import type { Effect } from "./effect.ts";
 import type { Approval, Decision } from "./decision.ts";
 import type { Exit } from "./backend.ts";
+import type { Message } from "./message.ts";
 import type { ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
 
 /** What happened, before a store has numbered it. Events are facts: noun and past participle. */
-export type ActivityEvent = {
+export type ActivityEvent = CallEvent | ThreadEvent;
+
+/** What happened to a thread. */
+export type ThreadEvent = {
+  readonly call?: undefined;
+  readonly thread: ThreadId;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+} &
+  /** `target` is the name of the backend; `parent` the call that started the thread, if one did. */
+  (
+    | { readonly type: "thread.created"; readonly target: string; readonly workDir: string; readonly parent?: CallId }
+    | { readonly type: "message.added"; readonly message: Message }
+  );
+
+/** What happened to a call. */
+export type CallEvent = {
   readonly call: CallId;
   readonly thread: ThreadId;
   /** Milliseconds since 1970. */
@@ -69,9 +86,22 @@ export interface FeedOptions {
   readonly after?: number;
   readonly thread?: ThreadId;
   readonly call?: CallId;
+  /** True: only what happened to threads themselves: their creation and their messages. Default false. */
+  readonly messages?: boolean;
   /** Go on with new events as they come, until the signal fires or the store closes. Default false. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
+}
+
+/** A thread as a list of threads shows it. */
+export interface ThreadSummary {
+  readonly thread: ThreadId;
+  readonly target: string;
+  readonly workDir: string;
+  readonly parent?: CallId;
+  /** When it was created, and when its newest event happened. Milliseconds since 1970. */
+  readonly createdMs: number;
+  readonly changedMs: number;
 }
 
 /** Keeps events in order. */
@@ -81,5 +111,7 @@ export interface Store {
   /** Takes the event; durable when the promise resolves. Rejects when it cannot be kept. */
   commit(event: ActivityEvent): Promise<void>;
   events(options?: FeedOptions): AsyncIterable<StoredEvent>;
+  /** The threads that were created, the one with the newest event last. */
+  threads(): Promise<readonly ThreadSummary[]>;
   close(): Promise<void>;
 }

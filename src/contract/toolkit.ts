@@ -1,4 +1,4 @@
-import type { ActivityEvent, Store } from "./activity.ts";
+import type { CallEvent, Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
@@ -31,7 +31,7 @@ export interface CallOptions {
   /** Asks a person about this call instead of the toolkit's own approver. */
   readonly approver?: Approver;
   /** Gets this call's events as they happen. What it throws is ignored. */
-  readonly onEvent?: (event: ActivityEvent) => void;
+  readonly onEvent?: (event: CallEvent) => void;
 }
 
 /** What a toolkit made by `Toolkit.with` has of its own. What is left out is that of the toolkit it was made from. */
@@ -52,6 +52,8 @@ export interface Toolkit {
   readonly backend: Backend;
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get">;
+  /** Returns the value with secrets in its texts masked, as in results and in the record. */
+  readonly mask: <T>(value: T) => T;
   /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */
   definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */

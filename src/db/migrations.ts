@@ -31,6 +31,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX events_begun ON events (session) WHERE type IN ('call.started', 'job.started');
    CREATE INDEX events_finished ON events (call) WHERE type = 'call.finished';
    CREATE TABLE chores (name TEXT PRIMARY KEY, begun_at INTEGER NOT NULL) WITHOUT ROWID;`,
+  `CREATE INDEX events_threads ON events (id) WHERE type = 'thread.created'`,
 ];
 
 /**

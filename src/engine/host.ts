@@ -1,4 +1,4 @@
-import type { ActivityEvent, Store } from "../contract/activity.ts";
+import type { CallEvent, Store } from "../contract/activity.ts";
 import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
@@ -32,7 +32,7 @@ export interface Host {
   /** Counts what the sandbox refuses; an alarm when it is more than is usual. Without it there are none. */
   readonly alarms?: Alarms | undefined;
   /** Gets this call's events as they are recorded. */
-  readonly onEvent?: ((event: ActivityEvent) => void) | undefined;
+  readonly onEvent?: ((event: CallEvent) => void) | undefined;
 }
 
 /** What people have allowed for longer than one call. */

@@ -1,4 +1,4 @@
-import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
+import type { CallEvent, CallUpdate } from "../contract/activity.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import { text } from "../contract/content.ts";
@@ -38,14 +38,14 @@ export function recordTo(
   let problem: string | undefined;
   let output: MaskStream | undefined;
 
-  const stamp = (event: Happening): ActivityEvent => ({
+  const stamp = (event: Happening): CallEvent => ({
     call: request.id,
     thread: request.thread,
     at: Date.now(),
     ...event,
   });
 
-  const tell = (event: ActivityEvent) => {
+  const tell = (event: CallEvent) => {
     try {
       onEvent?.(event);
     } catch {
@@ -128,8 +128,8 @@ function failureOf(result: ToolResult): { readonly error?: string; readonly data
   return { ...(error !== undefined && { error: clip(error, ERROR_IN_EVENT) }), ...(data !== undefined && { data }) };
 }
 
-type Happening = ActivityEvent extends infer Event
-  ? Event extends ActivityEvent
+type Happening = CallEvent extends infer Event
+  ? Event extends CallEvent
     ? Omit<Event, "call" | "thread" | "at">
     : never
   : never;

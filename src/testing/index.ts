@@ -1,3 +1,4 @@
 export { type BackendSuiteOptions, backendSuite } from "./backend-suite.ts";
 export type { TestRunner } from "./suite.ts";
 export { type TerminalSuiteOptions, terminalSuite } from "./terminal-suite.ts";
+export { type ScriptedModel, type ScriptedReply, scriptedModel } from "./scripted-model.ts";

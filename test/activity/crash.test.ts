@@ -75,7 +75,10 @@ describe("kill -9", () => {
 
 function byCall(events: readonly StoredEvent[]): Map<string, StoredEvent[]> {
   const calls = new Map<string, StoredEvent[]>();
-  for (const event of events) calls.set(event.call, [...(calls.get(event.call) ?? []), event]);
+  for (const event of events) {
+    const call = event.call ?? "";
+    calls.set(call, [...(calls.get(call) ?? []), event]);
+  }
   return calls;
 }
 

@@ -1,17 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { type ToolMessage, foldMessage } from "../../src/activity/fold.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
-import type { ActivityEvent, CallUpdate } from "../../src/contract/activity.ts";
+import type { CallEvent, CallUpdate } from "../../src/contract/activity.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import type { Json } from "../../src/contract/schema.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
-type Happening = ActivityEvent extends infer E
-  ? E extends ActivityEvent
-    ? Omit<E, "call" | "thread" | "at">
-    : never
-  : never;
+type Happening = CallEvent extends infer E ? (E extends CallEvent ? Omit<E, "call" | "thread" | "at"> : never) : never;
 
 function fold(...happenings: readonly Happening[]): ToolMessage | undefined {
   return happenings.reduce<ToolMessage | undefined>(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ActivityEvent, FeedOptions, Store, StoredEvent } from "../../src/contract/activity.ts";
+import type { ActivityEvent, FeedOptions, Store, StoredEvent, ThreadEvent } from "../../src/contract/activity.ts";
 
 /** Now: a store may remove what is old. */
 const AT = Date.now();
@@ -144,6 +144,41 @@ export function storeSuite(name: string, makeStore: () => Store | Promise<Store>
     });
   });
 
+  describe("threads and their messages", () => {
+    const created = (thread: string): ThreadEvent => ({
+      type: "thread.created",
+      thread,
+      at: AT,
+      target: "local",
+      workDir: `/w/${thread}`,
+    });
+    const said = (thread: string, text: string): ThreadEvent => ({
+      ...{ type: "message.added", thread, at: AT + 5 },
+      message: { role: "user", from: "person", content: [{ type: "text", text }] },
+    });
+
+    test("are listed with the newest change last, and messages are read apart from calls", async () => {
+      const store = await fresh();
+      for (const each of [
+        created("x"),
+        created("y"),
+        said("x", "one"),
+        event("a"),
+        said("y", "two"),
+        said("x", "three"),
+      ])
+        store.append(each);
+      expect(await store.threads()).toEqual([
+        { thread: "y", target: "local", workDir: "/w/y", createdMs: AT, changedMs: AT + 5 },
+        { thread: "x", target: "local", workDir: "/w/x", createdMs: AT, changedMs: AT + 5 },
+      ]);
+      const messages = await all(store, { thread: "x", messages: true });
+      expect(messages.map(withoutId)).toEqual([created("x"), said("x", "one"), said("x", "three")]);
+      expect(await all(store, { messages: true })).toHaveLength(5);
+      expect((await all(store, { call: "a" })).map(withoutId)).toEqual([event("a")]);
+    });
+  });
+
   describe(`${name}: following`, () => {
     test("gives what is there and then what comes, once each and in order, to everybody", async () => {
       const store = await fresh();
@@ -197,7 +232,7 @@ export function storeSuite(name: string, makeStore: () => Store | Promise<Store>
       await feed.ended;
       const between = new AbortController();
       const seen: string[] = [];
-      for await (const { call } of store.events({ follow: true, signal: between.signal })) {
+      for await (const { call = "" } of store.events({ follow: true, signal: between.signal })) {
         seen.push(call);
         if (call === "b") between.abort();
       }

@@ -32,4 +32,5 @@ export const heavy = (call: string, length: number): ActivityEvent => {
   return { call, thread: "main", at: Date.now(), type: "call.finished", status: "ok", data: "x".repeat(length) };
 };
 
-export const callsOf = (events: readonly { readonly call: string }[]) => events.map(({ call }) => call);
+export const callsOf = (events: readonly { readonly call?: string | undefined }[]) =>
+  events.map(({ call = "" }) => call);

@@ -8,6 +8,7 @@ import { toolkitOptions } from "../settings.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { untilStopped } from "../signals.ts";
+import { readStdin } from "../stdin.ts";
 
 /** Makes one call and prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
 export async function call(
@@ -15,7 +16,7 @@ export async function call(
   input: string | undefined,
   options: GlobalOptions & { json?: true },
 ): Promise<void> {
-  const given = input === "-" ? await stdin() : (input ?? "");
+  const given = input === "-" ? await readStdin() : (input ?? "");
   const approver = options.yes ? approveAll : terminalApprover();
   const toolkit = await createToolkit({
     ...(await toolkitOptions(options)),
@@ -34,12 +35,6 @@ export async function call(
     await toolkit.close().catch((error: unknown) => process.stderr.write(`handrail: ${messageOf(error)}\n`));
     stopped.release();
   }
-}
-
-async function stdin(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** A terminal is shown nothing that could take it over; a file or a pipe gets the text as it is. */

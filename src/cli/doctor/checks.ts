@@ -5,6 +5,7 @@ import type { Check } from "./check.ts";
 import { commands } from "./commands.ts";
 import { configuration } from "./configuration.ts";
 import { database } from "./database.ts";
+import { models } from "./models.ts";
 import { node } from "./node.ts";
 import { pictures } from "./pictures.ts";
 import { placeOfWork } from "./place.ts";
@@ -31,6 +32,7 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   database(options),
   configuration(options),
   pictures,
+  models(options),
   approvals,
   placeOfWork(options),
 ];

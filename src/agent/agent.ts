@@ -1,0 +1,149 @@
+import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { type Content, text } from "../contract/content.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { Message } from "../contract/message.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { messageOf } from "../util/errors.ts";
+import { randomName } from "../util/identifier.ts";
+import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
+import { textOf } from "./prompt.ts";
+import { openTranscript } from "./transcript.ts";
+import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
+import { createWaking } from "./wake.ts";
+
+export type { AgentEvent, TurnEnd, Usage } from "./events.ts";
+export { type InstructionsOptions, buildInstructions } from "./instructions.ts";
+export { demoModel } from "./models/demo.ts";
+export { type ModelSettings, loadModel, PROVIDERS } from "./models/load.ts";
+export type { Limits } from "./turn.ts";
+
+export interface AgentOptions {
+  /** Any model of the AI SDK, as `loadModel` or a provider package gives one. */
+  readonly model: LanguageModelV3;
+  /** Its tools are the agent's. It is not closed with the agent. */
+  readonly toolkit: Toolkit;
+  /** What the model is told before the conversation. See `buildInstructions`. Default: nothing. */
+  readonly instructions?: string;
+  /** The thread to continue; one that is not in the toolkit's store is created. Default: a new one. */
+  readonly thread?: ThreadId;
+  /** The call that starts this agent, if one does: it is recorded with the thread. */
+  readonly parent?: CallId;
+  readonly limits?: Limits;
+}
+
+/** A model that works with tools, in one thread. */
+export interface Agent {
+  readonly thread: ThreadId;
+  /** What was said before, as far as the store has it. */
+  readonly messages: readonly Message[];
+  /** Starts a turn when those before have ended. Resolves with how it ended; never rejects. */
+  send(input: string | readonly Content[]): Promise<TurnEnd>;
+  /** Gives the model a message between two rounds of the running turn. Where none runs, it starts one. */
+  steer(input: string | readonly Content[]): void;
+  /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
+  stop(): Promise<void>;
+  /** The events from now on, until the agent is closed. */
+  events(): AsyncIterableIterator<AgentEvent>;
+  /** Stops the running turn and ends the events. Turns that were sent later end as stopped. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes an agent. Its thread is read from the toolkit's store, or created there.
+ *
+ * @throws Error when the store cannot be read or written; RangeError for a limit that is not above 0.
+ */
+export async function createAgent(options: AgentOptions): Promise<Agent> {
+  const { model, thread = randomName(10), parent, instructions = "" } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  for (const [name, limit] of Object.entries(limits)) {
+    if (!(limit > 0)) throw new RangeError(`limits.${name} ${limit}: expected a number above 0`);
+  }
+  const hub = createEventHub();
+  const known: Known = { charactersAToken: 4, context: limits.context };
+  const waiting: Message[] = [];
+  let running: AbortController | undefined;
+  let current: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+
+  const waking = createWaking((words) => deliver({ role: "user", from: "handrail", content: [text(words)] }));
+  const own = [...options.toolkit.tools.values()].filter(({ name }) => name !== waking.tool.name);
+  const hasJobs = options.toolkit.tools.has("jobs");
+  const toolkit = options.toolkit.with({
+    ...(hasJobs && { tools: [...own, waking.tool] }),
+    thread,
+    ...(parent !== undefined && { parent }),
+  });
+  const transcript = await openTranscript(toolkit, thread, parent);
+
+  const turn = async (first: Message): Promise<TurnEnd> => {
+    const stopping = new AbortController();
+    running = stopping;
+    if (isClosed) stopping.abort();
+    const end = await runTurn(first, {
+      ...{ model, toolkit, thread, transcript, instructions, limits, known },
+      emit: hub.emit,
+      signal: stopping.signal,
+      takeWaiting: () => waiting.splice(0),
+    }).catch((error: unknown): TurnEnd => {
+      return { reason: "failed", message: messageOf(error), thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
+    });
+    running = undefined;
+    const ended = { ...end, waitingFor: waking.jobs() };
+    hub.emit({ type: "end", ...ended });
+    return ended;
+  };
+
+  const begin = (message: Message): Promise<TurnEnd> => {
+    const next = last.then(() => turn(message));
+    current = next;
+    last = next.then(() => {
+      const [left, ...more] = waiting.splice(0); // came after the turn had taken what waited
+      if (left === undefined || isClosed) return;
+      waiting.push(...more);
+      void begin(left);
+    });
+    return next;
+  };
+
+  const deliver = (message: Message) => {
+    if (isClosed) return;
+    if (running === undefined) void begin(message);
+    else waiting.push(message);
+  };
+
+  const stop = async () => {
+    const stopped = current;
+    running?.abort(new Error("the turn was stopped"));
+    await stopped;
+  };
+
+  return {
+    thread,
+    get messages() {
+      return transcript.messages;
+    },
+    send: (input) => begin(fromPerson(input)),
+    steer: (input) => deliver(fromPerson(input)),
+    stop,
+    events: hub.follow,
+    async close() {
+      isClosed = true;
+      await stop();
+      await last;
+      await toolkit.close();
+      hub.close();
+    },
+  };
+}
+
+function fromPerson(input: string | readonly Content[]): Message {
+  return { role: "user", from: "person", content: typeof input === "string" ? [text(input)] : input };
+}
+
+/** The text of a message, for lists of threads: images are named. */
+export function messageText(message: Message): string {
+  if (message.role !== "assistant") return textOf(message.content);
+  return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}

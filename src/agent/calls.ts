@@ -1,0 +1,132 @@
+import type { CallEvent } from "../contract/activity.ts";
+import { type Content, text } from "../contract/content.ts";
+import type { Effect } from "../contract/effect.ts";
+import type { AssistantPart, Message } from "../contract/message.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { asContent } from "../engine/result.ts";
+import { messageOf } from "../util/errors.ts";
+import { effectsOf, mustBeInOrder } from "./call-order.ts";
+import type { AgentEvent } from "./events.ts";
+import { textOf } from "./prompt.ts";
+
+export type Calling = Extract<AssistantPart, { type: "call" }>;
+export type ToolMessage = Extract<Message, { role: "tool" }>;
+
+/** Calls of one reply that run at a time. */
+const SIDE_BY_SIDE = 8;
+
+/** So often a call may fail the same way before the model is told to do something else. */
+const SAME_FAILURES = 3;
+
+export interface CallsOptions {
+  readonly toolkit: Toolkit;
+  readonly signal: AbortSignal;
+  readonly emit: (event: AgentEvent) => void;
+  /** Gets each result when it is there. */
+  readonly onResult: (message: ToolMessage) => void;
+  readonly failures: Failures;
+}
+
+/**
+ * Runs the calls of one reply. Those that only look run side by side; of those where one acts and both may touch the same thing the later one waits.
+ * Each call gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Never rejects.
+ */
+export async function runCalls(calls: readonly Calling[], options: CallsOptions): Promise<void> {
+  const { toolkit, signal, emit, onResult, failures } = options;
+  const { workDir, home } = toolkit.backend;
+  const started: { readonly effects: readonly Effect[]; readonly ended: Promise<void> }[] = [];
+  const running = new Set<Promise<void>>();
+  for (const call of calls) emit({ type: "tool_call", id: call.id, name: call.name, input: call.input });
+  const finish = (call: Calling, message: ToolMessage, ms: number) => {
+    onResult(message);
+    const { status, content } = message;
+    emit({ type: "tool_result", id: call.id, name: call.name, status, text: textOf(content), ms });
+  };
+  const run = async (call: Calling, before: readonly Promise<void>[]) => {
+    await Promise.all(before);
+    if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0);
+    const startedMs = performance.now();
+    const result = await resultOf(call, toolkit, signal, emit);
+    finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs));
+  };
+  for (const call of calls) {
+    const effects = calls.length === 1 ? [] : await effectsOf(toolkit, call.name, call.input);
+    while (running.size >= SIDE_BY_SIDE) await Promise.race(running);
+    const before = started.filter((earlier) => mustBeInOrder(earlier.effects, effects, { workDir, home }));
+    const ended = run(
+      call,
+      before.map((earlier) => earlier.ended),
+    );
+    started.push({ effects, ended });
+    running.add(ended);
+    void ended.then(() => running.delete(ended));
+  }
+  await Promise.all(running);
+}
+
+/** The result of a call that was not run. */
+export function notStarted({ id }: Calling, why: string): ToolMessage {
+  return { role: "tool", call: id, status: "not-started", content: [text(`This call was not started: ${why}.`)] };
+}
+
+/** A toolkit never rejects; one that a program wraps may. */
+async function resultOf(
+  { id, name, input }: Calling,
+  toolkit: Toolkit,
+  signal: AbortSignal,
+  emit: (event: AgentEvent) => void,
+): Promise<ToolResult> {
+  try {
+    return await toolkit.call({ id, name, input }, { signal, onEvent: (event) => shown(event, name, emit) });
+  } catch (error) {
+    return { status: "failed", message: messageOf(error) };
+  }
+}
+
+function shown(event: CallEvent, name: string, emit: (event: AgentEvent) => void): void {
+  const { call: id } = event;
+  if (event.type === "call.updated") emit({ type: "tool_update", id, name, update: event.update });
+  if (event.type === "approval.requested") {
+    const { reason } = event.decision;
+    emit({ type: "approval", id, name, status: "asked", ...(reason !== undefined && { reason }) });
+  }
+  if (event.type === "approval.decided") {
+    const { approval } = event;
+    const { answer } = approval;
+    const reason = approval.answer === "refuse" ? approval.reason : undefined;
+    const status = answer === "refuse" ? "refused" : "approved";
+    emit({ type: "approval", id, name, status, answer, ...(reason !== undefined && { reason }) });
+  }
+}
+
+function messageFor({ id }: Calling, result: ToolResult): ToolMessage {
+  return { role: "tool", call: id, status: result.status, content: asContent(result).content };
+}
+
+/** Counts failures that repeat. */
+export interface Failures {
+  /** The message, with a notice where the same call has failed the same way several times in a row. */
+  noted(call: Calling, message: ToolMessage): ToolMessage;
+}
+
+export function createFailures(): Failures {
+  const counts = new Map<string, number>();
+  return {
+    noted({ name }, message) {
+      if (message.status === "ok") {
+        for (const key of counts.keys()) if (key.startsWith(`${name}\n`)) counts.delete(key);
+        return message;
+      }
+      if (message.status === "aborted" || message.status === "not-started") return message;
+      const key = `${name}\n${textOf(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // times differ
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      if (count < SAME_FAILURES) return message;
+      const notice: Content = text(
+        `[${name} has failed this way ${count} times. Do not try the same again: find out why it fails, or do it another way.]`,
+      );
+      return { ...message, content: [...message.content, notice] };
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { text } from "../contract/content.ts";
+import type { Message } from "../contract/message.ts";
+import { formatSize } from "../output/size.ts";
+import { clip } from "../util/text.ts";
+import type { AgentEvent } from "./events.ts";
+import { textOf } from "./prompt.ts";
+import { type Answer, type RequestOptions, request } from "./request.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** What a token takes, in characters, until the provider has reported how many it counted. */
+const CHARACTERS_A_TOKEN = 4;
+const IMAGE_TOKENS = 1_500;
+/** What remains of an old result, in characters. */
+const OLD_RESULT = 300;
+/** Parts of the budget: what results of the last round may take, and what stays of the conversation beside a summary. */
+const LAST_ROUND = 0.5;
+const KEPT = 0.3;
+
+const SUMMARIZE =
+  "You sum up a conversation between a user and an agent that works with tools, so that the agent can continue without it. Keep what the user " +
+  "asked for and every decision and constraint in their words, what was done and found (files, commands, errors), and what is still to do. " +
+  "Write at most 600 words. Write only the summary.";
+
+export interface Compaction {
+  readonly transcript: Transcript;
+  readonly model: LanguageModelV3;
+  /** Tokens that the messages may take. */
+  readonly budget: number;
+  /** Tokens of a text of this many characters, as far as is known. */
+  readonly tokens: (characters: number) => number;
+  readonly request: RequestOptions;
+}
+
+/** Estimates the tokens of messages. */
+export function measure(messages: readonly Message[], tokens: Compaction["tokens"]): number {
+  return messages.reduce((sum, message) => sum + tokens(charactersOf(message)), 0);
+}
+
+/** Characters a token, from what the last request had and what the provider counted. */
+export function charactersAToken(characters: number, counted: number): number {
+  const ratio = counted === 0 ? CHARACTERS_A_TOKEN : characters / counted;
+  return Math.min(6, Math.max(1.5, ratio)); // an estimate that is far off would compact all or nothing
+}
+
+/**
+ * Shortens the conversation when it is over its budget: first old results of tools, then those of the last round, then a summary takes the place of
+ * the older messages. The event tells what was kept. Returns the answer to the request for a summary where that failed, else `undefined`.
+ */
+export async function compact(options: Compaction): Promise<Answer | undefined> {
+  const { transcript, budget, tokens } = options;
+  const before = measure(transcript.messages, tokens);
+  if (before <= budget) return undefined;
+  const count = transcript.messages.length;
+  let results = shortenResults(transcript, { most: OLD_RESULT, from: 0, to: lastRoundAt(transcript.messages) });
+  if (measure(transcript.messages, tokens) > budget) {
+    const from = lastRoundAt(transcript.messages);
+    const share = (budget * LAST_ROUND * CHARACTERS_A_TOKEN) / Math.max(1, count - from);
+    results += shortenResults(transcript, { most: Math.max(OLD_RESULT, Math.floor(share)), from, to: count });
+  }
+  let kept = count;
+  if (measure(transcript.messages, tokens) > budget) {
+    const failed = await summarize(options);
+    if (failed !== undefined) return failed;
+    kept = transcript.messages.length - 1;
+  }
+  const after = measure(transcript.messages, tokens);
+  const event: AgentEvent = { type: "compacted", results, summarized: count - kept, kept, before, after };
+  options.request.emit(event);
+  return undefined;
+}
+
+/** Cuts results between two places; returns how many it cut. */
+function shortenResults(
+  transcript: Transcript,
+  { most, from, to }: { readonly most: number; readonly from: number; readonly to: number },
+): number {
+  let cut = 0;
+  const shorter = transcript.messages.map((message, index) => {
+    if (message.role !== "tool" || index < from || index >= to) return message;
+    const whole = textOf(message.content);
+    const hasImages = message.content.some((part) => part.type === "image");
+    if (whole.length <= most + OLD_RESULT && !hasImages) return message;
+    cut++;
+    const head = clip(whole, most);
+    const note = `[${formatSize(whole.length)} of this result were cut to ${formatSize(head.length)} to save context. Make the call again, with a smaller range, to see more.]`;
+    return { ...message, content: [text(`${head}\n${note}`)] };
+  });
+  transcript.replace(shorter);
+  return cut;
+}
+
+/** Where the last reply is: what follows it are its results. */
+function lastRoundAt(messages: readonly Message[]): number {
+  return Math.max(
+    0,
+    messages.findLastIndex((message) => message.role === "assistant"),
+  );
+}
+
+async function summarize({ transcript, model, budget, tokens, request: how }: Compaction): Promise<Answer | undefined> {
+  const { messages } = transcript;
+  const first = firstKept(messages, budget * KEPT, tokens);
+  const older = messages.slice(0, first).map(asText).join("\n\n");
+  const room = Math.floor(budget * CHARACTERS_A_TOKEN * 0.6);
+  const shown =
+    older.length <= room
+      ? older
+      : `${older.slice(0, room / 2)}\n\n[… cut …]\n\n${older.slice(older.length - room / 2)}`;
+  const answer = await request(
+    model,
+    {
+      prompt: [
+        { role: "system", content: SUMMARIZE },
+        { role: "user", content: [{ type: "text", text: shown }] },
+      ],
+    },
+    { ...how, emit: (event) => event.type === "retry" && how.emit(event) },
+  );
+  const summary = answer.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  if (answer.error !== undefined) return answer;
+  if (summary.trim() === "") {
+    const message = `The conversation is too long, and ${model.modelId} wrote no summary of it.`;
+    return { ...answer, problem: { kind: "context-overflow", message, retries: 0 } };
+  }
+  const content = [text(`[Summary of the conversation so far, written by the model:]\n${summary.trim()}`)];
+  transcript.add({ role: "user", from: "handrail", content, summary: { kept: messages.length - first } });
+  return undefined;
+}
+
+/** Where the messages begin that fit into so many tokens: never with a result, whose call would be gone. At least the last reply is kept. */
+function firstKept(messages: readonly Message[], budget: number, tokens: Compaction["tokens"]): number {
+  let first = messages.length;
+  let size = 0;
+  for (let index = messages.length - 1; index > 0; index--) {
+    const message = messages[index];
+    if (message === undefined) break;
+    size += tokens(charactersOf(message));
+    if (size > budget && first < messages.length) break;
+    if (message.role !== "tool") first = index;
+  }
+  return Math.max(1, first === messages.length ? lastRoundAt(messages) : first);
+}
+
+function asText(message: Message): string {
+  if (message.role === "tool") return `Result: ${clip(textOf(message.content), 2_000)}`;
+  if (message.role === "user") return `${message.from === "person" ? "User" : "Notice"}: ${textOf(message.content)}`;
+  return message.content
+    .flatMap((part) => {
+      if (part.type === "call") return [`Call: ${part.name} ${clip(part.input, 1_000)}`];
+      return part.type === "text" ? [`Agent: ${part.text}`] : [];
+    })
+    .join("\n");
+}
+
+/** Of everything that is sent of a message. An image counts as the text that takes as many tokens. */
+export function charactersOf(message: Message): number {
+  if (message.role === "assistant") {
+    return message.content.reduce(
+      (sum, part) => sum + (part.type === "call" ? part.name.length + part.input.length : part.text.length),
+      0,
+    );
+  }
+  return message.content.reduce(
+    (sum, part) => sum + (part.type === "text" ? part.text.length : IMAGE_TOKENS * CHARACTERS_A_TOKEN),
+    0,
+  );
+}

@@ -1,0 +1,123 @@
+import { posix } from "node:path";
+
+/** A failing test, as the output of `node --test` shows it. */
+export interface FailingTest {
+  /** Relative to the working directory where it is in it. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly what: string;
+}
+
+/** One change of a source file. */
+export interface Repair {
+  readonly before: string;
+  readonly after: string;
+  /** For people: '"a - b" to "a + b"'. */
+  readonly what: string;
+}
+
+/** Finds the failing assertion: the first place in a test file that a stack trace names, with what was expected and what came. */
+export function failingTest(output: string, workDir: string): FailingTest | undefined {
+  const [, file, line] = /(?:file:\/\/)?(\/[^\s:()'"]*\.test\.[cm]?js):(\d+):\d+\)/.exec(output) ?? [];
+  if (file === undefined || line === undefined) return undefined;
+  const expected = /expected:\s*(.+)/.exec(output)?.[1];
+  const actual = /actual:\s*(.+)/.exec(output)?.[1];
+  const values =
+    expected === undefined || actual === undefined ? "" : ` expected ${trimmed(expected)}, got ${trimmed(actual)}`;
+  const path = posix.relative(workDir, file);
+  return {
+    file: path.startsWith("..") ? file : path,
+    line: Number(line),
+    what: `${posix.basename(file)}, line ${line}${values && `:${values}`}`,
+  };
+}
+
+function trimmed(value: string): string {
+  return value.trim().replace(/,$/, "");
+}
+
+/**
+ * Finds the function that the failing line tests, and repairs of it, the likeliest first; without `repairs` while the source has not been read.
+ * `undefined` where the test does not import what the line calls.
+ */
+export function repairsOf(
+  failure: FailingTest,
+  test: string,
+  read: (path: string) => string | undefined,
+): { readonly name: string; readonly path: string; readonly repairs?: readonly Repair[] } | undefined {
+  const lines = test.split("\n");
+  const asserted = lines[failure.line - 1] ?? "";
+  for (const [, names = "", from = ""] of test.matchAll(/import\s*\{([^}]*)\}\s*from\s*["'](\.[^"']*)["']/g)) {
+    const name = names
+      .split(",")
+      .map((each) => each.trim())
+      .find((each) => new RegExp(`\\b${each}\\s*\\(`).test(asserted));
+    if (name === undefined) continue;
+    const path = posix.join(posix.dirname(failure.file), from);
+    const source = read(path);
+    if (source === undefined) return { name, path };
+    return { name, path, repairs: ranked(bodyOf(source, name), asserted) };
+  }
+  return undefined;
+}
+
+/** The lines of a function, up to the one that closes it. */
+function bodyOf(source: string, name: string): readonly string[] {
+  const lines = source.split("\n");
+  const start = lines.findIndex((line) => new RegExp(`(function\\s+${name}\\b|\\b${name}\\s*=)`).test(line));
+  if (start < 0) return [];
+  const end = lines.findIndex((line, index) => index > start && /^\s*\}/.test(line));
+  const isOneLine = !/\{\s*$/.test(lines[start] ?? "");
+  return lines.slice(start, isOneLine || end < 0 ? start + 1 : end);
+}
+
+/** What is often confused, and what it is confused with. */
+const CONFUSED: readonly (readonly [string, readonly string[]])[] = [
+  [" - 1", [""]],
+  [" + 1", [""]],
+  [" - ", [" + ", " * "]],
+  [" + ", [" - ", " * "]],
+  [" * ", [" + ", " / "]],
+  [" / ", [" * "]],
+  [" <= ", [" < ", " >= "]],
+  [" >= ", [" > ", " <= "]],
+  [" < ", [" <= ", " > "]],
+  [" > ", [" >= ", " < "]],
+  [" === ", [" !== "]],
+  [" !== ", [" === "]],
+  [" && ", [" || "]],
+  [" || ", [" && "]],
+  ["Math.min", ["Math.max"]],
+  ["Math.max", ["Math.min"]],
+  ["toUpperCase", ["toLowerCase"]],
+  ["toLowerCase", ["toUpperCase"]],
+];
+
+/** All changes of one place in the body; an operator that gives what the test expects of two numbers comes first. */
+function ranked(body: readonly string[], asserted: string): readonly Repair[] {
+  const repairs: Repair[] = [];
+  for (const [index, line] of body.entries()) {
+    for (const [wrong, rights] of CONFUSED) {
+      for (let at = line.indexOf(wrong); at >= 0; at = line.indexOf(wrong, at + 1)) {
+        for (const right of rights) {
+          const changed = line.slice(0, at) + right + line.slice(at + wrong.length);
+          const what = `"${line.trim()}" to "${changed.trim()}"`;
+          // The whole body each time, so that the place is the only one, and one repair can take the place of another.
+          repairs.push({ before: body.join("\n"), after: body.with(index, changed).join("\n"), what });
+        }
+      }
+    }
+  }
+  const [, one, other, expected] = /\(\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*\)\s*,\s*(-?[\d.]+)/.exec(asserted) ?? [];
+  const fits = operatorFor(Number(one), Number(other), Number(expected));
+  const score = ({ what }: Repair) => (fits !== undefined && what.split('" to "')[1]?.includes(fits) ? 0 : 1);
+  return repairs.toSorted((first, second) => score(first) - score(second));
+}
+
+function operatorFor(one: number, other: number, expected: number): string | undefined {
+  if (one + other === expected) return " + ";
+  if (one - other === expected) return " - ";
+  if (one * other === expected) return " * ";
+  return one / other === expected ? " / " : undefined;
+}

@@ -1,0 +1,150 @@
+import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { type KeyFile, readKeyFile } from "./keys.ts";
+
+/** Which model, as the configuration or `--model` names it. */
+export interface ModelSettings {
+  readonly provider: string;
+  /** As the provider calls it. */
+  readonly name: string;
+  /** Where the API is. Required for `openai-compatible`; for the others only where it is not the provider's own. */
+  readonly baseUrl?: string;
+  /** The variable that has the key. Default: the provider's usual one. */
+  readonly keyVariable?: string;
+  /** Tokens of its context, for `Limits.context`. */
+  readonly context?: number;
+}
+
+export interface LoadOptions {
+  /** Default: the process's. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** A file of `NAME=value` lines, mode 0600, for keys that are not in the environment. */
+  readonly keyFile?: string;
+}
+
+/** A model, and the key it uses, for the mask. */
+export interface LoadedModel {
+  readonly model: LanguageModelV3;
+  readonly key: string | undefined;
+}
+
+interface Provider {
+  /** Where the key is looked for, in this order. */
+  readonly keyVariables: readonly string[];
+  /** False: it works without a key. */
+  readonly needsKey: boolean;
+  readonly example: string;
+  load(settings: ModelSettings, key: string | undefined): Promise<LanguageModelV3>;
+}
+
+/** What can stand before the colon in PROVIDER:NAME. Each is imported when it is used. */
+export const PROVIDERS: { readonly [name: string]: Provider } = {
+  openai: {
+    keyVariables: ["OPENAI_API_KEY"],
+    needsKey: true,
+    example: "openai:gpt-5",
+    async load({ name, baseUrl }, apiKey) {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      return createOpenAI({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
+    },
+  },
+  anthropic: {
+    keyVariables: ["ANTHROPIC_API_KEY"],
+    needsKey: true,
+    example: "anthropic:claude-sonnet-4-5",
+    async load({ name, baseUrl }, apiKey) {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
+    },
+  },
+  google: {
+    keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
+    needsKey: true,
+    example: "google:gemini-2.5-pro",
+    async load({ name, baseUrl }, apiKey) {
+      const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
+      return createGoogleGenerativeAI({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
+    },
+  },
+  "openai-compatible": {
+    keyVariables: ["OPENAI_COMPATIBLE_API_KEY"],
+    needsKey: false,
+    example: "openai-compatible:qwen3 with base_url: http://127.0.0.1:11434/v1",
+    async load({ name, baseUrl }, apiKey) {
+      if (baseUrl === undefined) {
+        throw new Error(
+          "openai-compatible needs the address of its API. Set model.base_url in the configuration, or pass --base-url, as " +
+            "http://127.0.0.1:11434/v1 for Ollama.",
+        );
+      }
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+      const how = { name: "openai-compatible", baseURL: baseUrl, includeUsage: true };
+      return createOpenAICompatible({ ...how, ...(apiKey !== undefined && { apiKey }) })(name);
+    },
+  },
+  demo: {
+    keyVariables: [],
+    needsKey: false,
+    example: "demo",
+    load: async () => (await import("./demo.ts")).demoModel(),
+  },
+};
+
+function baseURL(url: string | undefined): { baseURL?: string } {
+  return url === undefined ? {} : { baseURL: url };
+}
+
+/**
+ * Reads PROVIDER:NAME.
+ *
+ * @throws Error that names the providers, for one that is not known or where the name is missing.
+ */
+export function parseModel(written: string): ModelSettings {
+  const [provider = "", ...rest] = written.split(":");
+  const name = rest.join(":");
+  requireProvider(provider);
+  if (provider === "demo") return { provider, name: "demo" };
+  if (name !== "") return { provider, name };
+  throw new Error(`model "${written}": expected PROVIDER:NAME, as ${providerOf(provider).example}`);
+}
+
+/**
+ * Loads a model and finds its key.
+ *
+ * @throws Error with the next step: unknown provider, no key, a key file that others can read, no address.
+ */
+export async function loadModel(settings: ModelSettings, options: LoadOptions = {}): Promise<LoadedModel> {
+  requireProvider(settings.provider);
+  const provider = providerOf(settings.provider);
+  const { env = process.env, keyFile } = options;
+  const variables = settings.keyVariable === undefined ? provider.keyVariables : [settings.keyVariable];
+  const inFile = keyFile === undefined ? undefined : await readKeyFile(keyFile);
+  const key = keyIn(variables, env, inFile);
+  if (key === undefined && (provider.needsKey || settings.keyVariable !== undefined)) {
+    const file = keyFile === undefined ? "" : `, or write the line ${variables[0]}=… into ${keyFile} (mode 0600)`;
+    throw new Error(
+      `${settings.provider} needs an API key. Set ${variables.join(" or ")} in the environment${file}. Without a key, --model demo works.`,
+    );
+  }
+  return { model: await provider.load(settings, key), key };
+}
+
+/** The first of these variables that has a value, in the environment before the file. */
+export function keyIn(
+  variables: readonly string[],
+  env: NodeJS.ProcessEnv,
+  inFile: KeyFile | undefined,
+): string | undefined {
+  return variables.map((name) => env[name] ?? inFile?.get(name)).find((value) => value !== undefined && value !== "");
+}
+
+function requireProvider(name: string): void {
+  if (Object.hasOwn(PROVIDERS, name)) return;
+  const names = Object.keys(PROVIDERS).join(", ");
+  throw new Error(`unknown provider "${name}". Providers: ${names}. A model is named PROVIDER:NAME, as openai:gpt-5.`);
+}
+
+function providerOf(name: string): Provider {
+  const provider = PROVIDERS[name];
+  if (provider === undefined) throw new Error(`unknown provider "${name}"`);
+  return provider;
+}

@@ -1,0 +1,172 @@
+import { clip } from "../../util/text.ts";
+
+/** What went wrong with a request to a model. */
+export interface ModelProblem {
+  readonly kind:
+    | "wrong-key"
+    | "unknown-model"
+    | "rate-limited"
+    | "overloaded"
+    | "context-overflow"
+    | "unreachable"
+    | "broke-off"
+    | "refused";
+  /** For people: what happened, and the next step. */
+  readonly message: string;
+  /** How often the request is worth making again. */
+  readonly retries: number;
+  /** How long the provider wants us to wait. */
+  readonly retryAfterMs?: number;
+}
+
+const RETRIES: { readonly [kind in ModelProblem["kind"]]: number } = {
+  "rate-limited": 5,
+  overloaded: 5,
+  "broke-off": 3,
+  unreachable: 1,
+  "wrong-key": 0,
+  "unknown-model": 0,
+  "context-overflow": 0,
+  refused: 0,
+};
+
+/**
+ * Tells what a failed request means. The AI SDK's errors are known by their fields (`statusCode`, `responseBody`, `url`); what providers report in
+ * the middle of a stream is known by its words.
+ */
+export function problemOf(
+  error: unknown,
+  model: { readonly provider: string; readonly modelId: string },
+): ModelProblem {
+  const { status, words, url, headers } = factsOf(error);
+  const kind = kindOf(error, status, words);
+  const name = `${model.provider} (${model.modelId})`;
+  const retryAfterMs = kind === "rate-limited" || kind === "overloaded" ? waitOf(headers) : undefined;
+  return {
+    kind,
+    message: `${sentence(kind, name, model.modelId, url)} ${said(words, status)}`.trim(),
+    retries: RETRIES[kind],
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+// The wordings of OpenAI, Anthropic, Google, llama.cpp, Ollama and vLLM.
+const OVERFLOW =
+  /context.?length|context.?(window|size)|maximum context|prompt is too long|too many (input )?tokens|input token count|exceed.{0,30}(token|context)|n_ctx|request_too_large/i;
+const RATE = /rate.?limit|too many requests|quota|resource_exhausted/i;
+const OVERLOAD = /overloaded|unavailable|server_error|internal.?(server)?.?error|capacity|api_error/i;
+const KEY = /api.?key|authentication|unauthorized|permission/i;
+const MODEL = /model/i;
+
+function kindOf(error: unknown, status: number | undefined, words: string): ModelProblem["kind"] {
+  if (status === undefined) {
+    if (isNetwork(error)) return "unreachable";
+    if (OVERFLOW.test(words)) return "context-overflow";
+    if (RATE.test(words)) return "rate-limited";
+    return OVERLOAD.test(words) || !isReported(error) ? (OVERLOAD.test(words) ? "overloaded" : "broke-off") : "refused";
+  }
+  if (status === 429) return /insufficient_quota|billing|credit/i.test(words) ? "refused" : "rate-limited";
+  if (status === 401 || status === 403) return "wrong-key";
+  if (status === 404) return MODEL.test(words) ? "unknown-model" : "refused";
+  if (status === 413 || (status >= 400 && status < 500 && OVERFLOW.test(words))) return "context-overflow";
+  if (status === 400 && /api key not valid|invalid.{0,10}api.?key/i.test(words)) return "wrong-key";
+  if (status === 400 && /model.{0,80}(not found|not exist|unknown|invalid|not supported)/i.test(words))
+    return "unknown-model";
+  if (status === 408) return "broke-off";
+  if (status >= 500) return "overloaded";
+  return KEY.test(words) && status === 407 ? "wrong-key" : "refused";
+}
+
+function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url: string): string {
+  switch (kind) {
+    case "wrong-key":
+      return `${name} does not accept the API key. Check it, and that it may use this model.`;
+    case "unknown-model":
+      return `${name}: there is no model "${modelId}". Check its name in the provider's list of models.`;
+    case "rate-limited":
+      return `${name} limits the rate of requests.`;
+    case "overloaded":
+      return `${name} is overloaded or has an internal error.`;
+    case "context-overflow":
+      return `The conversation is too long for ${name}.`;
+    case "unreachable":
+      return `${name} cannot be reached${url === "" ? "" : ` at ${url}`}. Check the network, and whether the server runs.`;
+    case "broke-off":
+      return `The reply of ${name} broke off.`;
+    case "refused":
+      return `${name} refused the request.`;
+  }
+}
+
+function said(words: string, status: number | undefined): string {
+  const code = status === undefined ? "" : ` ${status}`;
+  return words === "" ? "" : `It reported${code}: ${clip(words.replaceAll(/\s+/g, " ").trim(), 300)}`;
+}
+
+interface Facts {
+  readonly status: number | undefined;
+  /** What the provider reported. */
+  readonly words: string;
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+}
+
+function factsOf(error: unknown): Facts {
+  if (typeof error !== "object" || error === null) {
+    return { status: undefined, words: String(error), url: "", headers: {} };
+  }
+  const { statusCode, responseBody, url, responseHeaders, message } = error as {
+    readonly [key: string]: unknown;
+  };
+  return {
+    status: typeof statusCode === "number" ? statusCode : undefined,
+    words: wordsOf(responseBody) ?? wordsOf(message) ?? wordsOf(error) ?? "",
+    url: typeof url === "string" ? url : "",
+    headers: (responseHeaders ?? {}) as Facts["headers"],
+  };
+}
+
+/** The message in what a provider sent: text, or JSON with `error.message`, `error` or `message`. */
+function wordsOf(given: unknown): string | undefined {
+  if (typeof given === "string") {
+    if (given.trim() === "") return undefined;
+    try {
+      return wordsOf(JSON.parse(given)) ?? given;
+    } catch {
+      return given;
+    }
+  }
+  if (typeof given !== "object" || given === null) return undefined;
+  const { error, message, type, code, status } = given as { readonly [key: string]: unknown };
+  if (error !== undefined && error !== given) return wordsOf(error);
+  const words = [code, type, status, message].filter((each) => typeof each === "string" && each !== "");
+  return words.length === 0 ? undefined : words.join(": ");
+}
+
+/** True for a failure to connect: fetch reports it as a TypeError, or the AI SDK with that as its cause. */
+function isNetwork(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /cannot connect to api|fetch failed|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH/i.test(
+    `${error.message} ${codeOfCause(error)}`,
+  );
+}
+
+function codeOfCause(error: Error): string {
+  const { cause } = error;
+  return cause instanceof Error ? `${cause.message} ${"code" in cause ? String(cause.code) : ""}` : "";
+}
+
+/** True for what the provider sent in the stream; an exception of ours or of the network is none. */
+function isReported(error: unknown): boolean {
+  return !(error instanceof Error);
+}
+
+/** `retry-after-ms` in milliseconds, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). */
+function waitOf(headers: Facts["headers"]): number | undefined {
+  const exact = Number.parseFloat(headers["retry-after-ms"] ?? "");
+  if (exact >= 0) return exact;
+  const after = headers["retry-after"];
+  if (after === undefined) return undefined;
+  const ms = /^[\d.]+$/.test(after) ? Number.parseFloat(after) * 1_000 : Date.parse(after) - Date.now();
+  return ms >= 0 ? ms : undefined;
+}

@@ -1,0 +1,157 @@
+import type {
+  LanguageModelV3FilePart,
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Message,
+  LanguageModelV3Prompt,
+  LanguageModelV3TextPart,
+  LanguageModelV3ToolResultPart,
+  SharedV3ProviderOptions,
+} from "@ai-sdk/provider";
+import type { Content } from "../contract/content.ts";
+import type { CallId } from "../contract/identity.ts";
+import type { AssistantPart, Message } from "../contract/message.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { formatSize } from "../output/size.ts";
+import { clip } from "../util/text.ts";
+
+type ToolMessage = Extract<Message, { role: "tool" }>;
+type Calling = Extract<AssistantPart, { type: "call" }>;
+
+/** Anthropic keeps what comes before these marks; other providers ignore them. https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching */
+const CACHED: SharedV3ProviderOptions = { anthropic: { cacheControl: { type: "ephemeral" } } };
+
+/** Options that single providers need. Without `store: false` OpenAI would keep the conversation, and refuse one that was shortened. */
+export const PROVIDER_OPTIONS: SharedV3ProviderOptions = { openai: { store: false } };
+
+/**
+ * The conversation as the AI SDK takes it. It is valid whatever the messages are: every call is followed by exactly one result, ids do not
+ * repeat, and what providers refuse (empty texts, malformed arguments, odd names) is replaced.
+ */
+export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV3Prompt {
+  const results = new Map<CallId, ToolMessage>();
+  for (const message of messages) if (message.role === "tool") results.set(message.call, message);
+  const usedIds = new Set<string>();
+  const prompt: LanguageModelV3Prompt = [];
+  if (instructions !== "") prompt.push({ role: "system", content: instructions, providerOptions: CACHED });
+  for (const message of messages) {
+    if (message.role === "user") prompt.push(userMessage(message.content));
+    if (message.role === "assistant") prompt.push(...assistantMessages(message.content, results, usedIds));
+  }
+  const last = prompt.at(-1);
+  if (last !== undefined && last.role !== "system") last.providerOptions = CACHED;
+  return prompt;
+}
+
+/**
+ * The tools as the AI SDK takes them; `undefined` when there are none, since providers refuse an empty list. Gemini's form is the strictest, and all
+ * take it.
+ */
+export function toolsOf(toolkit: Toolkit): LanguageModelV3FunctionTool[] | undefined {
+  return toolkit.definitions("gemini")?.map(({ name, description, parametersJsonSchema }) => ({
+    type: "function",
+    name,
+    description,
+    inputSchema: parametersJsonSchema as LanguageModelV3FunctionTool["inputSchema"],
+  }));
+}
+
+function userMessage(content: readonly Content[]): LanguageModelV3Message {
+  const parts = content.map((part): LanguageModelV3TextPart | LanguageModelV3FilePart =>
+    part.type === "text" ? { type: "text", text: part.text } : imagePart(part),
+  );
+  const said = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
+  return { role: "user", content: said.length > 0 ? said : [{ type: "text", text: "(empty message)" }] };
+}
+
+function assistantMessages(
+  parts: readonly AssistantPart[],
+  results: ReadonlyMap<CallId, ToolMessage>,
+  usedIds: Set<string>,
+): LanguageModelV3Message[] {
+  const ids = new Map<CallId, { readonly id: string; readonly isProviders: boolean }>();
+  for (const { id, providerId } of parts.filter((part) => part.type === "call")) {
+    const isProviders = /^[\w-]{1,64}$/.test(providerId) && !usedIds.has(providerId);
+    ids.set(id, { id: isProviders ? providerId : id, isProviders });
+    usedIds.add(isProviders ? providerId : id);
+  }
+  const idOf = ({ id }: Calling) => ids.get(id) ?? { id, isProviders: false };
+  const content = parts.flatMap((part): Extract<LanguageModelV3Message, { role: "assistant" }>["content"] => {
+    if (part.type !== "call")
+      return part.text.trim() === "" ? [] : [{ ...withOptions(part.provider), ...spoken(part) }];
+    const { id, isProviders } = idOf(part);
+    return [
+      {
+        type: "tool-call",
+        toolCallId: id,
+        toolName: nameOf(part.name),
+        input: argumentsOf(part.input),
+        ...(isProviders && withOptions(part.provider)),
+      },
+    ];
+  });
+  if (!content.some(({ type }) => type !== "reasoning")) return [];
+  const calls = parts.filter((part) => part.type === "call");
+  if (calls.length === 0) return [{ role: "assistant", content }];
+  const answers = calls.map((call) => resultPart(call, idOf(call).id, results.get(call.id)));
+  const images = calls.flatMap(({ id }) => results.get(id)?.content.filter((part) => part.type === "image") ?? []);
+  return [
+    { role: "assistant", content },
+    { role: "tool", content: answers },
+    // Not all providers take images in a tool's result; all that take images take them from a user.
+    ...(images.length > 0 ? [userMessage([{ type: "text", text: "[Images of the results above]" }, ...images])] : []),
+  ];
+}
+
+function spoken({ type, text }: Exclude<AssistantPart, Calling>) {
+  return { type, text };
+}
+
+function resultPart(
+  call: Calling,
+  toolCallId: string,
+  message: ToolMessage | undefined,
+): LanguageModelV3ToolResultPart {
+  const { status, content }: Pick<ToolMessage, "status" | "content"> = message ?? {
+    status: "interrupted",
+    content: [{ type: "text", text: "The result of this call was not recorded." }],
+  };
+  const value = textOf(content) || "(no output)";
+  const type = status === "ok" ? "text" : "error-text";
+  return { type: "tool-result", toolCallId, toolName: nameOf(call.name), output: { type, value } };
+}
+
+/** The text of parts; an image is named with its kind and size. */
+export function textOf(content: readonly Content[]): string {
+  return content
+    .map((part) =>
+      part.type === "text"
+        ? part.text
+        : `[Image: ${part.mimeType}, ${formatSize(Buffer.byteLength(part.data, "base64"))}]`,
+    )
+    .join("\n");
+}
+
+function imagePart({ data, mimeType }: Extract<Content, { type: "image" }>): LanguageModelV3FilePart {
+  return { type: "file", data, mediaType: mimeType };
+}
+
+function withOptions(provider: AssistantPart["provider"]): { providerOptions?: SharedV3ProviderOptions } {
+  return provider === undefined ? {} : { providerOptions: provider as SharedV3ProviderOptions };
+}
+
+/** Providers refuse a conversation in which a call has a name that no tool could have. */
+function nameOf(name: string): string {
+  const safe = name.replaceAll(/[^\w-]/g, "_").slice(0, 64);
+  return /^[a-zA-Z_]/.test(safe) ? safe : `_${safe.slice(0, 63)}`;
+}
+
+/** Providers take an object. What was malformed is shown to the model as it wrote it. */
+function argumentsOf(input: string): unknown {
+  try {
+    const value: unknown = JSON.parse(input === "" ? "{}" : input);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // shown below
+  }
+  return { malformed_arguments: clip(input, 1_000) };
+}

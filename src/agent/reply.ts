@@ -1,0 +1,130 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3StreamPart,
+  LanguageModelV3Usage,
+} from "@ai-sdk/provider";
+import { uuidv7 } from "uuidv7";
+import type { AssistantPart } from "../contract/message.ts";
+import type { Json } from "../contract/schema.ts";
+import { untilAborted } from "../util/abort.ts";
+import { type AgentEvent, NO_USAGE, type Usage } from "./events.ts";
+
+/** A reply of the model, as far as it came. */
+export interface Reply {
+  readonly parts: readonly AssistantPart[];
+  readonly usage: Usage;
+  /** Why it ended: "length" when it reached the limit of output. `undefined` when it broke off. */
+  readonly finish: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other" | undefined;
+  /** Why it broke off. */
+  readonly error: unknown;
+}
+
+/** A stream in which nothing comes for so long has broken off. Milliseconds. */
+const SILENCE_MS = 300_000;
+
+type Calling = Extract<AssistantPart, { type: "call" }>;
+type Saying = { type: "text" | "reasoning"; text: string; provider?: Json };
+
+/**
+ * Makes one request and reads the reply as it is streamed. Text goes to `emit` in pieces; calls are complete when the reply is. Never rejects: a
+ * failure is the reply's `error`, beside what came before it.
+ */
+export async function readReply(
+  model: LanguageModelV3,
+  options: LanguageModelV3CallOptions,
+  signal: AbortSignal,
+  emit: (event: AgentEvent) => void,
+): Promise<Reply> {
+  const parts: (Saying | Calling)[] = [];
+  const open = new Map<string, Saying>();
+  let usage = NO_USAGE;
+  let finish: Reply["finish"];
+  let error: unknown;
+
+  const begin = (type: Saying["type"], id: string, provider: unknown): Saying => {
+    const part: Saying = { type, text: "", ...opaque(provider) };
+    parts.push(part);
+    open.set(`${type} ${id}`, part);
+    return part;
+  };
+
+  const take = (part: LanguageModelV3StreamPart) => {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start":
+        begin(part.type === "text-start" ? "text" : "reasoning", part.id, part.providerMetadata);
+        return;
+      case "text-delta":
+      case "reasoning-delta": {
+        const type = part.type === "text-delta" ? "text" : "reasoning";
+        const said = open.get(`${type} ${part.id}`) ?? begin(type, part.id, undefined);
+        Object.assign(said, opaque(part.providerMetadata));
+        said.text += part.delta;
+        if (part.delta !== "") emit({ type, text: part.delta });
+        return;
+      }
+      case "text-end":
+      case "reasoning-end": {
+        const said = open.get(`${part.type === "text-end" ? "text" : "reasoning"} ${part.id}`);
+        if (said !== undefined) Object.assign(said, opaque(part.providerMetadata));
+        return;
+      }
+      case "tool-call": {
+        const { toolCallId: providerId, toolName: name, input } = part;
+        const call: Calling = { type: "call", id: uuidv7(), providerId, name, input, ...opaque(part.providerMetadata) };
+        parts.push(call);
+        return;
+      }
+      case "finish":
+        finish = part.finishReason.unified;
+        usage = usageOf(part.usage);
+        return;
+      case "error":
+        error ??= part.error ?? new Error("the stream reported an error");
+    }
+  };
+
+  try {
+    const { stream } = await untilAborted(Promise.resolve(model.doStream(options)), signal);
+    const reader = stream.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await untilAborted(withinSilence(reader.read()), signal);
+        if (done) break;
+        take(value);
+      }
+    } finally {
+      void reader.cancel().catch(() => undefined);
+    }
+    if (finish === undefined) error ??= new Error("the stream ended before the reply was complete");
+    if (finish === "error") error ??= new Error("the provider reported an error in the middle of the reply");
+  } catch (thrown) {
+    error = thrown;
+  }
+  return { parts, usage, finish: error === undefined ? finish : undefined, error };
+}
+
+async function withinSilence<T>(read: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came for ${SILENCE_MS / 1_000} s`)), SILENCE_MS);
+  });
+  try {
+    return await Promise.race([read, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function opaque(metadata: unknown): { provider?: Json } {
+  return metadata === undefined ? {} : { provider: metadata as Json };
+}
+
+function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage {
+  return {
+    input: inputTokens.total ?? 0,
+    cached: inputTokens.cacheRead ?? 0,
+    output: outputTokens.total ?? 0,
+  };
+}

@@ -1,0 +1,46 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions } from "@ai-sdk/provider";
+import { pause } from "../util/abort.ts";
+import type { AgentEvent } from "./events.ts";
+import { type ModelProblem, problemOf } from "./models/problem.ts";
+import { type Reply, readReply } from "./reply.ts";
+
+/** A provider that wants us to wait for longer is not waited for. Milliseconds. */
+const LONGEST_WAIT_MS = 60_000;
+
+export interface RequestOptions {
+  readonly signal: AbortSignal;
+  readonly emit: (event: AgentEvent) => void;
+  /** Before the first retry; doubles each time. Milliseconds. */
+  readonly retryMs: number;
+}
+
+/** A reply; where there is a `problem`, what came before the request failed for good. */
+export interface Answer extends Reply {
+  readonly problem?: ModelProblem;
+}
+
+/**
+ * Asks the model, and asks again with back-off where that may help. Each retry is reported. When the signal fires the answer is what came so far,
+ * without a problem. Never rejects.
+ */
+export async function request(
+  model: LanguageModelV3,
+  options: Omit<LanguageModelV3CallOptions, "abortSignal">,
+  { signal, emit, retryMs }: RequestOptions,
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const reply = await readReply(model, { ...options, abortSignal: signal }, signal, emit);
+    if (reply.error === undefined || signal.aborted) return reply;
+    const problem = problemOf(reply.error, model);
+    const backOff = retryMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
+    const waitMs = Math.round(Math.max(problem.retryAfterMs ?? 0, Math.min(backOff, LONGEST_WAIT_MS)));
+    if (waitMs > LONGEST_WAIT_MS) {
+      const message = `${problem.message} It wants no request for ${Math.ceil(waitMs / 1_000)} s: try again then.`;
+      return { ...reply, problem: { ...problem, message } };
+    }
+    if (attempt > problem.retries) return { ...reply, problem };
+    emit({ type: "retry", attempt, waitMs, message: problem.message });
+    await pause(waitMs, signal);
+    if (signal.aborted) return { ...reply, parts: [] };
+  }
+}

@@ -1,0 +1,225 @@
+import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { text } from "../contract/content.ts";
+import type { ThreadId } from "../contract/identity.ts";
+import type { Message } from "../contract/message.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { type Calling, createFailures, notStarted, runCalls } from "./calls.ts";
+import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
+import { type AgentEvent, NO_USAGE, type TurnEnd, addUsage } from "./events.ts";
+import { PROVIDER_OPTIONS, promptOf, textOf, toolsOf } from "./prompt.ts";
+import { type Answer, request } from "./request.ts";
+import type { Transcript } from "./transcript.ts";
+
+export interface Limits {
+  /** Replies of the model in a turn. Default 100. */
+  readonly rounds?: number;
+  /** Milliseconds that a turn may take. Default: no limit. */
+  readonly timeMs?: number;
+  /** Tokens that a turn may use, input and output together. Default: no limit. */
+  readonly tokens?: number;
+  /** Tokens that a request may have: the model's context. Default 128,000. A provider that reports that it is less is believed. */
+  readonly context?: number;
+  /** How long to wait before a failed request is made again the first time; doubles each time. Milliseconds; default 1,000. */
+  readonly retryMs?: number;
+}
+
+export const DEFAULT_LIMITS: Required<Limits> = {
+  rounds: 100,
+  timeMs: Infinity,
+  tokens: Infinity,
+  context: 128_000,
+  retryMs: 1_000,
+};
+
+export interface TurnOptions {
+  readonly model: LanguageModelV3;
+  readonly toolkit: Toolkit;
+  readonly thread: ThreadId;
+  readonly transcript: Transcript;
+  readonly instructions: string;
+  readonly limits: Required<Limits>;
+  readonly emit: (event: AgentEvent) => void;
+  /** Fires when the turn is stopped. */
+  readonly signal: AbortSignal;
+  /** The messages that wait to be delivered, and forgets them. */
+  readonly takeWaiting: () => readonly Message[];
+  /** What is known of the model from earlier turns. */
+  readonly known: Known;
+}
+
+/** What an agent has learned of its model. */
+export interface Known {
+  charactersAToken: number;
+  /** Tokens of its context. */
+  context: number;
+}
+
+type Ending = Pick<TurnEnd, "reason" | "message">;
+
+/** The last word after a limit may take so long. Milliseconds. */
+const LAST_WORD_MS = 60_000;
+/** Part of the context that the conversation may fill: the rest is for the reply. */
+const FILLED = 0.8;
+/** A conversation that is too long for the model is shortened and sent again at most so often in a row. */
+const OVERFLOWS = 2;
+
+const EMPTY_REPLY =
+  "[Your reply had neither text nor a call of a tool. Answer the user, or call a tool to continue the work.]";
+
+/**
+ * One turn: the model replies and its calls are run until it gives an answer without calls, a limit is reached or the turn is stopped. Never
+ * rejects, except when the store cannot record the message that begins it. Whatever happens, each call in the transcript has a result.
+ */
+export async function runTurn(first: Message, options: TurnOptions): Promise<TurnEnd> {
+  const { model, toolkit, thread, transcript, limits, emit, known } = options;
+  const failures = createFailures();
+  const clock = new AbortController();
+  const timer = limits.timeMs === Infinity ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
+  const signal = AbortSignal.any([options.signal, clock.signal]);
+  const how = { signal, emit, retryMs: limits.retryMs };
+  const tools = toolsOf(toolkit);
+  const fixedCharacters = options.instructions.length + JSON.stringify(tools ?? []).length;
+  let rounds = 0;
+  let usage = NO_USAGE;
+
+  const deliver = (message: Message) => {
+    if (message.role === "user") emit({ type: "message", from: message.from, text: textOf(message.content) });
+    transcript.add(message);
+  };
+  const tell = (words: string) => deliver({ role: "user", from: "handrail", content: [text(words)] });
+
+  const ask = async (to: AbortSignal): Promise<Answer> => {
+    const { messages } = transcript;
+    const prompt = promptOf(options.instructions, messages);
+    const answer = await request(
+      model,
+      { prompt, ...(tools !== undefined && { tools }), providerOptions: PROVIDER_OPTIONS },
+      { ...how, signal: to },
+    );
+    usage = addUsage(usage, answer.usage);
+    const { input } = answer.usage;
+    const sent = fixedCharacters + messages.reduce((sum, message) => sum + charactersOf(message), 0);
+    if (input > 0) known.charactersAToken = charactersAToken(sent, input);
+    return answer;
+  };
+
+  /** Keeps a reply: all of one that is complete, and of one that broke off what a provider takes back. */
+  const keep = ({ parts, error, usage: used }: Answer): readonly Calling[] => {
+    const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
+    if (content.length > 0) transcript.add({ role: "assistant", content });
+    if (error === undefined) emit({ type: "usage", ...used });
+    return content.filter((part) => part.type === "call");
+  };
+
+  const refuse = (calls: readonly Calling[], why: string) => {
+    for (const call of calls) {
+      emit({ type: "tool_call", id: call.id, name: call.name, input: call.input });
+      const message = notStarted(call, why);
+      transcript.add(message);
+      const { status, content } = message;
+      emit({ type: "tool_result", id: call.id, name: call.name, status, text: textOf(content), ms: 0 });
+    }
+  };
+
+  /** Shortens the conversation where it would not fit. */
+  const fit = async (): Promise<Ending | undefined> => {
+    const tokens = (characters: number) => Math.ceil(characters / known.charactersAToken);
+    const budget = Math.max(1_000, known.context * FILLED - tokens(fixedCharacters));
+    const failed = await compact({ transcript, model, budget, tokens, request: how });
+    return failed === undefined || signal.aborted ? undefined : failedWith(failed);
+  };
+
+  /** A limit was reached: the model says what is done and what is left. */
+  const lastWord = async (reason: Ending["reason"], what: string): Promise<Ending> => {
+    const message = `The limit of ${what} for one turn is reached.`;
+    tell(`[${message} Call no more tools. Say in a few sentences what is done and what is left to do.]`);
+    const answer = await ask(AbortSignal.any([options.signal, AbortSignal.timeout(LAST_WORD_MS)]));
+    rounds++;
+    refuse(keep(answer), "the turn has reached a limit");
+    return options.signal.aborted ? { reason: "stopped" } : { reason, message };
+  };
+
+  const limitReached = (): Promise<Ending> | undefined => {
+    if (clock.signal.aborted) return lastWord("max_time", `${limits.timeMs / 1_000} s`);
+    if (rounds >= limits.rounds) return lastWord("max_rounds", `${limits.rounds} replies`);
+    const used = usage.input + usage.output;
+    if (used >= limits.tokens) return lastWord("max_tokens", `${limits.tokens} tokens`);
+    return undefined;
+  };
+
+  const loop = async (): Promise<Ending> => {
+    let emptyReplies = 0;
+    let overflows = 0;
+    for (;;) {
+      for (const message of options.takeWaiting()) deliver(message);
+      if (options.signal.aborted) return { reason: "stopped" };
+      const limited = limitReached();
+      if (limited !== undefined) return await limited;
+      const unfit = await fit();
+      if (unfit !== undefined) return unfit;
+      const answer = await ask(signal);
+      if (answer.problem?.kind === "context-overflow" && overflows < OVERFLOWS) {
+        overflows++;
+        const tokens = (characters: number) => Math.ceil(characters / known.charactersAToken);
+        known.context = (measure(transcript.messages, tokens) + tokens(fixedCharacters)) * 0.6;
+        continue;
+      }
+      rounds++;
+      const calls = keep(answer);
+      if (signal.aborted) {
+        refuse(calls, "the turn was stopped");
+        continue; // which ends the turn, or asks for a last word
+      }
+      if (answer.problem !== undefined) {
+        refuse(calls, "the reply broke off");
+        return failedWith(answer);
+      }
+      if (calls.length > 0) {
+        emptyReplies = 0;
+        overflows = 0;
+        await runCalls(calls, { toolkit, signal, emit, failures, onResult: transcript.add });
+        continue;
+      }
+      const ending = endingOf(answer);
+      if (ending === undefined) {
+        if (++emptyReplies > 1) return { reason: "failed", message: emptyMessage(answer, model) };
+        tell(EMPTY_REPLY);
+        continue;
+      }
+      const waiting = options.takeWaiting();
+      if (waiting.length === 0) return ending;
+      for (const message of waiting) deliver(message);
+    }
+  };
+
+  try {
+    if (first.role === "user") emit({ type: "message", from: first.from, text: textOf(first.content) });
+    await transcript.commit(first);
+    const ending = await loop();
+    const unrecorded = transcript.problem && `The thread could not be recorded: ${transcript.problem}`;
+    const message = [ending.message, unrecorded].filter((each) => each !== undefined).join(" ");
+    return { reason: ending.reason, ...(message !== "" && { message }), thread, rounds, usage, waitingFor: [] };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How a turn ends with a reply that calls nothing; `undefined` when the reply is empty. */
+function endingOf({ parts, finish }: Answer): Ending | undefined {
+  if (finish === "content-filter") {
+    return { reason: "failed", message: "The provider's content filter stopped the reply." };
+  }
+  if (finish === "length") {
+    return { reason: "cut_off", message: "The reply reached the model's limit of output and was cut off." };
+  }
+  return parts.some((part) => part.type === "text" && part.text.trim() !== "") ? { reason: "done" } : undefined;
+}
+
+function emptyMessage({ parts }: Answer, { modelId }: LanguageModelV3): string {
+  const what = parts.some(({ type }) => type === "reasoning") ? "only reasoning and no answer" : "nothing";
+  return `${modelId} replied with ${what}, twice. Ask again, or try another model.`;
+}
+
+function failedWith({ problem }: Answer): Ending {
+  return { reason: "failed", message: problem?.message ?? "The model gave no answer." };
+}

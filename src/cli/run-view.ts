@@ -1,0 +1,81 @@
+import type { AgentEvent } from "../agent/agent.ts";
+import type { ThreadId } from "../contract/identity.ts";
+import { oneLine, terminalSafe } from "../output/terminal-text.ts";
+import { plural } from "../util/text.ts";
+import { progressLine } from "./progress.ts";
+
+/** Shows what an agent does. */
+export interface RunView {
+  show(event: AgentEvent): void;
+}
+
+/** Each event as a line of JSON on stdout. The first line names the thread. */
+export function jsonView(thread: ThreadId): RunView {
+  const write = (value: object) => void process.stdout.write(`${JSON.stringify(value)}\n`);
+  write({ type: "thread", thread });
+  return { show: write };
+}
+
+/** The model's text on stdout; calls, questions and problems on stderr. */
+export function textView(thread: ThreadId): RunView {
+  const progress = progressLine();
+  let atLineStart = true;
+
+  const say = (text: string) => {
+    process.stdout.write(process.stdout.isTTY ? terminalSafe(text) : text);
+    atLineStart = text.endsWith("\n");
+  };
+  const endLine = () => {
+    if (!atLineStart) process.stdout.write("\n");
+    atLineStart = true;
+  };
+  const note = (text: string) => {
+    progress.clear();
+    endLine();
+    process.stderr.write(`${oneLine(text, 300)}\n`);
+  };
+
+  return {
+    show(event) {
+      switch (event.type) {
+        case "text":
+          progress.clear();
+          return say(event.text);
+        case "tool_call":
+          return note(`> ${event.name} ${event.input}`);
+        case "tool_update":
+          return progress.showUpdate(event.update);
+        case "tool_result":
+          return note(`  ${resultLine(event)}`);
+        case "retry":
+          return note(`handrail: ${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
+        case "compacted":
+          return note(
+            `handrail: the conversation was shortened from ${event.before} to ${event.after} tokens: ${plural(event.results, "result")} cut, ` +
+              `${plural(event.summarized, "message")} summed up, ${event.kept} kept.`,
+          );
+        case "message":
+          return event.from === "handrail" ? note(`handrail: ${event.text}`) : undefined;
+        case "end":
+          endLine();
+          if (event.message !== undefined) note(`handrail: ${event.message}`);
+          if (event.waitingFor.length > 0) return note(`handrail: waiting for job ${event.waitingFor.join(", ")}`);
+          return note(
+            `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ${event.usage.output} out; to continue: ` +
+              `handrail run --resume ${thread}`,
+          );
+        case "approval":
+        case "reasoning":
+        case "usage":
+          return undefined;
+      }
+    },
+  };
+}
+
+/** How a call ended: the first line of its result. */
+function resultLine({ status, text, ms }: Extract<AgentEvent, { type: "tool_result" }>): string {
+  const lines = text.trimEnd().split("\n");
+  const more = lines.length > 1 ? ` (${plural(lines.length, "line")})` : "";
+  return `${status === "ok" ? "" : `${status}: `}${oneLine(lines[0] ?? "", 160)}${more} ${ms} ms`;
+}

@@ -1,0 +1,41 @@
+import type { Content } from "./content.ts";
+import type { CallId } from "./identity.ts";
+import type { ToolStatus } from "./result.ts";
+import type { Json } from "./schema.ts";
+
+/** A message of a thread, in the order in which a model reads them. */
+export type Message =
+  /** `from: "handrail"` marks a notice or a summary that no person wrote. */
+  | {
+      readonly role: "user";
+      readonly from: "person" | "handrail";
+      readonly content: readonly Content[];
+      /** This message sums up the thread so far: it replaces all messages before it but the last `kept`, which come after it for a model. */
+      readonly summary?: { readonly kept: number };
+    }
+  | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
+  /** The one result of a call, as the model reads it. */
+  | {
+      readonly role: "tool";
+      readonly call: CallId;
+      readonly status: MessageStatus;
+      readonly content: readonly Content[];
+    };
+
+/** "not-started": the call never ran; "interrupted": the process that ran it ended first. */
+export type MessageStatus = ToolStatus | "not-started" | "interrupted";
+
+/** What a model wrote. `provider` is opaque data that its provider wants back with the part. */
+export type AssistantPart =
+  | { readonly type: "text" | "reasoning"; readonly text: string; readonly provider?: Json }
+  | {
+      readonly type: "call";
+      /** Ours, unique in a store. */
+      readonly id: CallId;
+      /** The id that the provider gave the call. It may repeat. */
+      readonly providerId: string;
+      readonly name: string;
+      /** The arguments as the model wrote them: JSON text, perhaps malformed. */
+      readonly input: string;
+      readonly provider?: Json;
+    };

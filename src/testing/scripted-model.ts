@@ -1,0 +1,109 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from "@ai-sdk/provider";
+
+/** One reply of a scripted model. */
+export interface ScriptedReply {
+  readonly reasoning?: string;
+  readonly text?: string;
+  /** `input`: the arguments, or JSON text as a model would write it. Default id: "call-1", "call-2" … in the whole script. */
+  readonly calls?: readonly { readonly name: string; readonly input?: unknown; readonly id?: string }[];
+  /** Default: "tool-calls" with calls, else "stop". */
+  readonly finish?: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
+  /** The request fails with this before anything is streamed. */
+  readonly fails?: unknown;
+  /** The stream breaks off with this before it is finished. */
+  readonly breaksOff?: unknown;
+  /** Tokens that it reports. Default 0. */
+  readonly input?: number;
+  readonly output?: number;
+}
+
+/** A model for tests of agents: its replies are written beforehand. */
+export interface ScriptedModel extends LanguageModelV3 {
+  /** What it was asked, in order. */
+  readonly requests: readonly LanguageModelV3CallOptions[];
+}
+
+/**
+ * Makes a model that gives these replies one after another; a function makes one from the request. When there are no more it replies "Done.". Text
+ * and arguments are streamed in small pieces.
+ */
+export function scriptedModel(
+  script: readonly (ScriptedReply | ((options: LanguageModelV3CallOptions) => ScriptedReply))[],
+): ScriptedModel {
+  const requests: LanguageModelV3CallOptions[] = [];
+  let calls = 0;
+  return {
+    specificationVersion: "v3",
+    provider: "scripted",
+    modelId: "scripted",
+    supportedUrls: {},
+    requests,
+    doGenerate: () => Promise.reject(new Error("a scripted model only streams")),
+    async doStream(options) {
+      const next = script[requests.push(structuredCloneOf(options)) - 1] ?? { text: "Done." };
+      const reply = typeof next === "function" ? next(options) : next;
+      if (reply.fails !== undefined) throw reply.fails;
+      const parts = partsOf(reply, () => `call-${++calls}`);
+      let at = 0;
+      return {
+        stream: new ReadableStream({
+          pull(controller) {
+            const part = parts[at++];
+            if (part !== undefined) controller.enqueue(part);
+            else if (reply.breaksOff === undefined) controller.close();
+            else controller.error(reply.breaksOff);
+          },
+        }),
+      };
+    },
+  };
+}
+
+/** As it was when it was asked: an agent goes on with the same objects. */
+function structuredCloneOf({ abortSignal: _, ...options }: LanguageModelV3CallOptions): LanguageModelV3CallOptions {
+  return structuredClone(options);
+}
+
+function partsOf(reply: ScriptedReply, newId: () => string): readonly LanguageModelV3StreamPart[] {
+  const { reasoning, text, calls = [], breaksOff, input = 0, output = 0 } = reply;
+  const finish = reply.finish ?? (calls.length > 0 ? "tool-calls" : "stop");
+  return [
+    { type: "stream-start", warnings: [] },
+    ...said("reasoning", reasoning),
+    ...said("text", text),
+    ...calls.flatMap(({ name, input: given = {}, id = newId() }): LanguageModelV3StreamPart[] => {
+      const written = typeof given === "string" ? given : JSON.stringify(given);
+      return [
+        { type: "tool-input-start", id, toolName: name },
+        ...pieces(written).map((delta) => ({ type: "tool-input-delta", id, delta }) as const),
+        { type: "tool-input-end", id },
+        { type: "tool-call", toolCallId: id, toolName: name, input: written },
+      ];
+    }),
+    ...(breaksOff === undefined
+      ? [
+          {
+            type: "finish",
+            finishReason: { unified: finish, raw: undefined },
+            usage: {
+              inputTokens: { total: input, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+              outputTokens: { total: output, text: undefined, reasoning: undefined },
+            },
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function said(type: "text" | "reasoning", words: string | undefined): readonly LanguageModelV3StreamPart[] {
+  if (words === undefined) return [];
+  return [
+    { type: `${type}-start`, id: type },
+    ...pieces(words).map((delta) => ({ type: `${type}-delta`, id: type, delta }) as const),
+    { type: `${type}-end`, id: type },
+  ];
+}
+
+function pieces(text: string): readonly string[] {
+  return text.match(/[^]{1,12}/g) ?? [];
+}

@@ -1,0 +1,177 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import { commandLine } from "./program.ts";
+
+const SUM = {
+  "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
+  "sum.test.mjs":
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { add } from "./sum.mjs";\n\n' +
+    'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
+};
+const LIMIT = {
+  "package.json": '{ "type": "module", "scripts": { "test": "node --test" } }\n',
+  "src/limit.js": "export const isFull = (count, most) => {\n  return count > most;\n};\n",
+  "test/limit.test.js":
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { isFull } from "../src/limit.js";\n\n' +
+    'test("is full at the limit", () => {\n  assert.equal(isFull(3, 3), true);\n});\n',
+};
+const DEMO = ["run", "Repair the failing test", "--model", "demo", "--yes"] as const;
+
+describe("handrail run --model demo", () => {
+  test("finds the bug, repairs the file and runs the tests again, in two different folders", async () => {
+    const [sum, limit] = await Promise.all([commandLine(SUM), commandLine(LIMIT)]);
+    const [first, second] = await Promise.all([sum.run(DEMO), limit.run(DEMO)]);
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass now") });
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass now") });
+    expect(await readFile(join(sum.folder, "sum.mjs"), "utf8")).toContain("return a + b;");
+    expect(await readFile(join(limit.folder, "src/limit.js"), "utf8")).toContain("return count >= most;");
+    expect(first.stdout).toMatch(/I am the demo model: .* not a language model/);
+    expect(first.stdout).not.toBe(second.stdout);
+    expect(first.stderr).toMatch(/^> bash .*"node --test"/m);
+    expect(second.stderr).toMatch(/^> bash .*"npm test"/m);
+  });
+
+  test("prints documented events with --json, which jq reads", async () => {
+    const { shell } = await commandLine(SUM);
+    const script = `handrail run "Repair it" --model demo --yes --json | tee all | jq -r 'select(.type == "tool_result") | "\\(.name) \\(.status)"'`;
+    const { code, stdout } = await shell(`command -v jq >/dev/null || exit 77; ${script}; cat all`);
+    if (code === 77) return void process.stderr.write("skipped: jq is not installed\n");
+    expect(stdout).toMatch(/^bash ok\nbash ok\nread ok\nread ok\nedit ok\nbash ok\n/);
+    const events = stdout
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(new Set(events.map(({ type }) => type))).toEqual(
+      new Set(
+        ["thread", "message", "text", "usage", "tool_call", "tool_result", "end"].concat(
+          events.some(({ type }) => type === "tool_update") ? ["tool_update"] : [],
+        ),
+      ),
+    );
+    expect(events.at(-1)).toMatchObject({ type: "end", reason: "done" });
+  });
+
+  test("fails closed where nobody can be asked and --yes is not given", async () => {
+    const { folder, run } = await commandLine(SUM);
+    const { code, stderr } = await run(["run", "Repair it", "--model", "demo", "--sandbox", "off"]);
+    expect(code).toBe(0); // the model was told, and has answered
+    expect(stderr).toContain("denied: Medium-risk command requires approval");
+    expect(stderr).toContain("approve in advance with --yes");
+    expect(await readFile(join(folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);
+  });
+});
+
+describe("a thread", () => {
+  test("is continued with --continue and --resume ID, and listed with --resume", async () => {
+    const { run } = await commandLine(SUM);
+    expect(await run(["run", "Go on", "--continue", "--model", "demo"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("there is no thread to continue"),
+    });
+    const first = await run(DEMO);
+    const [, id = ""] = /--resume (\w+)/.exec(first.stderr) ?? [];
+    expect((await run(["run", "Again", "--continue", "--model", "demo", "--yes"])).stderr).toContain(`--resume ${id}`);
+    expect((await run(["run", "Again", "--resume", id, "--model", "demo", "--yes"])).stdout).toContain(
+      "All tests pass",
+    );
+    expect((await run(["run", "--resume"])).stdout).toMatch(new RegExp(`^${id}  .*Repair the failing test\\n$`));
+    expect(await run(["run", "x", "--resume", "nothere", "--model", "demo"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("there is no thread nothere"),
+    });
+  });
+
+  const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 4);
+  test(`is whole after kill -9 at ${KILLS} random moments: every call has one result and the next turn works`, async () => {
+    const { run, start, stateHome } = await commandLine(SUM);
+    for (let kill = 0; kill < KILLS; kill++) {
+      const args = kill === 0 ? DEMO : [...DEMO, "--continue"];
+      const running = start(args);
+      await new Promise((resolve) => setTimeout(resolve, 150 + Math.random() * 1_500));
+      running.kill("SIGKILL");
+      await running.ended;
+    }
+    const begun = await run(["run", "Start", "--model", "demo", "--yes"]); // where all kills came before the first message
+    const next = await run(["run", "Go on", "--continue", "--model", "demo", "--yes"]);
+    expect(begun.code).toBe(0);
+    expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass") });
+    const store = sqliteStore({ file: join(stateHome, "handrail", "handrail.db") });
+    for (const { thread } of await store.threads()) {
+      await run(["run", "Go on", "--resume", thread, "--model", "demo", "--yes"]);
+      const called: string[] = [];
+      const answered: string[] = [];
+      for await (const event of store.events({ thread, messages: true })) {
+        if (event.type !== "message.added") continue;
+        if (event.message.role === "tool") answered.push(event.message.call);
+        if (event.message.role === "assistant")
+          for (const part of event.message.content) if (part.type === "call") called.push(part.id);
+      }
+      expect(answered.toSorted()).toEqual(called.toSorted());
+    }
+    await store.close();
+  }, 600_000);
+
+  test("saved outputs can still be read after a resume", async () => {
+    const { run } = await commandLine(SUM);
+    const saved = await run(["call", "bash", '{"command":"seq 1 30000"}', "--yes"]);
+    const [id = ""] = /output:\/\/\w+/.exec(saved.stdout) ?? [];
+    expect((await run(["call", "read", JSON.stringify({ path: id, limit: 1 })])).stdout).toMatch(/^1\n/);
+  });
+});
+
+describe("handrail run says what is missing", () => {
+  test.each([
+    { args: ["run", "x"], message: "no model is chosen. Pass --model" },
+    { args: ["run", "x", "--model", "opnai:gpt-5"], message: 'unknown provider "opnai". Providers: openai, anthropic' },
+    { args: ["run", "x", "--model", "openai"], message: "expected PROVIDER:NAME, as openai:gpt-5" },
+    {
+      args: ["run", "x", "--model", "openai:gpt-5"],
+      message: "Set OPENAI_API_KEY in the environment, or write the line",
+    },
+    { args: ["run", "x", "--agent", "reviewer", "--model", "demo"], message: 'there is no agent "reviewer"' },
+    { args: ["run", "--model", "demo"], message: "there is no prompt" },
+    { args: ["run", "x", "--max-rounds", "0", "--model", "demo"], message: "expected a whole number above 0" },
+  ])("$args", async ({ args, message }) => {
+    const { shell } = await commandLine();
+    const words = args.map((word) => `'${word}'`).join(" ");
+    const { code, stderr } = await shell(`unset OPENAI_API_KEY; handrail ${words} </dev/null`);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test("a key file that others can read is refused with the command that mends it", async () => {
+    const { configHome, run } = await commandLine();
+    const file = join(configHome, "handrail", "keys");
+    await mkdir(join(configHome, "handrail"), { recursive: true });
+    await writeFile(file, "OPENAI_API_KEY=sk-test\n");
+    await chmod(file, 0o644);
+    const { stderr } = await run(["run", "x", "--model", "openai:gpt-5"]);
+    expect(stderr).toContain(`Run: chmod 600 ${file}`);
+  });
+});
+
+describe("--show-prompt", () => {
+  test("prints the facts, the user's instructions for an agent, and AGENTS.md files as the project's words", async () => {
+    const { folder, configHome, run } = await commandLine({
+      "AGENTS.md": "Use tabs.",
+      "deep/AGENTS.md": "Use spaces here.",
+    });
+    await mkdir(join(configHome, "handrail"), { recursive: true });
+    const config = "agents:\n  reviewer: { toolset: readonly, instructions: Be strict. }\n";
+    await writeFile(join(configHome, "handrail", "config.yaml"), config);
+    const { stdout } = await run(["run", "--show-prompt", "--agent", "reviewer", "--work-dir", join(folder, "deep")]);
+    expect(stdout).toContain(`- Working directory: ${folder}/deep`);
+    expect(stdout).toContain("- Tools: read, grep, find, ls");
+    expect(stdout).toContain("The user's instructions for this agent:\nBe strict.");
+    expect(stdout).toMatch(/not by the user[^]*Use tabs\.[^]*not by the user[^]*Use spaces here\./);
+    expect(stdout.length).toBeLessThan(4_000);
+  });
+
+  test("follows no AGENTS.md to a file that the policy keeps closed", async () => {
+    const { folder, run } = await commandLine({ ".env": "TOKEN=abcdefgh12345678\n" });
+    execFileSync("ln", ["-s", ".env", join(folder, "AGENTS.md")]);
+    expect((await run(["run", "--show-prompt"])).stdout).not.toContain("TOKEN");
+  });
+});
