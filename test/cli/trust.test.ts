@@ -160,7 +160,7 @@ describe("commands that are for people", () => {
     const script = `h='${process.execPath} ${PROGRAM}'; ${command} 2>&1`;
     const { stdout } = await line.here([
       ...["call", "bash", JSON.stringify({ command: script })],
-      ...["--sandbox", "off", "--autonomy", "full"],
+      ...["--sandbox", "off", "--autonomy", "full", "--yes"],
     ]);
     expect(stdout).toContain(
       `handrail: \`handrail ${name}\` is for people: this process was started by Handrail, for a command of a model. Run it in a terminal of your own.`,
