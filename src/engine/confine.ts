@@ -1,4 +1,4 @@
-import type { Backend, Command, Process } from "../contract/backend.ts";
+import type { Backend, Command, Process, ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import type { Decision } from "../contract/decision.ts";
@@ -16,7 +16,7 @@ import type { Host } from "./host.ts";
 
 /** A backend and the saved outputs, for one call. */
 export interface Confined {
-  readonly backend: Backend;
+  readonly backend: ToolBackend;
   readonly outputs: Outputs;
   readonly jobs: ToolJobs;
   readonly closed: Closed;
@@ -156,7 +156,7 @@ export function confine(
       shows: (pane) => [...ties.keys()].some(({ place }) => place === `pane ${pane}`),
     });
 
-  const backend: Backend = {
+  const backend: ToolBackend = {
     name: inner.name,
     workDir: inner.workDir,
     home: inner.home,
@@ -174,7 +174,7 @@ export function confine(
       write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes, REAL),
       remove: async (path) => inner.files.remove(await reach(path, "write"), REAL),
     },
-    async spawn(command) {
+    async spawn(command: Command) {
       if (command.detached !== undefined) throw new ToolFailure("a command that outlives its call is started as a job");
       const checked = await runs(command);
       if (inner.terminal !== undefined) return beginTied(checked);
@@ -187,7 +187,6 @@ export function confine(
         inner.helper(program, args, { ...options, paths: real, except: left, signal: both(options.signal) }),
       );
     },
-    close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
 
   return {

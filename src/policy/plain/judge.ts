@@ -6,7 +6,13 @@ import { displayPath, isInside } from "../../util/paths.ts";
 import { type LookUps, once } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../sensitive.ts";
-import { type FoundProgram, type TrustedFolders, createProgramFinder, pathFolders, trustedFolders } from "./finder.ts";
+import {
+  type FoundProgram,
+  type TrustedFolders,
+  createProgramFinder,
+  SYSTEM_FOLDERS,
+  trustedFolders,
+} from "./finder.ts";
 import { type GitRepository, gitRepository } from "./git-repository.ts";
 import { matching, newBudget, readPattern } from "./patterns.ts";
 import { readByList } from "./programs.ts";
@@ -44,8 +50,6 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
-  /** Where programs are found, in this order. Default: on this machine our own PATH, elsewhere the folders that every system has. */
-  readonly programFolders?: readonly string[];
   /** Folders that tools write in: no program is taken from there. Default: the workspace. */
   readonly writable?: readonly string[];
 }
@@ -73,12 +77,8 @@ const MOST_BYTES = 131_071;
  * paths that may be read. All look-ups are one round trip, unless the folder of `cd` or what a pattern matches is a link. Verdicts do not
  * outlive their look-ups.
  */
-export function createPlainJudge({
-  backend,
-  programFolders,
-  writable = [backend.workDir],
-}: PlainJudgeOptions): PlainJudge {
-  const folders = (programFolders ?? pathFolders(backend)).filter((folder) => folder.startsWith("/"));
+export function createPlainJudge({ backend, writable = [backend.workDir] }: PlainJudgeOptions): PlainJudge {
+  const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((folder) => folder.startsWith("/"));
   const trusted = trustedFolders(folders, writable);
   const findProgram = createProgramFinder(folders, writable, trusted);
   const repository = gitRepository(backend);

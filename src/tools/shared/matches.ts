@@ -1,4 +1,4 @@
-import type { Backend, Process } from "../../contract/backend.ts";
+import type { Process, ToolBackend } from "../../contract/backend.ts";
 import { byKey, pathOrderKey } from "./path-order.ts";
 import { blocks, complaints } from "./ripgrep.ts";
 
@@ -27,7 +27,7 @@ export interface Search {
   readonly lookMs: number;
   /** Lines shown around a match. */
   readonly context: number;
-  readonly backend: Backend;
+  readonly backend: ToolBackend;
 }
 
 export interface Found {

@@ -1,4 +1,4 @@
-import type { Backend, Process } from "../../contract/backend.ts";
+import type { Process, ToolBackend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { displayPath } from "../../util/paths.ts";
 import { clip } from "../../util/text.ts";
@@ -64,7 +64,7 @@ export function gitArguments(git: boolean): readonly string[] {
  *
  * @throws ToolFailure when it cannot search for the pattern, and when it was ended from outside.
  */
-export async function complaints(process: Process, root: string | undefined, backend: Backend): Promise<string> {
+export async function complaints(process: Process, root: string | undefined, backend: ToolBackend): Promise<string> {
   const said = (await saidBy(process))
     .split(/^rg: /m)
     .map((part) => part.trim())
@@ -77,7 +77,7 @@ export async function complaints(process: Process, root: string | undefined, bac
 }
 
 /** The same of the program find. */
-export async function findComplaints(process: Process, root: string, backend: Backend): Promise<string> {
+export async function findComplaints(process: Process, root: string, backend: ToolBackend): Promise<string> {
   const said = (await saidBy(process))
     .split(/^\S*find: /m)
     .map((part) => part.trim())
@@ -116,14 +116,14 @@ function questionFailure(said: string): ToolFailure {
 }
 
 /** Sorted: searching in parallel, ripgrep says it in any order. */
-function inOneLine(said: readonly string[], root: string, backend: Backend): string {
+function inOneLine(said: readonly string[], root: string, backend: ToolBackend): string {
   const all = said.map((part) => withPathShown(part, root, backend)).sort();
   const more = all.length - NAMED_COMPLAINTS;
   return [...all.slice(0, NAMED_COMPLAINTS), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
 /** "/ws/locked: IO error for operation on /ws/locked: Permission denied (os error 13)" becomes "locked: Permission denied". */
-function withPathShown(said: string, root: string, backend: Backend): string {
+function withPathShown(said: string, root: string, backend: ToolBackend): string {
   const brief = clip(
     said
       .replace(/ \(os error \d+\)$/, "")
