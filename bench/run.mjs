@@ -1,7 +1,8 @@
 /**
  * Measures the built package against ceilings (the fastest that the machine can do) and, where there is one, a peer: `npm run bench`.
  *
- * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments (default: all).
+ * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments, or their first words: `latency` is every
+ *      `latency-…` (default: all).
  * Out: a table of medians and ratios beside the targets; `--json` prints it as JSON. Never fails on a miss: it reports.
  *      Its data (a tree of 50,000 files, a file of 1 GB) is made once in the system's temporary folder and removed at the end
  *      unless `--keep` is given.
@@ -20,7 +21,7 @@ const { WORKLOADS } = await import("./workloads/workloads.mjs");
 
 const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
-const unknown = names.filter((name) => !WORKLOADS.some((workload) => workload.name === name));
+const unknown = names.filter((name) => !WORKLOADS.some((workload) => isMeant(workload.name, name)));
 if (unknown.length > 0) {
   process.stderr.write(
     `bench: no workload ${unknown.join(", ")}; there are ${WORKLOADS.map(({ name }) => name).join(", ")}\n`,
@@ -32,7 +33,9 @@ const folder = join(tmpdir(), "handrail-bench");
 mkdirSync(folder, { recursive: true });
 const rows = [];
 try {
-  for (const workload of WORKLOADS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  for (const workload of WORKLOADS.filter(
+    ({ name }) => names.length === 0 || names.some((each) => isMeant(name, each)),
+  )) {
     if (!flags.has("--json")) process.stderr.write(`${workload.name} …\n`);
     rows.push(await measure(workload));
   }
@@ -74,6 +77,11 @@ async function measure({ name, what, rounds = 7, prepare, target, unit = "ms", s
     target: target.text,
     met: target.met({ ours: median(times.ours), ratio: median(ratios) }),
   };
+}
+
+/** @param {string} workload @param {string} name */
+function isMeant(workload, name) {
+  return workload === name || workload.startsWith(`${name}-`);
 }
 
 /** @param {number[]} values */

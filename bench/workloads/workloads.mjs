@@ -3,6 +3,7 @@ import { DISPATCH } from "./dispatch.mjs";
 import { ELSEWHERE } from "./elsewhere.mjs";
 import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
+import { LATENCY } from "./latency.mjs";
 import { POLICY } from "./policy.mjs";
 import { PROCESSES } from "./processes.mjs";
 import { SANDBOX } from "./sandbox.mjs";
@@ -19,6 +20,7 @@ export const WORKLOADS = [
   ...SANDBOX,
   ...SEARCH,
   ...FILES,
+  ...LATENCY,
   ...ELSEWHERE,
   ...TERMINAL,
   ...START,

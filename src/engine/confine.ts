@@ -7,7 +7,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
 import { onAbort } from "../util/abort.ts";
-import { absolutePath } from "../util/paths.ts";
+import { type Base, absolutePath } from "../util/paths.ts";
 import { quoteWords } from "../util/shell.ts";
 import { type Tie, jobsOfCall } from "./confine-jobs.ts";
 import { type PathUse, createReach } from "./confine-paths.ts";
@@ -62,11 +62,19 @@ export function confine(
     if (over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can touch nothing more`);
   };
 
-  /** The real path, if the call may use it so. */
-  const reach = async (path: string, use: PathUse): Promise<string> => {
+  /** What the call declared is known by its real path since it was judged: it is not followed again. */
+  const realPath = async (path: string): Promise<string> => {
     alive();
+    const known = realPathOf(absolutePath(path, inner), allowed, inner);
+    if (known !== undefined) return known;
     const real = await inner.files.realPath(path);
     alive();
+    return real;
+  };
+
+  /** The real path, if the call may use it so. */
+  const reach = async (path: string, use: PathUse): Promise<string> => {
+    const real = await realPath(path);
     const reached = paths.reach(use, absolutePath(path, inner), real);
     if (reached === "open") return real;
     if (reached === "undeclared") {
@@ -164,10 +172,7 @@ export function confine(
     ...(inner.access !== undefined && { access: inner.access }),
     ...(terminal !== undefined && { terminal }),
     files: {
-      realPath: async (path) => {
-        alive();
-        return inner.files.realPath(path);
-      },
+      realPath,
       stat: async (path) => inner.files.stat(await reach(path, "stat"), REAL),
       open: async (path) => inner.files.open(await reach(path, "read"), REAL),
       list: async (path) => inner.files.list(await reach(path, "look"), REAL),
@@ -215,6 +220,15 @@ export function confine(
       return (await Promise.all([...started].map(letGo))).flat();
     },
   };
+}
+
+/** The real path of an absolute path that an effect names. */
+function realPathOf(absolute: string, effects: readonly Effect[], base: Base): string | undefined {
+  for (const effect of effects) {
+    if (effect.kind !== "read" && effect.kind !== "write") continue;
+    if (effect.real !== undefined && absolutePath(effect.path, base) === absolute) return effect.real;
+  }
+  return undefined;
 }
 
 /** Links were followed once, when the path was compared; they are not followed again. */

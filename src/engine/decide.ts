@@ -56,10 +56,16 @@ function denied(why: string): Decision {
 
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
   if (!call.effects.some(hasReal)) return call;
+  const known = new Map<string, Promise<string | undefined>>(); // an edit reads and writes one path
+  const realPath = (path: string) => {
+    const real = known.get(path) ?? realPathOf(path, backend.files);
+    known.set(path, real);
+    return real;
+  };
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
       if (effect.kind === "exec") return inFolder(effect, backend);
-      if (effect.kind === "read" || effect.kind === "write") return withReal(effect, effect.path, backend.files);
+      if (effect.kind === "read" || effect.kind === "write") return withReal(effect, await realPath(effect.path));
       if (effect.kind === "terminal") return atPane(effect, backend);
       return effect;
     }),
@@ -74,7 +80,7 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
 async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
   return effect.cwd === undefined
     ? { ...effect, real: backend.workDir }
-    : withReal(effect, effect.cwd, backend.outside ?? backend.files);
+    : withReal(effect, await realPathOf(effect.cwd, backend.outside ?? backend.files));
 }
 
 type ExecEffect = Extract<Effect, { kind: "exec" }>;
@@ -85,12 +91,15 @@ type PathEffect = Exclude<Extract<Effect, { readonly real?: string }>, TerminalE
  * Where a path cannot be followed (a circle of links, a NUL byte) `real` is left out, whatever the tool wrote there: the policy
  * says what is wrong with the path, and nothing can be touched through it.
  */
-async function withReal({ real: _, ...effect }: PathEffect, path: string, files: Files): Promise<Effect> {
-  const real = await files.realPath(path).catch((error: unknown) => {
+function withReal({ real: _, ...effect }: PathEffect, real: string | undefined): Effect {
+  return real === undefined ? effect : { ...effect, real };
+}
+
+function realPathOf(path: string, files: Files): Promise<string | undefined> {
+  return files.realPath(path).catch((error: unknown) => {
     if (error instanceof Unreachable) throw error;
     return undefined;
   });
-  return real === undefined ? effect : { ...effect, real };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -189,17 +189,17 @@ describe("a link that is swapped", () => {
     expect(realpathSync(join(here.workDir, "link"))).toBe(here.outside);
     expect(readFileSync(join(here.outside, "secret.txt"), "utf8")).toBe("secret\n");
     expect(readdirSync(here.outside)).toEqual(["secret.txt"]);
-    return result;
+    return { ...result, approved: existsSync(join(here.workDir, "folder/secret.txt")) };
   }
 
-  test("between the approval and the use is refused, to read and to write", async () => {
-    const refused = { status: "failed", message: expect.stringContaining("did not declare") };
-    expect(await swapped("read", ({ backend }) => textOf(backend, "link/secret.txt"))).toMatchObject(refused);
-    expect(await swapped("read", ({ backend }) => backend.files.stat("link/secret.txt"))).toMatchObject(refused);
-    expect(await swapped("write", ({ backend }) => backend.files.write("link/secret.txt", bytes("x")))).toMatchObject(
-      refused,
-    );
-    expect(await swapped("write", ({ backend }) => backend.files.remove("link/secret.txt"))).toMatchObject(refused);
+  test("between the approval and the use leads nowhere: what was approved is used, and it is not followed again", async () => {
+    const missing = { status: "failed", message: expect.stringMatching(/^File not found: .*folder\/secret\.txt$/) };
+    expect(await swapped("read", ({ backend }) => textOf(backend, "link/secret.txt"))).toMatchObject(missing);
+    const seen = await swapped("read", async ({ backend }) => (await backend.files.stat("link/secret.txt")) ?? null);
+    expect(seen).toMatchObject({ status: "ok", data: null });
+    const written = await swapped("write", ({ backend }) => backend.files.write("link/secret.txt", bytes("x")));
+    expect(written).toMatchObject({ status: "ok", approved: true });
+    expect(await swapped("write", ({ backend }) => backend.files.remove("link/secret.txt"))).toMatchObject(missing);
   });
 
   test("in place of a file between the approval and the use is refused", async () => {
@@ -628,7 +628,7 @@ test("a folder exchanged for a link between the check and the use is refused", a
   const here = await prepared();
   let looks = 0;
   const backend = await withIntruder(here, (looked) => {
-    if (!looked.endsWith("folder/secret.txt") || ++looks !== 2) return;
+    if (!looked.endsWith("folder/secret.txt") || ++looks !== 1) return;
     rmSync(join(here.workDir, "folder"), { recursive: true });
     symlinkSync(here.outside, join(here.workDir, "folder"));
   });
@@ -643,7 +643,8 @@ test("a folder exchanged for a link between the check and the use is refused", a
     policy: { forbiddenPaths: [] },
   });
   const result = await toolkit.call({ name: "doing", input: {} });
-  expect(looks).toBeGreaterThanOrEqual(2);
+  expect(looks).toBe(1);
+  expect(result).toMatchObject({ status: "failed", message: expect.stringContaining("changed while") as string });
   expect(JSON.stringify(result)).not.toContain("secret\\n");
 });
 
