@@ -1,11 +1,12 @@
 // How long a model waits for a call that looks at or changes one small file, in the library and over MCP, beside the MCP filesystem server.
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { edit, ls, read } from "handrail";
-import { atMost, ok, toolkitIn, within } from "./shared.mjs";
+import { createToolkit, edit, ls, read } from "handrail";
+import { atMost, ok, within } from "./shared.mjs";
 
 /** Calls of a round: a time is that of one of them. */
 const CALLS = 100;
@@ -58,8 +59,10 @@ export const LATENCY = Object.entries(WORK).flatMap(([name, { what, most, ours, 
     scale: 1 / CALLS,
     target: within(most, "ms"),
     async prepare(folder) {
-      const place = prepared(folder);
-      const toolkit = await toolkitIn(place, [read(), ls(), edit()]);
+      const place = prepared();
+      const tools = [read(), ls(), edit()];
+      const stateDir = join(folder, "latency-state");
+      const toolkit = await createToolkit({ tools, workDir: place, policy: { autonomy: "full" }, stateDir });
       let count = 0;
       return {
         async ours() {
@@ -68,7 +71,10 @@ export const LATENCY = Object.entries(WORK).flatMap(([name, { what, most, ours, 
             await ok(toolkit.call({ name: tool, input }));
           }
         },
-        cleanUp: () => toolkit.close(),
+        async cleanUp() {
+          await toolkit.close();
+          rmSync(place, { recursive: true });
+        },
       };
     },
   },
@@ -78,7 +84,7 @@ export const LATENCY = Object.entries(WORK).flatMap(([name, { what, most, ours, 
     scale: 1 / CALLS,
     target: atMost(1),
     async prepare(folder) {
-      const place = prepared(folder);
+      const place = prepared();
       const options = ["mcp", "--work-dir", place, "--preset", "all", "--autonomy", "full"];
       const handrail = await connected(join(projectRoot, "dist/cli.js"), options, join(folder, "latency-state"));
       const server = await connected(
@@ -96,17 +102,17 @@ export const LATENCY = Object.entries(WORK).flatMap(([name, { what, most, ours, 
         },
         async cleanUp() {
           await Promise.all([handrail.close(), server.close()]);
+          rmSync(place, { recursive: true });
         },
       };
     },
   },
 ]);
 
-/** @param {string} folder */
-function prepared(folder) {
-  const place = join(folder, "latency");
-  rmSync(place, { recursive: true, force: true });
-  mkdirSync(join(place, "list"), { recursive: true });
+/** Not in the temporary folder, of which the sandbox has its own: workspaces are elsewhere. */
+function prepared() {
+  const place = mkdtempSync(join(homedir(), ".handrail-bench-"));
+  mkdirSync(join(place, "list"));
   writeFileSync(join(place, "read.txt"), LINE.repeat(20_480 / LINE.length));
   for (let file = 0; file < 30; file++) writeFileSync(join(place, "list", `${file}.txt`), LINE);
   for (const name of ["ours.txt", "theirs.txt"]) writeFileSync(join(place, name), `${LINE.repeat(36)}at 0;\n`);
