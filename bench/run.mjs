@@ -1,7 +1,8 @@
 /**
  * Measures the built package against ceilings (the fastest that the machine can do) and, where there is one, a peer: `npm run bench`.
  *
- * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads, or what they begin with, as arguments (default: all).
+ * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments, or their first words: `latency` is every
+ *      `latency-…` (default: all).
  * Out: a table of medians and ratios beside the targets; `--json` prints it as JSON. Never fails on a miss: it reports.
  *      Its data (a tree of 50,000 files, a file of 1 GB) is made once in the system's temporary folder and removed at the end
  *      unless `--keep` is given.
@@ -20,8 +21,6 @@ const { WORKLOADS } = await import("./workloads/workloads.mjs");
 
 const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
-const isMeant = (/** @type {string} */ workload, /** @type {string} */ name) =>
-  workload === name || workload.startsWith(`${name}-`);
 const unknown = names.filter((name) => !WORKLOADS.some((workload) => isMeant(workload.name, name)));
 if (unknown.length > 0) {
   process.stderr.write(
@@ -35,7 +34,7 @@ mkdirSync(folder, { recursive: true });
 const rows = [];
 try {
   for (const workload of WORKLOADS.filter(
-    (each) => names.length === 0 || names.some((name) => isMeant(each.name, name)),
+    ({ name }) => names.length === 0 || names.some((each) => isMeant(name, each)),
   )) {
     if (!flags.has("--json")) process.stderr.write(`${workload.name} …\n`);
     rows.push(await measure(workload));
@@ -78,6 +77,11 @@ async function measure({ name, what, rounds = 7, prepare, target, unit = "ms", s
     target: target.text,
     met: target.met({ ours: median(times.ours), ratio: median(ratios) }),
   };
+}
+
+/** @param {string} workload @param {string} name */
+function isMeant(workload, name) {
+  return workload === name || workload.startsWith(`${name}-`);
 }
 
 /** @param {number[]} values */

@@ -5,6 +5,7 @@ import { DISTANCE } from "./distance.mjs";
 import { ELSEWHERE } from "./elsewhere.mjs";
 import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
+import { LATENCY } from "./latency.mjs";
 import { POLICY } from "./policy.mjs";
 import { PROCESSES } from "./processes.mjs";
 import { SANDBOX } from "./sandbox.mjs";
@@ -22,6 +23,7 @@ export const WORKLOADS = [
   ...SANDBOX,
   ...SEARCH,
   ...FILES,
+  ...LATENCY,
   ...ELSEWHERE,
   ...DISTANCE,
   ...TERMINAL,

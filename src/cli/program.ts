@@ -33,8 +33,8 @@ interface Run {
 
 function program(run: Run, kinds: readonly TargetKind[]): Command {
   /** The options of a command, with the target that a flag names, and the log. */
-  const given = <Options extends GlobalOptions>(command: Command): Options => {
-    const options = command.optsWithGlobals<Options & { readonly [flag: string]: unknown }>();
+  const given = <Own extends object>(command: Command): GlobalOptions & Own => {
+    const options = command.optsWithGlobals<GlobalOptions & Own & { readonly [flag: string]: unknown }>();
     const flag = flags.find(({ option }) => options[option.attributeName()] !== undefined);
     return {
       ...options,
@@ -74,7 +74,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .addHelpText("after", EXAMPLES)
     .hook("preAction", async (_, command) => {
       const { startLog } = await import("./settings.ts");
-      run.log = await startLog(command.name(), given<GlobalOptions>(command));
+      run.log = await startLog(command.name(), given(command));
     });
 
   root
@@ -83,7 +83,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(given<GlobalOptions & { format: (typeof TOOL_FORMATS)[number] }>(command));
+      await tools(given<{ format: (typeof TOOL_FORMATS)[number] }>(command));
     });
 
   root
@@ -94,7 +94,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, input: string | undefined, _, command: Command) => {
       const { call } = await import("./commands/call.ts");
-      await call(name, input, given<GlobalOptions & { json?: true }>(command));
+      await call(name, input, given<{ json?: true }>(command));
     });
 
   root
@@ -121,7 +121,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .description("serve the tools over MCP on stdin and stdout")
     .action(async (_, command: Command) => {
       const { mcp } = await import("./commands/mcp.ts");
-      await mcp(given<GlobalOptions>(command));
+      await mcp(given(command));
     });
 
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
@@ -171,7 +171,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       if (unknown !== undefined)
         throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
       const commands = await import("./commands/jobs.ts");
-      await commands.jobs("list", undefined, given<GlobalOptions>(command));
+      await commands.jobs("list", undefined, given(command));
     });
   jobs
     .command("output")
@@ -179,21 +179,21 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .argument("<id>")
     .option("--follow", "and what it writes from now on, until it ends")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("output", id, given<GlobalOptions & { follow?: true }>(command)),
+      (await import("./commands/jobs.ts")).jobs("output", id, given<{ follow?: true }>(command)),
     );
   jobs
     .command("kill")
     .description("stop a job and all it started")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("kill", id, given<GlobalOptions>(command)),
+      (await import("./commands/jobs.ts")).jobs("kill", id, given(command)),
     );
   jobs
     .command("remove")
     .description("forget a job that has ended, with its output")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("remove", id, given<GlobalOptions>(command)),
+      (await import("./commands/jobs.ts")).jobs("remove", id, given(command)),
     );
 
   root
@@ -205,7 +205,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--revoke", "trust it no longer")
     .action(async (file: string | undefined, _, command: Command) => {
       const { trust } = await import("./commands/trust.ts");
-      await trust(file, given<GlobalOptions & { list?: true; revoke?: true }>(command));
+      await trust(file, given<{ list?: true; revoke?: true }>(command));
     });
 
   root
@@ -214,7 +214,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--json", "print the findings as JSON")
     .action(async (_, command: Command) => {
       const { doctor } = await import("./commands/doctor.ts");
-      await doctor(given<GlobalOptions & { json?: true }>(command));
+      await doctor(given<{ json?: true }>(command));
     });
 
   return root;

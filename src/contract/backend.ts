@@ -16,7 +16,12 @@ export interface Backend {
   readonly home: string;
   /** The best shell for scripts there. Default "bash". */
   readonly shell?: ScriptShell;
-  /** How people get there from this machine. Left out: they are there. */
+  /**
+   * The folders in which commands find programs, in order: the absolute ones of their PATH. Default: those that every system has (`/usr/local/bin`,
+   * `/usr/bin`, `/bin` and the `sbin` beside each). A script that runs unasked runs the programs that are found in them.
+   */
+  readonly programFolders?: readonly string[];
+  /** How people get to it from this machine. Omit it when the backend is this machine. */
   readonly access?: Access;
   readonly files: Files;
   /** Files as programs see them that are not contained; only on a backend where contained commands see others. Default: `files`. */
@@ -46,6 +51,18 @@ export interface Backend {
   notices?(): readonly string[];
   /** Stops what it started and lets go of what it holds; detached processes go on. */
   close(): Promise<void>;
+}
+
+/**
+ * The backend as a running tool gets it: narrowed to what its call declared, without what is the toolkit's. How a command is contained and how long it
+ * lives is not a tool's to say.
+ */
+export interface ToolBackend extends Pick<
+  Backend,
+  "name" | "workDir" | "home" | "shell" | "access" | "files" | "search" | "find" | "terminal"
+> {
+  /** Starts a program, which ends with the call at the latest. One that is to run longer is started as a job. */
+  spawn(command: Omit<Command, "detached" | "within">): Promise<Process>;
 }
 
 /** What people type on this machine for a place that is elsewhere. */

@@ -1,5 +1,5 @@
 import type { CallUpdate } from "./activity.ts";
-import type { Backend, Command, FileInfo, OpenFile, OutputLog, Process } from "./backend.ts";
+import type { Command, FileInfo, OpenFile, OutputLog, Process, ToolBackend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
@@ -62,7 +62,7 @@ export interface ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
   /** Touches only what the call declared or was permitted. */
-  readonly backend: Backend;
+  readonly backend: ToolBackend;
   /** What of the folders this call may read stays closed to it. */
   readonly closed: Closed;
   /** Fires when the call is stopped. Hand it down. */

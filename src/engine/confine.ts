@@ -1,4 +1,4 @@
-import type { Backend, Command, Process } from "../contract/backend.ts";
+import type { Backend, Command, Process, ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import type { Decision } from "../contract/decision.ts";
@@ -17,7 +17,7 @@ import type { Host } from "./host.ts";
 
 /** A backend and the saved outputs, for one call. */
 export interface Confined {
-  readonly backend: Backend;
+  readonly backend: ToolBackend;
   readonly outputs: Outputs;
   readonly jobs: ToolJobs;
   readonly closed: Closed;
@@ -64,22 +64,23 @@ export function confine(
     if (over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can touch nothing more`);
   };
 
-  /** Where a path leads: one that was judged leads where it led then, whatever stands there by now. */
-  const realOf = async (path: string): Promise<string> => {
+  /** Where a path leads: one that was judged leads where it led then, whatever is there by now. */
+  const realPath = async (path: string): Promise<string> => {
+    alive();
     const absolute = absolutePath(path, inner);
     for (const effect of allowed) {
       if (effect.kind !== "read" && effect.kind !== "write") continue;
       if (effect.real !== undefined && (effect.real === absolute || absolutePath(effect.path, inner) === absolute))
         return effect.real;
     }
-    return inner.files.realPath(path);
+    const real = await inner.files.realPath(path);
+    alive();
+    return real;
   };
 
   /** The real path, if the call may use it so. */
   const reach = async (path: string, use: PathUse): Promise<string> => {
-    alive();
-    const real = await realOf(path);
-    alive();
+    const real = await realPath(path);
     const reached = paths.reach(use, absolutePath(path, inner), real);
     if (reached === "open") return real;
     if (reached === "undeclared") {
@@ -174,7 +175,7 @@ export function confine(
       shows: (pane) => [...ties.keys()].some(({ place }) => place === `pane ${pane}`),
     });
 
-  const backend: Backend = {
+  const backend: ToolBackend = {
     name: inner.name,
     workDir: inner.workDir,
     home: inner.home,
@@ -182,17 +183,14 @@ export function confine(
     ...(inner.access !== undefined && { access: inner.access }),
     ...(terminal !== undefined && { terminal }),
     files: {
-      realPath: async (path) => {
-        alive();
-        return realOf(path);
-      },
+      realPath,
       stat: async (path) => inner.files.stat(await reach(path, "stat"), REAL),
       open: async (path) => inner.files.open(await reach(path, "read"), REAL),
       list: async (path) => inner.files.list(await reach(path, "look"), REAL),
       write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes, REAL),
       remove: async (path) => inner.files.remove(await reach(path, "write"), REAL),
     },
-    async spawn(command) {
+    async spawn(command: Command) {
       if (command.detached !== undefined) throw new ToolFailure("a command that outlives its call is started as a job");
       const checked = await runs(command);
       if (inner.terminal !== undefined) return beginTied(checked);
@@ -200,7 +198,6 @@ export function confine(
     },
     search: async (query) => inner.search(await ofThisCall(query)),
     find: async (query) => inner.find(await ofThisCall(query)),
-    close: () => Promise.reject(new ToolFailure("a tool cannot close the backend it runs on")),
   };
 
   return {

@@ -57,11 +57,17 @@ function denied(why: string): Decision {
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
   if (!call.effects.some(hasReal)) return call;
   const found = new Map<string, FileInfo | undefined>();
+  const known = new Map<string, Promise<string | undefined>>(); // an edit reads and writes one path
+  const realPath = (path: string) => {
+    const real = known.get(path) ?? realPathOf(path, backend.files);
+    known.set(path, real);
+    return real;
+  };
   const effects = await Promise.all(
     call.effects.map(async (effect): Promise<Effect> => {
       if (effect.kind === "exec") return inFolder(effect, backend);
-      if (effect.kind === "read") return withReal(effect, effect.path, backend.files);
-      if (effect.kind === "write") return withFound(effect, found, backend.files);
+      if (effect.kind === "read") return withReal(effect, await realPath(effect.path));
+      if (effect.kind === "write") return withFound(effect, realPath(effect.path), found, backend.files);
       if (effect.kind === "terminal") return atPane(effect, backend);
       return effect;
     }),
@@ -72,6 +78,7 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
 /** What is there is asked for at the same time: the policy wants to know it of what is written to. */
 async function withFound(
   effect: PathEffect & { readonly path: string },
+  realPath: Promise<string | undefined>,
   found: Map<string, FileInfo | undefined>,
   files: Files,
 ): Promise<Effect> {
@@ -79,13 +86,11 @@ async function withFound(
     (info) => ({ info }),
     () => undefined,
   );
-  const judged = await withReal(effect, effect.path, files);
-  const looked = await looking;
-  const real = "real" in judged ? judged.real : undefined;
+  const [real, looked] = [await realPath, await looking];
   // Where a link has changed in between, the policy looks again.
   if (real !== undefined && looked !== undefined && (looked.info === undefined || looked.info.path === real))
     found.set(real, looked.info);
-  return judged;
+  return withReal(effect, real);
 }
 
 /**
@@ -95,7 +100,7 @@ async function withFound(
 async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
   return effect.cwd === undefined
     ? { ...effect, real: backend.workDir }
-    : withReal(effect, effect.cwd, backend.outside ?? backend.files);
+    : withReal(effect, await realPathOf(effect.cwd, backend.outside ?? backend.files));
 }
 
 type ExecEffect = Extract<Effect, { kind: "exec" }>;
@@ -106,12 +111,15 @@ type PathEffect = Exclude<Extract<Effect, { readonly real?: string }>, TerminalE
  * Where a path cannot be followed (a circle of links, a NUL byte) `real` is left out, whatever the tool wrote there: the policy
  * says what is wrong with the path, and nothing can be touched through it.
  */
-async function withReal({ real: _, ...effect }: PathEffect, path: string, files: Files): Promise<Effect> {
-  const real = await files.realPath(path).catch((error: unknown) => {
+function withReal({ real: _, ...effect }: PathEffect, real: string | undefined): Effect {
+  return real === undefined ? effect : { ...effect, real };
+}
+
+function realPathOf(path: string, files: Files): Promise<string | undefined> {
+  return files.realPath(path).catch((error: unknown) => {
     if (error instanceof Unreachable) throw error;
     return undefined;
   });
-  return real === undefined ? effect : { ...effect, real };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Backend } from "../contract/backend.ts";
+import type { ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
@@ -140,7 +140,7 @@ class CallContext implements ToolContext {
     };
   }
 
-  get backend(): Backend {
+  get backend(): ToolBackend {
     return confinement(this.#running).backend;
   }
 

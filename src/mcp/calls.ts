@@ -224,7 +224,7 @@ function toCallResult(result: ToolResult, output?: JsonSchema): CallToolResult {
   return {
     content: content.map((part) => ({ ...part })),
     isError,
-    ...(isStructured && { structuredContent: result.data as { [key: string]: unknown } }),
+    ...(isStructured && { structuredContent: result.data }),
   };
 }
 

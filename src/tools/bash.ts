@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Backend, Command, Exit, ScriptShell } from "../contract/backend.ts";
+import type { Command, Exit, ScriptShell, ToolBackend } from "../contract/backend.ts";
 import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
@@ -195,7 +195,7 @@ async function startJob(
 }
 
 /** What people type to look after detached jobs there. */
-function jobsCommand({ access }: Pick<Backend, "access">): string {
+function jobsCommand({ access }: Pick<ToolBackend, "access">): string {
   return quoteWords(["handrail", "jobs", ...(access?.options ?? [])]);
 }
 

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Backend } from "../contract/backend.ts";
+import type { ToolBackend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { type Edit, locateEdits } from "../files/edits.ts";
@@ -119,7 +119,7 @@ function emptyText(write: string | undefined): ToolFailure {
 }
 
 /** What another program wrote since the file was read here would be lost. */
-async function requireUnchanged({ info }: TextFile, path: string, backend: Backend): Promise<void> {
+async function requireUnchanged({ info }: TextFile, path: string, backend: ToolBackend): Promise<void> {
   const now = await backend.files.stat(path);
   if (now?.version === info.version) return;
   throw new ToolFailure(`${path} was changed by another program during the edit; nothing was written`, {

@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { Type } from "typebox";
-import type { OpenFile } from "../contract/backend.ts";
+import type { FileInfo, OpenFile } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import {
@@ -67,6 +67,7 @@ export const read = (options: ToolOptions = {}) => {
           : await orNearest(path, context, names, () => context.backend.files.open(path));
         try {
           const sample = await file.read(0, SAMPLE_BYTES);
+          const known = sample.length < SAMPLE_BYTES ? inMemory(file.info, sample) : file; // all of it: it is not read again
           const picture = saved ? undefined : imageType(sample);
           if (picture !== undefined) return await showImage(file, picture, path, context);
           // A command may have written anything, and no other tool can open what was saved of it: it is shown as bash shows it.
@@ -74,7 +75,7 @@ export const read = (options: ToolOptions = {}) => {
           if (encoding === undefined) throw await notText(path, sample, file.info.size, names);
           const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
           return await showText(
-            file,
+            known,
             { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index },
             context,
           );
@@ -99,6 +100,11 @@ export const read = (options: ToolOptions = {}) => {
     }),
   );
 };
+
+/** A file of which all is known. */
+function inMemory(info: FileInfo, bytes: Uint8Array): OpenFile {
+  return { info, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => {} };
+}
 
 /** A last line, where other agents' tools take one, as a number of lines. */
 function withLimit(raw: unknown): unknown {

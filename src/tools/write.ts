@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Backend, FileInfo } from "../contract/backend.ts";
+import type { FileInfo, ToolBackend } from "../contract/backend.ts";
 import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type SeenFile, type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
@@ -113,7 +113,12 @@ async function refuseIfChanged(
 }
 
 /** The unified diff from what was seen to what is there; `undefined` where that cannot be told. */
-async function difference(last: SeenFile, info: FileInfo, path: string, backend: Backend): Promise<string | undefined> {
+async function difference(
+  last: SeenFile,
+  info: FileInfo,
+  path: string,
+  backend: ToolBackend,
+): Promise<string | undefined> {
   if (last.content === undefined) return undefined;
   const now = await firstBytes(backend, path, 4 * last.content.length + SAMPLE_BYTES);
   if (now.length === info.size && Buffer.compare(now, last.content) === 0) return "";
@@ -131,7 +136,7 @@ async function encodingOf(sample: Uint8Array): Promise<Encoding> {
   return sample.length < SAMPLE_BYTES && (await decodeExactly(sample, encoding)) === undefined ? UTF_8 : encoding;
 }
 
-async function firstBytes(backend: Backend, path: string, length: number): Promise<Uint8Array> {
+async function firstBytes(backend: ToolBackend, path: string, length: number): Promise<Uint8Array> {
   const file = await backend.files.open(path);
   try {
     return await file.read(0, Math.min(length, file.info.size));

@@ -59,6 +59,9 @@ async function withJob(script: string) {
 
 const UNDECLARED = /^Tool error: tool "doing" tried to run a command that this call did not declare: /;
 
+/** A tool without types may ask for it all the same. */
+const OUTLIVING: Partial<Command> = { detached: { label: "x" } };
+
 describe("a tool starts a job", () => {
   test("that it declared, which goes on when the call is over", async () => {
     const { job } = await withJob("exec sleep 1000");
@@ -91,7 +94,7 @@ describe("a tool starts a job", () => {
     );
     expect(
       await calling([{ kind: "exec", command: "true", background: "detached" }], ({ backend }) =>
-        backend.spawn({ argv: shell("true"), detached: { label: "x" } }),
+        backend.spawn({ argv: shell("true"), ...OUTLIVING }),
       ),
     ).toBe("Tool error: a command that outlives its call is started as a job");
   });

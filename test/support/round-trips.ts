@@ -59,6 +59,7 @@ export function farBackend(inner: Backend): FarBackend {
       name: inner.name,
       workDir: inner.workDir,
       home: inner.home,
+      ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
       files: counted,
       spawn: (command) => inner.spawn(command),
       search: (query) => inner.search(query),

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Backend, Command, DetachedProcesses, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { commandEnvironment } from "./environment.ts";
+import { commandEnvironment, programFolders } from "./environment.ts";
 import { realCwd } from "../working-folder.ts";
 import { createSearching } from "../search/searching.ts";
 import { ripgrepPath } from "./ripgrep.ts";
@@ -81,6 +81,7 @@ export async function local({
   return {
     name: "local",
     ...base,
+    programFolders: programFolders(process.env),
     files,
     ...(detachedFolder !== undefined && { detached: detachedIn(detachedFolder) }),
     async spawn(command) {

@@ -4,7 +4,7 @@ import type { Env } from "../../contract/effect.ts";
 // environment). Everything else of our own environment stays here.
 const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ"];
 
-const FALLBACK_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const FALLBACK_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"] as const;
 
 /** Nobody sits in front of a command: a pager would wait for keys, and git for a password. Who wants others passes their own. */
 export const UNATTENDED: Env = { PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
@@ -16,11 +16,11 @@ export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly strin
     if (value === undefined) continue;
     if (PASSED.includes(name) || name.startsWith("LC_") || pass.includes(name)) kept[name] = value;
   }
-  return { ...UNATTENDED, ...kept, PATH: absoluteFolders(kept["PATH"] ?? FALLBACK_PATH), ...added };
+  return { ...UNATTENDED, ...kept, PATH: programFolders(kept).join(":"), ...added };
 }
 
-/** A relative or empty folder in PATH would run programs of whatever folder the command stands in. */
-function absoluteFolders(path: string): string {
-  const folders = path.split(":").filter((folder) => folder.startsWith("/"));
-  return folders.length === 0 ? FALLBACK_PATH : folders.join(":");
+/** The folders of a command's PATH. A relative or empty one would run programs of whatever folder the command runs in. */
+export function programFolders({ PATH = "" }: NodeJS.ProcessEnv): readonly string[] {
+  const folders = PATH.split(":").filter((folder) => folder.startsWith("/"));
+  return folders.length === 0 ? FALLBACK_FOLDERS : folders;
 }

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { mkdir, rm, stat } from "node:fs/promises";
 import type { BigIntStats, Stats } from "node:fs";
 import { posix } from "node:path";
 import type { FileEntry, FileInfo, FileKind, Files, OpenFile, PathOptions } from "../../contract/backend.ts";
@@ -8,6 +8,8 @@ import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
 import { changed, fileFailure, notAFolder, notGiven, requireRegular } from "./failures.ts";
+import { type FileSystem, type Handle, POOLED, SYNCHRONOUS } from "./file-system.ts";
+import { createOwnDisks } from "./own-disks.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -20,47 +22,69 @@ const KEPT_MODE = 0o777;
 /** How many entries of a folder are looked at side by side. */
 const STAT_BATCH = 64;
 
+/** A folder that takes more bytes is looked through on the pool: on the file systems of `own-disks.ts` that many hold a few thousand names at most. */
+const SMALL_FOLDER = 64 * 1024;
+
 /**
  * Files of this machine. What is opened is the real path, and what was opened is looked at again before it is used, so that a
- * link swapped in at the last moment is refused, not followed.
+ * link swapped in at the last moment is refused, not followed. Small operations on disks of this machine are synchronous: waiting for a thread takes
+ * longer than the work.
  */
 export function localFiles(base: Base): Files {
-  const resolve = async (path: string, { real = false }: PathOptions = {}) =>
-    real ? absolutePath(path, base) : realPathOf(absolutePath(path, base), 0);
+  const isOwn = createOwnDisks();
+  const onDisk = async (folder: string) => ((await isOwn(folder)) ? SYNCHRONOUS : POOLED);
+  const resolve = async (path: string, { real = false }: PathOptions = {}) => {
+    const absolute = absolutePath(path, base);
+    if (real) return absolute;
+    const disk = await onDisk(posix.dirname(absolute));
+    // Nobody knows yet where a link leads: that may take time.
+    return realPathOf(disk, absolute, 0, disk === SYNCHRONOUS && (await isLink(disk, absolute)) ? POOLED : disk);
+  };
+  const diskOf = (real: string) => onDisk(posix.dirname(real));
 
   return {
     realPath: (path) => resolve(path),
     async stat(path, options) {
       try {
         const real = await resolve(path, options);
-        const stats = await lstat(real, { bigint: true });
+        const disk = await diskOf(real);
+        const stats = await disk.lstatExactly(real);
         // Looked up again behind it: a real path has no link on it.
-        if (stats.isSymbolicLink() || (await realpath(real)) !== real) throw changed(path);
+        if (stats.isSymbolicLink() || (await disk.realpath(real)) !== real) throw changed(path);
         return infoOf(real, stats);
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw fileFailure(error, path);
       }
     },
-    open: async (path, options) => openRegular(await resolve(path, options), path),
+    async open(path, options) {
+      const real = await resolve(path, options);
+      return openRegular(await diskOf(real), real, path);
+    },
     async list(path, options) {
       const folder = await resolve(path, options);
+      const disk = await onDisk(folder);
       try {
-        return await inFolder(folder, path, (at) => entriesOf(at(".")));
+        return await inFolder(disk, folder, path, async (at, { size }) =>
+          entriesOf(size <= SMALL_FOLDER ? disk : POOLED, at(".")),
+        );
       } catch (error) {
         const info = codeOf(error) === "ENOTDIR" ? await stat(folder).catch(ignoreMissing) : undefined;
         if (info !== undefined) throw notAFolder(kindOf(info), path);
         throw fileFailure(error, path);
       }
     },
-    write: async (path, bytes, options) => replaceFile(await resolve(path, options), path, bytes),
+    async write(path, bytes, options) {
+      const real = await resolve(path, options);
+      return replaceFile(await diskOf(real), real, path, bytes);
+    },
     async remove(path, options) {
       const absolute = absolutePath(path, base);
       if (absolute === "/") throw new ToolFailure("The root folder cannot be removed");
       try {
         // A link is removed itself, so only the folder it lies in is followed.
         const folder = await resolve(posix.dirname(absolute), options);
-        await inFolder(folder, path, (at) => rm(at(posix.basename(absolute)), { recursive: true }));
+        await inFolder(POOLED, folder, path, (at) => rm(at(posix.basename(absolute)), { recursive: true }));
       } catch (error) {
         throw fileFailure(error, path);
       }
@@ -68,9 +92,15 @@ export function localFiles(base: Base): Files {
   };
 }
 
-async function realPathOf(path: string, links: number): Promise<string> {
+async function isLink(disk: FileSystem, path: string): Promise<boolean> {
+  const info = await disk.lstat(path).catch(() => undefined);
+  return info?.isSymbolicLink() === true;
+}
+
+/** `first` is for the path as a whole, `disk` for what is looked at where it does not exist. */
+async function realPathOf(disk: FileSystem, path: string, links: number, first = disk): Promise<string> {
   try {
-    return await realpath(path);
+    return await first.realpath(path);
   } catch (error) {
     if (!isMissing(error)) throw fileFailure(error, path);
   }
@@ -78,24 +108,24 @@ async function realPathOf(path: string, links: number): Promise<string> {
   // too: writing through it would create what it points to. Its target is not normalised: `a/..` is not here where `a` is a link.
   const parent = posix.dirname(path);
   if (parent === path) return path;
-  const pointsTo = (link: string) => readlink(link).catch(() => undefined);
+  const pointsTo = (link: string) => disk.readlink(link).catch(() => undefined);
   // Mostly no link is on the way, so both are asked at once.
-  const [folder, guess] = await Promise.all([realPathOf(parent, links), pointsTo(path)]);
+  const [folder, guess] = await Promise.all([realPathOf(disk, parent, links), pointsTo(path)]);
   const here = posix.join(folder, posix.basename(path));
   const target = here === path ? guess : await pointsTo(here);
   if (target === undefined) return here;
   if (links >= MAX_LINKS) throw new ToolFailure(`Links lead in a circle: ${path}`);
-  return realPathOf(target.startsWith("/") ? target : `${posix.dirname(here)}/${target}`, links + 1);
+  return realPathOf(POOLED, target.startsWith("/") ? target : `${posix.dirname(here)}/${target}`, links + 1);
 }
 
-async function openRegular(real: string, written: string): Promise<OpenFile> {
-  let file: FileHandle | undefined;
+async function openRegular(disk: FileSystem, real: string, written: string): Promise<OpenFile> {
+  let file: Handle | undefined;
   try {
     // Looked at before it is opened: opening a device can already do something.
-    requireRegular(infoOf(real, await stat(real, { bigint: true })), written);
-    file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    await requireSame(file, real, written);
-    const info = infoOf(real, await file.stat({ bigint: true }));
+    requireRegular(infoOf(real, await disk.statExactly(real)), written);
+    file = await disk.open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    await requireSame(disk, file, real, written);
+    const info = infoOf(real, await file.stat());
     requireRegular(info, written);
     return openFile(file, info, written);
   } catch (error) {
@@ -104,7 +134,7 @@ async function openRegular(real: string, written: string): Promise<OpenFile> {
   }
 }
 
-function openFile(file: FileHandle, info: FileInfo, written: string): OpenFile {
+function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
   return {
     info,
     async read(offset, length) {
@@ -112,9 +142,10 @@ function openFile(file: FileHandle, info: FileInfo, written: string): OpenFile {
       let filled = 0;
       try {
         while (filled < length) {
-          const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled);
-          if (bytesRead === 0) break;
+          const bytesRead = await file.read(buffer, filled, length - filled, offset + filled);
           filled += bytesRead;
+          // What has no size (in /proc) is read until nothing comes.
+          if (bytesRead === 0 || (info.size > 0 && offset + filled >= info.size)) break;
         }
       } catch (error) {
         throw fileFailure(error, written);
@@ -130,22 +161,22 @@ function openFile(file: FileHandle, info: FileInfo, written: string): OpenFile {
  * file with several names (hard links) is written in place, so that it keeps all of them: a rename would give the new content to this
  * name and leave the others with the old one. A crash in the middle of that can leave a mixture of both; the policy asks before.
  */
-async function replaceFile(real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
+async function replaceFile(disk: FileSystem, real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
   try {
-    const before = await lstat(real).catch(ignoreMissing);
+    const before = await disk.lstat(real).catch(ignoreMissing);
     if (before?.isSymbolicLink() === true) throw changed(written);
     if (before !== undefined) requireRegular({ kind: kindOf(before) }, written);
-    if (before !== undefined && before.nlink > 1) return await overwrite(real, written, bytes);
-    await makeFolders(posix.dirname(real), written);
-    return await inFolder(posix.dirname(real), written, async (at) => {
+    if (before !== undefined && before.nlink > 1) return await overwrite(disk, real, written, bytes);
+    if (before === undefined) await makeFolders(disk, posix.dirname(real), written);
+    return await inFolder(disk, posix.dirname(real), written, async (at) => {
       const temporary = at(`.handrail-${randomName(12)}.tmp`);
-      const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      const file = await disk.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
       try {
-        await file.writeFile(bytes);
+        await writeAt(file, bytes, 0);
         if (before !== undefined) await giveTo(file, before, written);
         await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & KEPT_MODE);
-        await rename(temporary, at(posix.basename(real)));
-        return infoOf(real, await file.stat({ bigint: true }));
+        await disk.rename(temporary, at(posix.basename(real)));
+        return infoOf(real, await file.stat());
       } catch (error) {
         await rm(temporary, { force: true });
         throw error;
@@ -159,9 +190,9 @@ async function replaceFile(real: string, written: string, bytes: Uint8Array): Pr
 }
 
 /** The new file gets the owner and group of the one it replaces. */
-async function giveTo(file: FileHandle, { uid, gid }: Stats, written: string): Promise<void> {
+async function giveTo(file: Handle, { uid, gid }: Stats, written: string): Promise<void> {
   const mine = await file.stat();
-  if (mine.uid === uid && mine.gid === gid) return;
+  if (Number(mine.uid) === uid && Number(mine.gid) === gid) return;
   try {
     await file.chown(uid, gid);
   } catch (error) {
@@ -169,11 +200,12 @@ async function giveTo(file: FileHandle, { uid, gid }: Stats, written: string): P
   }
 }
 
-async function overwrite(real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
-  const file = await open(real, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+async function overwrite(disk: FileSystem, real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
+  const file = await disk.open(real, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
-    await requireSame(file, real, written);
-    const { size, mode } = await file.stat();
+    await requireSame(disk, file, real, written);
+    const stats = await file.stat();
+    const [size, mode] = [Number(stats.size), Number(stats.mode)];
     if ((mode & 0o7777 & ~KEPT_MODE) !== 0) await file.chmod(mode & KEPT_MODE); // before there is new content to run
     // What is longer than before goes first: where there is no space for it, the old content is still whole.
     await writeAt(file, bytes.subarray(size), size).catch(async (error: unknown) => {
@@ -182,15 +214,15 @@ async function overwrite(real: string, written: string, bytes: Uint8Array): Prom
     });
     await writeAt(file, bytes.subarray(0, size), 0);
     await file.truncate(bytes.length);
-    return infoOf(real, await file.stat({ bigint: true }));
+    return infoOf(real, await file.stat());
   } finally {
     await file.close();
   }
 }
 
-async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+async function writeAt(file: Handle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
-    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+    done += await file.write(bytes, done, bytes.length - done, position + done);
   }
 }
 
@@ -199,26 +231,27 @@ async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): P
  * openat; on Linux /proc/self/fd/N/name is the same.
  */
 async function inFolder<T>(
+  disk: FileSystem,
   folder: string,
   written: string,
-  work: (at: (name: string) => string) => Promise<T>,
+  work: (at: (name: string) => string, info: BigIntStats) => Promise<T>,
 ): Promise<T> {
-  const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const handle = await disk.open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    await requireSame(handle, folder, written);
+    await requireSame(disk, handle, folder, written);
     const prefix = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : folder;
-    return await work((name) => `${prefix}/${name}`);
+    return await work((name) => `${prefix}/${name}`, await handle.stat());
   } finally {
     await handle.close();
   }
 }
 
 /** Makes the folder and those it lies in, each in the one above it and nowhere else. */
-async function makeFolders(folder: string, written: string): Promise<void> {
-  if ((await lstat(folder).catch(ignoreMissing)) !== undefined) return;
+async function makeFolders(disk: FileSystem, folder: string, written: string): Promise<void> {
+  if ((await disk.lstat(folder).catch(ignoreMissing)) !== undefined) return;
   const parent = posix.dirname(folder);
-  await makeFolders(parent, written);
-  await inFolder(parent, written, async (at) => {
+  await makeFolders(disk, parent, written);
+  await inFolder(disk, parent, written, async (at) => {
     await mkdir(at(posix.basename(folder))).catch((error: unknown) => {
       if (codeOf(error) !== "EEXIST") throw error; // another call was first
     });
@@ -226,33 +259,36 @@ async function makeFolders(folder: string, written: string): Promise<void> {
 }
 
 /**
- * What was opened must be what was judged. Only Linux can tell. It may have been replaced or removed since it was opened, as a write
+ * What was opened must be what was judged. Only Linux can tell for sure. It may have been replaced or removed since it was opened, as a write
  * does it: then it still is what stood there.
  */
-async function requireSame(file: FileHandle, real: string, written: string): Promise<void> {
-  if (process.platform !== "linux") return;
-  const opened = await readlink(`/proc/self/fd/${file.fd}`);
+async function requireSame(disk: FileSystem, file: Handle, real: string, written: string): Promise<void> {
+  if (process.platform !== "linux") {
+    if ((await disk.realpath(real)) !== real) throw changed(written);
+    return;
+  }
+  const opened = await disk.readlink(`/proc/self/fd/${file.fd}`);
   if (opened !== real && opened !== `${real} (deleted)`) throw changed(written);
 }
 
-async function entriesOf(folder: string): Promise<readonly FileEntry[]> {
-  const names = await readdir(folder, { encoding: "buffer" });
+async function entriesOf(disk: FileSystem, folder: string): Promise<readonly FileEntry[]> {
+  const names = await disk.readdir(folder);
   const entries: FileEntry[] = [];
   for (let start = 0; start < names.length; start += STAT_BATCH) {
-    const batch = names.slice(start, start + STAT_BATCH).map((name) => entryOf(folder, name));
+    const batch = names.slice(start, start + STAT_BATCH).map((name) => entryOf(disk, folder, name));
     for (const entry of await Promise.all(batch)) if (entry !== undefined) entries.push(entry);
   }
   return entries.sort((one, other) => byCodeUnits(one.name, other.name));
 }
 
 /** `undefined` when it was removed since its name was read. A name that is no UTF-8 is listed with U+FFFD for what is not. */
-async function entryOf(folder: string, name: Buffer): Promise<FileEntry | undefined> {
+async function entryOf(disk: FileSystem, folder: string, name: Buffer): Promise<FileEntry | undefined> {
   const path = Buffer.concat([Buffer.from(folder === "/" ? folder : `${folder}/`), name]);
-  const info = await lstat(path).catch(ignoreMissing);
+  const info = await disk.lstat(path).catch(ignoreMissing);
   if (info === undefined) return undefined;
   const entry = { name: name.toString("utf8"), size: info.size, modifiedMs: info.mtimeMs };
   if (!info.isSymbolicLink()) return { ...entry, kind: kindOf(info) };
-  const target = await readlink(path).catch(ignoreMissing);
+  const target = await disk.readlink(path).catch(ignoreMissing);
   return { ...entry, kind: "link", ...(target !== undefined && { target }) };
 }
 

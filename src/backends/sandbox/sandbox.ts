@@ -95,6 +95,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     name: `sandbox(${inner.name})`,
     workDir: inner.workDir,
     home: inner.home,
+    ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
     files,
     outside: inner.files,
     spawn,

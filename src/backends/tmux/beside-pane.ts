@@ -27,6 +27,7 @@ export function besidePane(inner: Backend, { id, ...options }: Pane): Backend {
     workDir,
     home,
     ...(inner.shell !== undefined && { shell: inner.shell }),
+    ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
     files: inner.files,
     ...(inner.outside !== undefined && { outside: inner.outside }),
     spawn: (command) => inner.spawn(command),

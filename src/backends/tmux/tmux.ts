@@ -97,6 +97,7 @@ export async function tmux(
     home: inner.home,
     ...(inner.shell !== undefined && { shell: inner.shell }),
     ...(inner.access !== undefined && { access: inner.access }),
+    ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
     files: inner.files,
     spawn: (command) => (command.detached === undefined ? commands.spawn(command) : inner.spawn(command)),
     search: (query) => inner.search(query),

@@ -60,8 +60,8 @@ function isLive({ tmux: live, tmuxSession }: GlobalOptions): boolean {
 }
 
 function fixOf({ target, targets }: GlobalOptions): string {
-  const found = findTarget(target, targets);
-  return found?.kind.commandLine?.fix(found) ?? OTHER_FOLDER;
+  const named = findTarget(target, targets);
+  return named?.kind.commandLine?.fix(named) ?? OTHER_FOLDER;
 }
 
 /** A toolkit as other commands make it, without its terminal and with a state of its own: what keeps them from starting is thrown here too. */

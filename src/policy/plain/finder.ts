@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Backend, FileInfo } from "../../contract/backend.ts";
+import type { FileInfo } from "../../contract/backend.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
@@ -12,13 +12,8 @@ export interface FoundProgram {
 /** Finds the program of a name. A string says why there is none that may run unasked. */
 export type ProgramFinder = (name: string, look: LookUps) => Promise<FoundProgram | string>;
 
-/** On this machine our own PATH; elsewhere the folders that every system has. Absolute ones only. */
-export function pathFolders({ access }: Pick<Backend, "access">): readonly string[] {
-  if (access !== undefined) return ELSEWHERE;
-  return (process.env["PATH"] ?? "").split(":").filter((folder) => folder.startsWith("/"));
-}
-
-const ELSEWHERE = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"] as const;
+/** The folders that every system has: where programs are found on a backend that says nothing of its own. */
+export const SYSTEM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"] as const;
 
 /** Version managers run what files of the project name (`.tool-versions`, `.python-version`). */
 const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;

@@ -6,7 +6,13 @@ import { displayPath, isInside } from "../../util/paths.ts";
 import { type LookUps, once } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../sensitive.ts";
-import { type FoundProgram, type TrustedFolders, createProgramFinder, pathFolders, trustedFolders } from "./finder.ts";
+import {
+  type FoundProgram,
+  type TrustedFolders,
+  createProgramFinder,
+  SYSTEM_FOLDERS,
+  trustedFolders,
+} from "./finder.ts";
 import { type GitRepository, gitRepository } from "./git-repository.ts";
 import { matching, newBudget, readPattern } from "./patterns.ts";
 import { readByList } from "./programs.ts";
@@ -44,8 +50,6 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
-  /** Where programs are found, in order. Default: here our own PATH, elsewhere the folders of every system. */
-  readonly programFolders?: readonly string[];
   /** Folders that tools write in: no program is taken from there. Default: the workspace. */
   readonly writable?: readonly string[];
 }
@@ -72,12 +76,8 @@ const MOST_BYTES = 131_071;
  * Judges plain scripts: every command has to be on the list, found outside of the workspace, and name only paths that
  * may be read. One round trip, unless `cd` or a pattern leads through a link.
  */
-export function createPlainJudge({
-  backend,
-  programFolders,
-  writable = [backend.workDir],
-}: PlainJudgeOptions): PlainJudge {
-  const folders = (programFolders ?? pathFolders(backend)).filter((folder) => folder.startsWith("/"));
+export function createPlainJudge({ backend, writable = [backend.workDir] }: PlainJudgeOptions): PlainJudge {
+  const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((folder) => folder.startsWith("/"));
   const trusted = trustedFolders(folders, writable);
   const findProgram = createProgramFinder(folders, writable, trusted);
   const repository = gitRepository(backend);

@@ -1,4 +1,4 @@
-import type { Backend } from "../../contract/backend.ts";
+import type { ToolBackend } from "../../contract/backend.ts";
 
 const last = new Map<unknown, Promise<unknown>>();
 
@@ -24,7 +24,7 @@ export async function inTurn<T>(what: unknown, signal: AbortSignal, work: () => 
  * of one file the second would otherwise write back what it read before the first.
  */
 export async function fileInTurn<T>(
-  backend: Backend,
+  backend: ToolBackend,
   path: string,
   signal: AbortSignal,
   work: () => Promise<T>,

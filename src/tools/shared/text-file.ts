@@ -1,4 +1,4 @@
-import type { Backend, FileInfo } from "../../contract/backend.ts";
+import type { FileInfo, ToolBackend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { ToolNames } from "../../contract/tool.ts";
 import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../../files/encoding.ts";
@@ -20,7 +20,7 @@ export interface TextFile {
  *
  * @throws ToolFailure when it is too large, no text, or has bytes that would not come back as they are.
  */
-export async function readTextFile(backend: Backend, path: string, names: ToolNames): Promise<TextFile> {
+export async function readTextFile(backend: ToolBackend, path: string, names: ToolNames): Promise<TextFile> {
   const file = await backend.files.open(path);
   try {
     const { info } = file;

@@ -398,7 +398,7 @@ function nastyScripts(): fc.Arbitrary<string> {
 }
 
 async function runsOf(texts: readonly string[]): Promise<readonly { text: string; run: PlainRun }[]> {
-  const judge = createPlainJudge({ backend, programFolders: folders });
+  const judge = createPlainJudge({ backend: { ...backend, programFolders: folders } });
   const judgePaths = pathJudge({ forbiddenPaths: world.forbiddenPaths }, backend);
   const judged: { text: string; run: PlainRun }[] = [];
   for (const text of texts) {

@@ -39,11 +39,9 @@ async function place(
   for (const name of NAMES) await program(join(bin, name));
   const { workDir, home, stateDir } = world;
   const measured = farBackend(await local({ workDir, home, outputFolder: `${stateDir}/outputs` }));
-  const backend = { ...measured.backend, ...more };
-  const judgePlain = createPlainJudge({
-    backend,
-    programFolders: folders?.map((each) => join(world.root, each)) ?? [bin],
-  });
+  const programFolders = folders?.map((each) => join(world.root, each)) ?? [bin];
+  const backend: Backend = { ...measured.backend, programFolders, ...more };
+  const judgePlain = createPlainJudge({ backend });
   const judgePaths = pathJudge({ forbiddenPaths: world.forbiddenPaths, ...settings }, backend);
   await judgePaths(createLookUps(backend.files))("read", ".", undefined); // finds the roots, once for all
   return {
@@ -149,6 +147,33 @@ describe("a program is what PATH finds first, outside of the workspace", () => {
     expect(await judge("cat a")).toMatchObject(expected as object);
   });
 
+  test("programs are found where the backend says, and where it says nothing in the folders of every system", async () => {
+    const found = async (programFolders?: readonly string[]) => {
+      const { judge } = await place({}, programFolders === undefined ? {} : { programFolders });
+      return judge("ls");
+    };
+    expect(await found()).toMatchObject({ plain: true });
+    expect(await found(["/nowhere"])).toMatchObject({ plain: false });
+    const { world } = await place();
+    const { programFolders: _, ...silent } = await local({
+      workDir: world.workDir,
+      home: world.home,
+      outputFolder: `${world.stateDir}/outputs`,
+    });
+    const script = readPlainScript("ls");
+    if (typeof script === "string") throw new Error(script);
+    const look = createLookUps(silent.files);
+    const judgePath = pathJudge({ forbiddenPaths: world.forbiddenPaths }, silent)(look);
+    const path = process.env["PATH"];
+    process.env["PATH"] = "/nowhere"; // our own PATH is nothing to a backend
+    try {
+      const verdict = await createPlainJudge({ backend: silent })(script, { cwd: world.workDir, judgePath, look });
+      expect(verdict).toMatchObject({ plain: true });
+    } finally {
+      process.env["PATH"] = path;
+    }
+  });
+
   test("relative folders of PATH do not count", async () => {
     const world = await layout();
     const backend = await local({
@@ -156,7 +181,7 @@ describe("a program is what PATH finds first, outside of the workspace", () => {
       home: world.home,
       outputFolder: `${world.stateDir}/outputs`,
     });
-    const judge = createPlainJudge({ backend, programFolders: [".", "", "bin"] });
+    const judge = createPlainJudge({ backend: { ...backend, programFolders: [".", "", "bin"] } });
     const look = createLookUps(backend.files);
     const judgePath = pathJudge({ forbiddenPaths: world.forbiddenPaths }, backend)(look);
     const script = readPlainScript("ls");

@@ -95,7 +95,7 @@ test.each([
   const script = readPlainScript(text);
   if (typeof script === "string") throw new Error(script);
   const programFolders = [...(process.env["PATH"] ?? "").split(delimiter), dirname(rgPath)];
-  const verdict = await createPlainJudge({ backend, programFolders })(script, {
+  const verdict = await createPlainJudge({ backend: { ...backend, programFolders } })(script, {
     cwd: workDir,
     judgePath: pathJudge({ forbiddenPaths }, backend)(look),
     look,
