@@ -4,8 +4,7 @@ import { asText, createToolkit, defineTool } from "handrail";
 
 const weather = defineTool({
   name: "weather",
-  description: "Current weather of a city.",
-  touches: [], // it touches nothing that the policy would have to judge
+  description: "Current weather of a city.", // it touches nothing that the policy would have to judge
   input: {
     type: "object",
     properties: {
@@ -14,7 +13,6 @@ const weather = defineTool({
     },
     required: ["city"],
   },
-  effects: () => [],
   run: async ({ city, units = "celsius" }) => ({ city, degrees: units === "celsius" ? 21 : 70, units }),
   render: ({ city, degrees, units }) => `Weather in ${city}: ${degrees}° ${units}, sunny`,
 });

@@ -3,6 +3,7 @@ import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
+import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { DebugLog } from "./log.ts";
@@ -32,11 +33,12 @@ interface Run {
 }
 
 function program(run: Run, kinds: readonly TargetKind[]): Command {
-  /** The options of a command, with the target that a flag names, and the log. */
-  const given = <Own extends object>(command: Command): GlobalOptions & Own => {
-    const options = command.optsWithGlobals<GlobalOptions & Own & { readonly [flag: string]: unknown }>();
+  /** The options of a command, its own and the global ones, with the target that a flag names, and the log. */
+  const given = <Own extends object>(command: Command, own: Own): GlobalOptions & Own => {
+    const options = command.optsWithGlobals<GlobalOptions & { readonly [flag: string]: unknown }>();
     const flag = flags.find(({ option }) => options[option.attributeName()] !== undefined);
     return {
+      ...own,
       ...options,
       ...(flag !== undefined && { target: targetOfFlag(flag.kind, String(options[flag.option.attributeName()])) }),
       ...(kinds.length > 0 && { targets: kinds }),
@@ -74,7 +76,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .addHelpText("after", EXAMPLES)
     .hook("preAction", async (_, command) => {
       const { startLog } = await import("./settings.ts");
-      run.log = await startLog(command.name(), given(command));
+      run.log = await startLog(command.name(), given(command, {}));
     });
 
   root
@@ -83,7 +85,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
-      await tools(given<{ format: (typeof TOOL_FORMATS)[number] }>(command));
+      await tools(given(command, command.opts<{ format: (typeof TOOL_FORMATS)[number] }>()));
     });
 
   root
@@ -94,7 +96,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, input: string | undefined, _, command: Command) => {
       const { call } = await import("./commands/call.ts");
-      await call(name, input, given<{ json?: true }>(command));
+      await call(name, input, given(command, command.opts<{ json?: true }>()));
     });
 
   root
@@ -121,7 +123,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .description("serve the tools over MCP on stdin and stdout")
     .action(async (_, command: Command) => {
       const { mcp } = await import("./commands/mcp.ts");
-      await mcp(given(command));
+      await mcp(given(command, {}));
     });
 
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
@@ -139,7 +141,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--json", "as JSON, on a terminal too")
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
-      await policyCheck(given(command));
+      await policyCheck(given(command, command.opts<Omit<PolicyCheckOptions, keyof GlobalOptions>>()));
     });
 
   const grants = policy
@@ -171,7 +173,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       if (unknown !== undefined)
         throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
       const commands = await import("./commands/jobs.ts");
-      await commands.jobs("list", undefined, given(command));
+      await commands.jobs("list", undefined, given(command, {}));
     });
   jobs
     .command("output")
@@ -179,21 +181,21 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .argument("<id>")
     .option("--follow", "and what it writes from now on, until it ends")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("output", id, given<{ follow?: true }>(command)),
+      (await import("./commands/jobs.ts")).jobs("output", id, given(command, command.opts<{ follow?: true }>())),
     );
   jobs
     .command("kill")
     .description("stop a job and all it started")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("kill", id, given(command)),
+      (await import("./commands/jobs.ts")).jobs("kill", id, given(command, {})),
     );
   jobs
     .command("remove")
     .description("forget a job that has ended, with its output")
     .argument("<id>")
     .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("remove", id, given(command)),
+      (await import("./commands/jobs.ts")).jobs("remove", id, given(command, {})),
     );
 
   root
@@ -205,7 +207,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--revoke", "trust it no longer")
     .action(async (file: string | undefined, _, command: Command) => {
       const { trust } = await import("./commands/trust.ts");
-      await trust(file, given<{ list?: true; revoke?: true }>(command));
+      await trust(file, given(command, command.opts<{ list?: true; revoke?: true }>()));
     });
 
   root
@@ -214,7 +216,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--json", "print the findings as JSON")
     .action(async (_, command: Command) => {
       const { doctor } = await import("./commands/doctor.ts");
-      await doctor(given<{ json?: true }>(command));
+      await doctor(given(command, command.opts<{ json?: true }>()));
     });
 
   return root;

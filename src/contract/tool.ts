@@ -142,8 +142,12 @@ export interface SeenFiles {
 /** A tool as its author writes it. */
 export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
   Tool<InputOf<S>, Data>,
-  "input" | "output" | "run" | "render" | "among"
+  "input" | "output" | "touches" | "effects" | "run" | "render" | "among"
 > & {
+  /** The kinds of effects a call can have. Default: none. */
+  readonly touches?: readonly EffectKind[];
+  /** What a call will touch. Default: nothing. */
+  effects?(input: InputOf<S>): readonly Effect[];
   readonly input: S;
   /** Checked as JSON Schema; what a Standard Schema does beyond that is left out. */
   readonly output?: SchemaSource;
@@ -180,6 +184,8 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
   }
   const { output, ...rest } = definition;
   return {
+    touches: [],
+    effects: () => [],
     ...rest,
     input: toSchema(definition.input),
     ...(output !== undefined && { output: toSchema(output).json }),

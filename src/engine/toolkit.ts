@@ -98,7 +98,7 @@ function derived(own: Own, { tools, approver = own.approver, ...place }: Derived
 /** For judging effects that no call has: policies are told a call that is nobody's. */
 const NO_CALL: Omit<CheckedCall, "effects"> = {
   request: { id: "", name: "", input: {}, thread: "main" },
-  tool: defineTool({ name: "none", description: "", input: {}, touches: [], effects: () => [], run: async () => null }),
+  tool: defineTool({ name: "none", description: "", input: {}, run: async () => null }),
   input: {},
 };
 

@@ -204,7 +204,7 @@ async function legacy() {
 /** Text in UTF-16 without a mark: nearly every second byte is zero, as long as it is mostly ASCII. */
 function wideEncoding(sample: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   const pairs = Math.min(sample.length, SAMPLE_BYTES) >> 1;
-  if (pairs < 2) return undefined;
+  if (pairs < 2 || !sample.includes(0)) return undefined;
   let even = 0;
   let odd = 0;
   for (let pair = 0; pair < pairs; pair++) {

@@ -9,7 +9,6 @@ export const time = ({ now = nanoseconds, ...options }: ToolOptions & { now?: ()
     description: "The current time (UTC), in one of several formats.",
     ...options,
     paramsHint: "format",
-    touches: [],
     input: Type.Object(
       {
         format: Type.Optional(
@@ -21,7 +20,6 @@ export const time = ({ now = nanoseconds, ...options }: ToolOptions & { now?: ()
       },
       { additionalProperties: false },
     ),
-    effects: () => [],
     run: async ({ format = "epoch" }) => FORMAT[format as Format](now()),
   });
 

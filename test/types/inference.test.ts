@@ -142,14 +142,15 @@ describe("what is no tool does not compile", () => {
     expectTypeOf<{ kind: "read" }>().not.toExtend<ReturnType<Tool["effects"]>[number]>();
   });
 
-  test("a tool without a description, without effects, without its touches", () => {
+  test("a tool without a description", () => {
     // @ts-expect-error a model is told what a tool is for
     defineTool({ name: "silent", touches: [], effects: () => [], input: {}, run: async () => null });
-    // @ts-expect-error the policy is told what a tool touches
-    defineTool({ name: "secret", description: "For a test.", touches: [], input: {}, run: async () => null });
-    // @ts-expect-error clients are told what to expect of it
-    defineTool({ name: "surprise", description: "For a test.", effects: () => [], input: {}, run: async () => null });
     expectTypeOf<Tool["description"]>().toBeString();
+  });
+
+  test("a tool that says nothing of what it touches touches nothing", () => {
+    const tool = defineTool({ name: "quiet", description: "For a test.", input: {}, run: async () => null });
+    expect([tool.touches, tool.effects({})]).toEqual([[], []]);
   });
 });
 
