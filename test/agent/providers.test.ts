@@ -48,11 +48,9 @@ async function turn({ provider, name, path }: (typeof PROVIDERS)[number], answer
   return { end, events, requests: at };
 }
 
-const echoes = (...values: readonly string[]) => ({
-  response: {
-    toolCalls: values.map((value) => ({ name: "echo", arguments: JSON.stringify({ value }) })),
-  } as Fixture["response"],
-});
+const echoCalls = (...values: readonly string[]) =>
+  values.map((value) => ({ name: "echo", arguments: JSON.stringify({ value }) }));
+const echoes = (...values: readonly string[]): Answer => ({ response: { toolCalls: echoCalls(...values) } });
 const says = (content: string): Answer => ({ response: { content } });
 const fails = (status: number, message: string, type = "error"): Answer => ({
   response: { error: { message, type, code: type }, status, retryAfter: 0 },
@@ -130,12 +128,12 @@ test("an abort at any point of a real stream leaves one result for each call, an
         mock.clearFixtures();
         let asked = 0;
         let last: readonly { readonly role: string; readonly tool_calls?: readonly object[] }[] = [];
-        const round = { content: "I call the tool twice now.", ...(echoes("one", "two").response as object) };
+        const round = { content: "I call the tool twice now.", toolCalls: echoCalls("one", "two") };
         mock.addFixture({
           match: { predicate: () => true },
           response: async ({ messages }) => {
             last = messages;
-            return (asked++ < 2 ? round : { content: "Done." }) as never;
+            return asked++ < 2 ? round : { content: "Done." };
           },
         });
         const toolkit = await toolkitWith({ preset: "none", tools: [looking("echo", async () => "hi")] });
@@ -143,13 +141,13 @@ test("an abort at any point of a real stream leaves one result for each call, an
         const { model } = await loadModel({ provider, name, baseUrl: `${mock.url}${path}` }, { env });
         const agent = await createAgent({ model, toolkit, limits: { retryMs: 1 } });
         const events = agent.events();
-        const turn = agent.send("Go");
+        const first = agent.send("Go");
         let seen = 0;
         for await (const event of events) {
           if (event.type === "end") break;
           if (seen++ === at) void agent.stop();
         }
-        expect(["done", "stopped"]).toContain((await turn).reason);
+        expect(["done", "stopped"]).toContain((await first).reason);
         expect((await agent.send("Next")).reason).toBe("done");
         const called = last.reduce((sum, message) => sum + (message.tool_calls?.length ?? 0), 0);
         expect(last.filter(({ role }) => role === "tool")).toHaveLength(called);

@@ -465,16 +465,16 @@ describe("what needs trust in a project's file", () => {
 
   test("is a model and agents: what is asked and read would go where the project says", async () => {
     const { read, trust } = await place();
-    const project =
+    const wanted =
       "model: { provider: openai-compatible, name: x, base_url: 'https://far.example' }\nagents: { a: { instructions: Hi } }\n";
-    const before = await read({ user: "model: demo\n", project });
+    const before = await read({ user: "model: demo\n", project: wanted });
     expect(before.settings).toMatchObject({ model: { provider: "demo" }, agents: {} });
     expect(before.project?.asks.map(({ gives }) => gives)).toEqual([
       "what you ask and what tools read goes to the model openai-compatible:x at https://far.example",
       "agents with a model, tools and instructions of the project's: a",
     ]);
     await trust.record(before.project!.file);
-    const { settings } = await read({ user: "model: demo\n", project });
+    const { settings } = await read({ user: "model: demo\n", project: wanted });
     expect(settings).toMatchObject({
       model: { baseUrl: "https://far.example" },
       agents: { a: { instructions: "Hi" } },
