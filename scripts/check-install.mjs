@@ -17,10 +17,15 @@ import { entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
 const HEAVY = [
   { path: /^node_modules\/(@modelcontextprotocol|zod)\//, except: ["mcp.js"] },
   { path: /^src\/mcp\//, except: ["mcp.js"] },
-  { path: /^src\/(console|agent|plugins)\//, except: [] },
+  { path: /^node_modules\/(@ai-sdk|ai)\//, except: [] },
+  { path: /^src\/agent\//, except: ["agent.js"] },
+  { path: /^src\/(console|plugins)\//, except: [] },
   { path: /^src\/cli\//, except: ["cli.js"] },
   // What brings a backend shares chunks with the library itself, and with what that needs (a few kilobytes).
-  { path: /^node_modules\/(?!commander\/|picocolors\/)/, except: ["index.js", "mcp.js", "ssh.js", "container.js"] },
+  {
+    path: /^node_modules\/(?!commander\/|picocolors\/)/,
+    except: ["index.js", "mcp.js", "agent.js", "ssh.js", "container.js"],
+  },
 ];
 
 const run = promisify(execFile);

@@ -6,7 +6,6 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
-import { textOf } from "./prompt.ts";
 import { openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
 import { createWaking } from "./wake.ts";
@@ -140,10 +139,4 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
 
 function fromPerson(input: string | readonly Content[]): Message {
   return { role: "user", from: "person", content: typeof input === "string" ? [text(input)] : input };
-}
-
-/** The text of a message, for lists of threads: images are named. */
-export function messageText(message: Message): string {
-  if (message.role !== "assistant") return textOf(message.content);
-  return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }

@@ -82,6 +82,8 @@ export async function readReply(
         return;
       case "error":
         error ??= part.error ?? new Error("the stream reported an error");
+        return;
+      default: // arguments in pieces, which come whole with the call; metadata; and what was not asked for
     }
   };
 

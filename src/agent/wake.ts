@@ -47,5 +47,5 @@ export function createWaking(deliver: (words: string) => void): Waking {
       return `You will be woken when job ${id} ends. Finish your reply now.`;
     },
   });
-  return { tool: tool as Tool, jobs: () => [...waited] };
+  return { tool, jobs: () => [...waited] };
 }

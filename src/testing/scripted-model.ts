@@ -9,7 +9,7 @@ export interface ScriptedReply {
   /** Default: "tool-calls" with calls, else "stop". */
   readonly finish?: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
   /** The request fails with this before anything is streamed. */
-  readonly fails?: unknown;
+  readonly fails?: Error;
   /** The stream breaks off with this before it is finished. */
   readonly breaksOff?: unknown;
   /** Tokens that it reports. Default 0. */

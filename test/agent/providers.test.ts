@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { type Fixture, LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentEvent, createAgent } from "../../src/agent/agent.ts";
@@ -47,11 +48,9 @@ async function turn({ provider, name, path }: (typeof PROVIDERS)[number], answer
   return { end, events, requests: at };
 }
 
-const echoes = (...values: readonly string[]) => ({
-  response: {
-    toolCalls: values.map((value) => ({ name: "echo", arguments: JSON.stringify({ value }) })),
-  } as Fixture["response"],
-});
+const echoCalls = (...values: readonly string[]) =>
+  values.map((value) => ({ name: "echo", arguments: JSON.stringify({ value }) }));
+const echoes = (...values: readonly string[]): Answer => ({ response: { toolCalls: echoCalls(...values) } });
 const says = (content: string): Answer => ({ response: { content } });
 const fails = (status: number, message: string, type = "error"): Answer => ({
   response: { error: { message, type, code: type }, status, retryAfter: 0 },
@@ -119,6 +118,46 @@ describe.each(PROVIDERS)("$provider", (provider) => {
     expect(end).toMatchObject({ reason: "failed", message: expect.stringContaining("too long") });
   });
 });
+
+test("an abort at any point of a real stream leaves one result for each call, and the next turn works", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...PROVIDERS),
+      fc.integer({ min: 0, max: 25 }),
+      async ({ provider, name, path }, at) => {
+        mock.clearFixtures();
+        let asked = 0;
+        let last: readonly { readonly role: string; readonly tool_calls?: readonly object[] }[] = [];
+        const round = { content: "I call the tool twice now.", toolCalls: echoCalls("one", "two") };
+        mock.addFixture({
+          match: { predicate: () => true },
+          response: async ({ messages }) => {
+            last = messages;
+            return asked++ < 2 ? round : { content: "Done." };
+          },
+        });
+        const toolkit = await toolkitWith({ preset: "none", tools: [looking("echo", async () => "hi")] });
+        const env = { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k", GEMINI_API_KEY: "k" };
+        const { model } = await loadModel({ provider, name, baseUrl: `${mock.url}${path}` }, { env });
+        const agent = await createAgent({ model, toolkit, limits: { retryMs: 1 } });
+        const events = agent.events();
+        const first = agent.send("Go");
+        let seen = 0;
+        for await (const event of events) {
+          if (event.type === "end") break;
+          if (seen++ === at) void agent.stop();
+        }
+        expect(["done", "stopped"]).toContain((await first).reason);
+        expect((await agent.send("Next")).reason).toBe("done");
+        const called = last.reduce((sum, message) => sum + (message.tool_calls?.length ?? 0), 0);
+        expect(last.filter(({ role }) => role === "tool")).toHaveLength(called);
+        await agent.close();
+        await toolkit.close();
+      },
+    ),
+    { numRuns: 30 },
+  );
+}, 60_000);
 
 test("a server that is not there is a clear failure", async () => {
   const toolkit = await toolkitWith({ preset: "none" });

@@ -30,7 +30,7 @@ export async function scripted(
     await new Promise((resolve) => setImmediate(resolve)); // until the events have been read
     return end;
   };
-  return { agent: { ...agent, send }, model, events };
+  return { agent: Object.assign(Object.create(agent) as Agent, { send }), model, events };
 }
 
 /** A tool that looks and does what the test says. */
@@ -71,7 +71,8 @@ export function resultsIn({ prompt }: LanguageModelV3CallOptions): { readonly [i
     for (const part of message.content) {
       if (part.type !== "tool-result") continue;
       if (part.toolCallId in results) throw new Error(`call ${part.toolCallId} has two results`);
-      results[part.toolCallId] = "value" in part.output ? String(part.output.value) : "";
+      results[part.toolCallId] =
+        "value" in part.output && typeof part.output.value === "string" ? part.output.value : "";
     }
   }
   if (new Set(asked).size !== asked.length) throw new Error(`an id repeats: ${asked.join(", ")}`);

@@ -37,6 +37,13 @@ describe("handrail doctor", () => {
     expect(await readdir(line.stateHome)).toEqual([]);
   });
 
+  test("shows which providers of models have a key", async () => {
+    const { shell } = await commandLine();
+    const { stdout } = await shell("ANTHROPIC_API_KEY=sk-test-12345678 handrail doctor");
+    expect(stdout).toMatch(/^ok {7}models {9}.*anthropic \(key\)/m);
+    expect(stdout).not.toContain("sk-test");
+  });
+
   test("says as JSON the same", async () => {
     const { code, stdout } = await (await commandLine()).here(["doctor", "--json"]);
     const report = JSON.parse(stdout) as { ok: boolean; checks: readonly Found[] };

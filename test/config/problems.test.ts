@@ -42,7 +42,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "an unknown key that is near none",
       "colour: red\n",
-      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
+      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, model, agents, store, state, log_file.",
     ],
     [
       "a key in the wrong place",
@@ -68,12 +68,12 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a list at the top",
       "- a\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, store, state, log_file, got a list",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, model, agents, store, state, log_file, got a list",
     ],
     [
       "text at the top",
       "hello\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, store, state, log_file, got text",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, model, agents, store, state, log_file, got text",
     ],
     [
       "a map in place of a list",
@@ -156,6 +156,16 @@ describe("what is wrong in a file is said with line, column, key, what was expec
       'config.yaml:1:25: policy.env.pass[0]: expected the name of an environment variable, got "A*". A name is letters, digits and _; patterns are not understood.',
     ],
     [
+      "a model of an unknown provider",
+      "model: opnai:gpt-5\n",
+      'config.yaml:1:8: model: expected PROVIDER:NAME, got "opnai:gpt-5". unknown provider "opnai". Providers: openai, anthropic, google, openai-compatible, demo. A model is named PROVIDER:NAME, as openai:gpt-5.',
+    ],
+    [
+      "a model without a name",
+      "model: { provider: openai }\n",
+      "config.yaml:1:8: model: expected PROVIDER:NAME, or a map of provider, name, base_url, key_variable, context, got a map. It needs provider and name.",
+    ],
+    [
       "a key given twice",
       "store: memory\npolicy:\nstore: sqlite\n",
       "config.yaml:3:1: store: given twice, first on line 1; remove one",
@@ -184,12 +194,12 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a merge key",
       "<<: { store: memory }\n",
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, model, agents, store, state, log_file.",
     ],
     [
       "a key of every object",
       "__proto__: { store: memory }\n",
-      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
+      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, model, agents, store, state, log_file.",
     ],
   ] as const)("%s", async ([, user, line]) => {
     expect(await (await place()).problems({ user })).toEqual([line]);

@@ -52,6 +52,8 @@ describe("settings", () => {
       "  sandbox_alarm: { per_minute: 4, cooldown: 5 }",
       "  network: { allow_hosts: [example.org], deny_hosts: ['*.example.com'], allow_private: ['localhost:3000', '[fd00::1]'] }",
       "  env: { pass: [CI] }",
+      "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000 }",
+      "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict. } }",
       "store: memory",
       "state: { outputs_mb: 6, database_mb: 7 }",
     ].join("\n");
@@ -88,6 +90,20 @@ describe("settings", () => {
           allowPrivate: ["localhost:3000", "[fd00::1]"],
         },
         env: { pass: ["CI"] },
+      },
+      model: {
+        provider: "openai-compatible",
+        name: "qwen3",
+        baseUrl: "http://127.0.0.1:11434/v1",
+        keyVariable: "MINE",
+        context: 32_000,
+      },
+      agents: {
+        reviewer: {
+          model: { provider: "anthropic", name: "claude:x" },
+          toolset: "readonly",
+          instructions: "Be strict.",
+        },
       },
       store: "memory",
       state: { outputs: 6_291_456, database: 7_340_032 },
@@ -192,7 +208,7 @@ describe("${NAME}", () => {
   test("is no key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, model, agents, store, state, log_file.",
     ]);
   });
 });
@@ -445,6 +461,24 @@ describe("what needs trust in a project's file", () => {
     const changed = await read({ user, project: `${project}# one more line\n` }, { TOOL: "bash" });
     expect(changed.settings).toEqual(before.settings);
     expect(changed.project?.standing).toBe("changed");
+  });
+
+  test("is a model and agents: what is asked and read would go where the project says", async () => {
+    const { read, trust } = await place();
+    const wanted =
+      "model: { provider: openai-compatible, name: x, base_url: 'https://far.example' }\nagents: { a: { instructions: Hi } }\n";
+    const before = await read({ user: "model: demo\n", project: wanted });
+    expect(before.settings).toMatchObject({ model: { provider: "demo" }, agents: {} });
+    expect(before.project?.asks.map(({ gives }) => gives)).toEqual([
+      "what you ask and what tools read goes to the model openai-compatible:x at https://far.example",
+      "agents with a model, tools and instructions of the project's: a",
+    ]);
+    await trust.record(before.project!.file);
+    const { settings } = await read({ user: "model: demo\n", project: wanted });
+    expect(settings).toMatchObject({
+      model: { baseUrl: "https://far.example" },
+      agents: { a: { instructions: "Hi" } },
+    });
   });
 
   test("does not loosen the policy even when the file is trusted", async () => {

@@ -166,8 +166,10 @@ function callsSince(prompt: LanguageModelV3CallOptions["prompt"]): readonly Done
   for (const message of since) {
     if (message.role !== "tool") continue;
     for (const part of message.content) {
-      if (part.type !== "tool-result" || !("value" in part.output)) continue;
-      results.set(part.toolCallId, { output: String(part.output.value), failed: part.output.type !== "text" });
+      if (part.type !== "tool-result") continue;
+      const { output } = part;
+      if (output.type !== "text" && output.type !== "error-text") continue;
+      results.set(part.toolCallId, { output: output.value, failed: output.type !== "text" });
     }
   }
   return since.flatMap((message) => {

@@ -55,26 +55,26 @@ const OVERFLOW =
   /context.?length|context.?(window|size)|maximum context|prompt is too long|too many (input )?tokens|input token count|exceed.{0,30}(token|context)|n_ctx|request_too_large/i;
 const RATE = /rate.?limit|too many requests|quota|resource_exhausted/i;
 const OVERLOAD = /overloaded|unavailable|server_error|internal.?(server)?.?error|capacity|api_error/i;
-const KEY = /api.?key|authentication|unauthorized|permission/i;
-const MODEL = /model/i;
 
 function kindOf(error: unknown, status: number | undefined, words: string): ModelProblem["kind"] {
-  if (status === undefined) {
-    if (isNetwork(error)) return "unreachable";
-    if (OVERFLOW.test(words)) return "context-overflow";
-    if (RATE.test(words)) return "rate-limited";
-    return OVERLOAD.test(words) || !isReported(error) ? (OVERLOAD.test(words) ? "overloaded" : "broke-off") : "refused";
-  }
+  if (status === undefined) return kindOfStream(error, words);
   if (status === 429) return /insufficient_quota|billing|credit/i.test(words) ? "refused" : "rate-limited";
   if (status === 401 || status === 403) return "wrong-key";
-  if (status === 404) return MODEL.test(words) ? "unknown-model" : "refused";
-  if (status === 413 || (status >= 400 && status < 500 && OVERFLOW.test(words))) return "context-overflow";
-  if (status === 400 && /api key not valid|invalid.{0,10}api.?key/i.test(words)) return "wrong-key";
-  if (status === 400 && /model.{0,80}(not found|not exist|unknown|invalid|not supported)/i.test(words))
-    return "unknown-model";
+  if (status === 404) return /model/i.test(words) ? "unknown-model" : "refused";
   if (status === 408) return "broke-off";
   if (status >= 500) return "overloaded";
-  return KEY.test(words) && status === 407 ? "wrong-key" : "refused";
+  if (status === 413 || OVERFLOW.test(words)) return "context-overflow";
+  if (/api key not valid|invalid.{0,10}api.?key/i.test(words)) return "wrong-key";
+  return /model.{0,80}(not found|not exist|unknown|invalid|not supported)/i.test(words) ? "unknown-model" : "refused";
+}
+
+/** Of what has no status: the provider's words in the middle of a stream, or an exception of the network. */
+function kindOfStream(error: unknown, words: string): ModelProblem["kind"] {
+  if (isNetwork(error)) return "unreachable";
+  if (OVERFLOW.test(words)) return "context-overflow";
+  if (RATE.test(words)) return "rate-limited";
+  if (OVERLOAD.test(words)) return "overloaded";
+  return error instanceof Error ? "broke-off" : "refused";
 }
 
 function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url: string): string {
@@ -154,11 +154,6 @@ function isNetwork(error: unknown): boolean {
 function codeOfCause(error: Error): string {
   const { cause } = error;
   return cause instanceof Error ? `${cause.message} ${"code" in cause ? String(cause.code) : ""}` : "";
-}
-
-/** True for what the provider sent in the stream; an exception of ours or of the network is none. */
-function isReported(error: unknown): boolean {
-  return !(error instanceof Error);
 }
 
 /** `retry-after-ms` in milliseconds, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). */

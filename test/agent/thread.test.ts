@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { createAgent } from "../../src/agent/agent.ts";
+import { memoryStore } from "../../src/activity/memory-store.ts";
+import type { Message } from "../../src/contract/message.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { toolkitWith, workspace } from "../support/workspace.ts";
+import { calls, looking, ofType, resultsIn, scripted } from "./support.ts";
+
+const big = looking("big", async (input) => (input as { value?: string }).value?.repeat(2_000) ?? "");
+const four = ["a", "b", "c", "d"].map((value) => calls({ name: "big", input: { value } }));
+
+describe("a conversation that does not fit", () => {
+  test("loses old results first, and the event tells what was kept", async () => {
+    const { agent, model, events } = await scripted([...four, { text: "Done." }], {
+      toolkit: { tools: [big] },
+      limits: { context: 2_000 },
+    });
+    expect((await agent.send("Go")).reason).toBe("done");
+    const results = Object.values(resultsIn(model.requests[4]!));
+    expect(results[0]).toMatch(/of this result were cut/);
+    expect(results[3]).toBe("d".repeat(2_000));
+    const [compacted] = ofType(events, "compacted");
+    expect(compacted).toMatchObject({ summarized: 0 });
+    expect(compacted!.after).toBeLessThan(compacted!.before);
+  });
+
+  test("is then summed up by the model, and a resumed thread begins with the summary", async () => {
+    const store = memoryStore();
+    const words = "word ".repeat(600);
+    const script = [{ text: words }, { text: words }, { text: words }, { text: "SUMMARY" }, { text: "Fine." }];
+    const { agent, model, events } = await scripted(script, { toolkit: { store }, limits: { context: 2_500 } });
+    await agent.send("First wish");
+    await agent.send("Second wish");
+    await agent.send("Third wish");
+    expect((await agent.send("Fourth wish")).reason).toBe("done");
+    expect(ofType(events, "compacted").at(-1)).toMatchObject({ summarized: expect.any(Number) });
+    const last = JSON.stringify(model.requests.at(-1)!.prompt);
+    expect(last).toContain("SUMMARY");
+    expect(last).not.toContain("First wish");
+    expect(last).toContain("Fourth wish");
+    const toolkit = await toolkitWith({ preset: "none", store });
+    const resumed = await createAgent({ model: scriptedModel([]), toolkit, thread: agent.thread });
+    expect(resumed.messages).toEqual(agent.messages);
+  });
+
+  test("is shortened when the provider reports that it is too long", async () => {
+    const tooLong = { fails: new Error("prompt is too long: context window exceeded") };
+    const { agent, model } = await scripted([...four, tooLong, { text: "Done." }], { toolkit: { tools: [big] } });
+    expect((await agent.send("Go")).reason).toBe("done");
+    expect(JSON.stringify(model.requests[5]!.prompt).length).toBeLessThan(
+      JSON.stringify(model.requests[4]!.prompt).length,
+    );
+  });
+});
+
+describe("the transcript", () => {
+  test("is in the store as it happens, with our ids, the provider's beside them, and secrets masked", async () => {
+    const store = memoryStore();
+    const secret = "hunter2-hunter2-hunter2";
+    const echo = looking("echo", async () => "hi");
+    const { agent } = await scripted([calls({ name: "echo", input: { value: secret } })], {
+      toolkit: { store, tools: [echo], mask: { values: [secret] } },
+    });
+    await agent.send(`My password is ${secret}`);
+    const messages: Message[] = [];
+    for await (const event of store.events({ thread: agent.thread, messages: true })) {
+      if (event.type === "message.added") messages.push(event.message);
+    }
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(JSON.stringify(messages)).not.toContain(secret);
+    const [call] = messages[1]!.role === "assistant" ? messages[1]!.content : [];
+    expect(call).toMatchObject({ type: "call", providerId: "call-1", id: expect.stringMatching(/^[\da-f-]{36}$/) });
+    expect(await store.threads()).toMatchObject([{ thread: agent.thread, target: "local" }]);
+  });
+
+  test("of a process that died gets a result for every call: lost, interrupted or not started", async () => {
+    const store = memoryStore();
+    const thread = "t";
+    const at = 1;
+    const call = (id: string) => ({ type: "call", id, providerId: id, name: "echo", input: "{}" }) as const;
+    const message: Message = { role: "assistant", content: [call("lost"), call("running"), call("never")] };
+    store.append({ type: "thread.created", thread, at, target: "local", workDir: "/" });
+    store.append({ type: "message.added", thread, at, message: { role: "user", from: "person", content: [] } });
+    store.append({ type: "message.added", thread, at, message });
+    for (const id of ["lost", "running"]) {
+      store.append({ type: "call.started", thread, call: id, at, name: "echo", input: {} });
+    }
+    store.append({ type: "call.finished", thread, call: "lost", at, status: "ok", data: { found: 7 } });
+    const toolkit = await toolkitWith({ preset: "none", store });
+    const model = scriptedModel([{ text: "I go on." }]);
+    const agent = await createAgent({ model, toolkit, thread });
+    expect((await agent.send("Go on")).reason).toBe("done");
+    expect(resultsIn(model.requests[0]!)).toEqual({
+      lost: expect.stringMatching(/succeeded[^]*\{"found":7\}/),
+      running: expect.stringContaining("Whether it took effect is unknown"),
+      never: expect.stringContaining("was not started"),
+    });
+  });
+});
+
+test("a job that was asked to wake the agent starts a turn when it ends", async () => {
+  const { agent, model, events } = await scripted(
+    [
+      calls({ name: "bash", input: { command: "sleep 0.3; echo built", background: true } }),
+      calls({ name: "wake_on_job", input: { id: "1" } }),
+      { text: "I wait for the build." },
+      { text: "It is built." },
+    ],
+    { toolkit: { preset: "coding", workDir: await workspace(), policy: { autonomy: "full" } } },
+  );
+  expect(await agent.send("Build it")).toMatchObject({ reason: "done", waitingFor: ["1"] });
+  await expect.poll(() => ofType(events, "end").length, { timeout: 10_000 }).toBe(2);
+  expect(ofType(events, "end")[1]).toMatchObject({ reason: "done", waitingFor: [] });
+  expect(JSON.stringify(model.requests[3]!.prompt.at(-1))).toMatch(/Job 1 has ended: .*You asked to be woken/);
+  expect(ofType(events, "message").at(-1)).toMatchObject({ from: "handrail" });
+});
