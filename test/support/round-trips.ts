@@ -33,6 +33,7 @@ export function farBackend(inner: Backend): FarBackend {
   const lookUp = <Answer>(what: string, ask: () => Promise<Answer>): Promise<Answer> => {
     const { asked, working, answered } = (open ??= begin());
     const work = ask();
+    work.catch(() => undefined); // heard when the round is answered
     asked.push(what);
     working.push(work);
     return answered.then(() => work);
