@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import type { Backend, Files, OpenFile, Process } from "../../contract/backend.ts";
+import type { Backend, Files, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import type { FindQuery, FindResult, SearchQuery, SearchResult } from "../../contract/search.ts";
+import type { FindQuery, FindResult, SearchInput, SearchQuery, SearchResult } from "../../contract/search.ts";
 import { isInside } from "../../util/paths.ts";
 import { foldersAbove, ignoreRules, readRules } from "./ignore-rules.ts";
 import { type LineSearch, firstMatches } from "./lines.ts";
@@ -83,7 +83,7 @@ function searchingOf({
     start: () => startIn(programs, path, plainSearch({ ...query, path }), { words: [], signal: query.signal }),
     ended: (searching) => plainComplaints(searching, path, programs),
   });
-  const inInput = (query: SearchQuery, input: OpenFile): LineSearch => ({
+  const inInput = (query: SearchQuery, input: SearchInput): LineSearch => ({
     query,
     separator: 0,
     async start() {
@@ -184,7 +184,7 @@ async function narrowed({ path, under = "", input }: SearchQuery, files: Searchi
   return rules.ignores(folder, "folder") ? path : folder;
 }
 
-async function feed(process: Process, file: OpenFile): Promise<void> {
+async function feed(process: Process, file: SearchInput): Promise<void> {
   try {
     const decoder = new TextDecoder();
     for (let offset = 0; ;) {
