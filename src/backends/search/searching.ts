@@ -7,7 +7,7 @@ import { foldersAbove, ignoreRules, readRules } from "./ignore-rules.ts";
 import { type LineSearch, firstMatches } from "./lines.ts";
 import { plainSearch, plainSearchNote } from "./plain.ts";
 import { type SearchPrograms, type Searching, startIn } from "./programs.ts";
-import { RIPGREP_ARGUMENTS, blocks, complaints, fileArguments, lineArguments, plainComplaints } from "./ripgrep.ts";
+import { RIPGREP_ARGUMENTS, blocks, complaints, fileArguments, grepComplaints, lineArguments } from "./ripgrep.ts";
 import { walk } from "./walk.ts";
 
 /** How long a search in the order of paths may take before a faster one is begun, in milliseconds. */
@@ -81,7 +81,7 @@ function searchingOf({
     query,
     separator: 58,
     start: () => startIn(programs, path, plainSearch({ ...query, path }), { words: [], signal: query.signal }),
-    ended: (searching) => plainComplaints(searching, path, programs),
+    ended: (searching) => grepComplaints(searching, path, programs),
   });
   const inInput = (query: SearchQuery, input: SearchInput): LineSearch => ({
     query,
