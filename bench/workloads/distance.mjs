@@ -81,6 +81,8 @@ function calling({ tool, input, most }, name, { tmux }) {
         peer: () => run("ssh", [...server.shared, server.target, "true"]),
         async cleanUp() {
           await toolkit.close();
+          // The session stays for people; here it would keep its user from being removed.
+          if (tmux !== undefined) await run("ssh", [...server.shared, server.target, "tmux kill-server"]);
           server.stop();
         },
       };

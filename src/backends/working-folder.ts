@@ -11,13 +11,8 @@ export async function realCwd(
   files: Pick<Files, "realPath">,
 ): Promise<string> {
   const real = await files.realPath(cwd);
-  if (isRealCwd && real !== cwd) throw cwdReplaced(cwd, real);
-  return real;
-}
-
-/** What a backend says where a link has taken the place of a command's folder. `real`: where it leads, if that is known. */
-export function cwdReplaced(cwd: string, real?: string): ToolFailure {
-  return new ToolFailure(`${cwd} leads to ${real ?? "another folder"} now, which nobody has judged; nothing was run`, {
+  if (!isRealCwd || real === cwd) return real;
+  throw new ToolFailure(`${cwd} leads to ${real} now, which nobody has judged; nothing was run`, {
     hint: "Something has put a link in its place, or renamed it. Run it again.",
   });
 }

@@ -115,7 +115,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .option("--max-tokens <n>", "tokens that it may use (default: no limit)", wholeNumber)
     .action(async (prompt: string | undefined, _, command: Command) => {
       const { run: runAgent } = await import("./commands/run.ts");
-      await runAgent(prompt, given<RunOptions>(command));
+      await runAgent(prompt, given(command, command.opts<Omit<RunOptions, keyof GlobalOptions>>()));
     });
 
   root

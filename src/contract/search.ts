@@ -1,5 +1,3 @@
-import type { OpenFile } from "./backend.ts";
-
 /** What both kinds of search have in common. */
 interface Searched {
   /** A folder, which is searched with all below it; for lines also a regular file. Links below it are not followed. */
@@ -33,7 +31,14 @@ export interface SearchQuery extends Searched {
   /** What becomes of a match in the file with this real path: it is shown, counted as hidden, or skipped. Default: shown. */
   judge?(path: string): "shown" | "hidden" | "skipped";
   /** Searched in place of files; `path` then only names it in the result. */
-  readonly input?: OpenFile;
+  readonly input?: SearchInput;
+}
+
+/** What is open for reading, as an `OpenFile` is. It is closed by the search. */
+export interface SearchInput {
+  /** Up to `length` bytes from `offset`; none only at the end. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
 }
 
 /** One line of a result. `match: false` is a line of context. */

@@ -108,6 +108,18 @@ export async function complaints(searching: Searching, path: string, programs: S
   return inOneLine(said, searching, programs);
 }
 
+/** The same of a search with grep. */
+export async function grepComplaints(searching: Searching, path: string, programs: SearchPrograms): Promise<string> {
+  const said = await plainComplaints(searching, path, programs);
+  const errors = Buffer.from((await searching.process.errors?.read(0, MAX_COMPLAINTS)) ?? []).toString("utf8");
+  // What is said of a file has its path in it; what is said of the pattern has none.
+  const [about] = /^\S*grep: (?!\.\/).*$/m.exec(errors) ?? [];
+  if (about === undefined) return said;
+  throw new ToolFailure(`the pattern cannot be searched for: ${clip(about, 300)}`, {
+    hint: "Without ripgrep it is a POSIX extended regular expression, for one line at a time; for plain text give literal: true.",
+  });
+}
+
 /** The same of find and grep. */
 export async function plainComplaints(searching: Searching, path: string, programs: SearchPrograms): Promise<string> {
   const said = await saidBy(searching, path, /^\S*(?:find|grep): /m);

@@ -1,13 +1,13 @@
 import { posix } from "node:path";
-import type { Backend, Files, OpenFile, Process } from "../../contract/backend.ts";
+import type { Backend, Files, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import type { FindQuery, FindResult, SearchQuery, SearchResult } from "../../contract/search.ts";
+import type { FindQuery, FindResult, SearchInput, SearchQuery, SearchResult } from "../../contract/search.ts";
 import { isInside } from "../../util/paths.ts";
 import { foldersAbove, ignoreRules, readRules } from "./ignore-rules.ts";
 import { type LineSearch, firstMatches } from "./lines.ts";
 import { plainSearch, plainSearchNote } from "./plain.ts";
 import { type SearchPrograms, type Searching, startIn } from "./programs.ts";
-import { RIPGREP_ARGUMENTS, blocks, complaints, fileArguments, lineArguments, plainComplaints } from "./ripgrep.ts";
+import { RIPGREP_ARGUMENTS, blocks, complaints, fileArguments, grepComplaints, lineArguments } from "./ripgrep.ts";
 import { walk } from "./walk.ts";
 
 /** How long a search in the order of paths may take before a faster one is begun, in milliseconds. */
@@ -81,9 +81,9 @@ function searchingOf({
     query,
     separator: 58,
     start: () => startIn(programs, path, plainSearch({ ...query, path }), { words: [], signal: query.signal }),
-    ended: (searching) => plainComplaints(searching, path, programs),
+    ended: (searching) => grepComplaints(searching, path, programs),
   });
-  const inInput = (query: SearchQuery, input: OpenFile): LineSearch => ({
+  const inInput = (query: SearchQuery, input: SearchInput): LineSearch => ({
     query,
     separator: 0,
     async start() {
@@ -184,7 +184,7 @@ async function narrowed({ path, under = "", input }: SearchQuery, files: Searchi
   return rules.ignores(folder, "folder") ? path : folder;
 }
 
-async function feed(process: Process, file: OpenFile): Promise<void> {
+async function feed(process: Process, file: SearchInput): Promise<void> {
   try {
     const decoder = new TextDecoder();
     for (let offset = 0; ;) {

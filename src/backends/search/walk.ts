@@ -43,7 +43,7 @@ export async function walk(query: FindQuery, options: WalkOptions): Promise<Walk
 
 /**
  * How often a path is written tells what it is: no other form of output is known to every find. An empty path ends the list; then the rules come, each as path and content.
- * They wait in tail until find has ended.
+ * They wait in tail until find has ended. (busybox runs `-exec … +` only where it is in no parentheses.)
  */
 const WALK = `
 [ "$n" = . ] || exit 66
@@ -56,8 +56,8 @@ if [ "$prune" = prune ] && [ -f .gitignore ]; then
   done
 fi
 { { find . -mindepth 1 "$@" -type d '(' $names -print0 ')' -o -type l -print0 -print0 \\
-  -o -type f '(' ! -name .gitignore -o -exec sh -c 'for each; do
-    printf "%s\\0" "$each"; head -c ${MOST_OF_ONE} "$each" | tr -d "\\000"; printf "\\0"; done >&3' sh {} + ')' $files
+  -o -type f ! -name .gitignore $files -o -type f $files -exec sh -c 'for each; do
+    printf "%s\\0" "$each"; head -c ${MOST_OF_ONE} "$each" | tr -d "\\000"; printf "\\0"; done >&3' sh {} +
   printf '\\0' >&4
 } 3>&1 >&4 4>&4 | tail -c ${MOST_OF_ALL} >&4; } 4>&1
 `;
