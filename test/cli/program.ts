@@ -162,7 +162,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
   try {
     await main(args);
     return withoutStackTrace({
-      code: Number(process.exitCode),
+      code: process.exitCode,
       signal: null,
       stdout: stdout.text(),
       stderr: stderr.text(),
@@ -188,7 +188,7 @@ function captured(stream: NodeJS.WriteStream): { text(): string; release(): void
   stream.isTTY = false;
   stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
     text += Buffer.from(chunk as string).toString();
-    for (const written of rest) if (typeof written === "function") process.nextTick(written as () => void);
+    for (const written of rest) if (typeof written === "function") process.nextTick(written);
     return true;
   };
   return {
