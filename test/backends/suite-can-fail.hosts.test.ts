@@ -381,7 +381,10 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   [
     "searches what is excepted",
     "what is excepted is not looked at, nor anything under it",
-    (inner) => ({ search: ({ except: _, ...query }) => inner.search(query) }),
+    (inner) => ({
+      search: ({ except: _, ...query }) => inner.search(query),
+      find: ({ except: _, ...query }) => inner.find(query),
+    }),
   ],
   [
     "searches files where it should search what is open",

@@ -120,12 +120,12 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     [
       "two places",
       ["--ssh", "host", "--container", "web"],
-      /^handrail: option '--ssh <target>' cannot be used with option '--container <name>'\n$/,
+      /^handrail: option '--container <name>' cannot be used with option '--ssh <target>'\n$/,
     ],
     [
       "a sandbox there",
       ["--ssh", "host", "--sandbox", "on"],
-      /^handrail: the sandbox is required, and it contains commands of this machine only, not those on host\. .*\n$/,
+      /^handrail: the sandbox is required, and it contains commands of this machine only, not those of ssh:host\. .*\n$/,
     ],
   ])("%s is an error of one sentence and what to do", async (_, words, expected) => {
     const { code, stdout, stderr } = await line.run([...call("bash", { command: "true" }), ...words]);
