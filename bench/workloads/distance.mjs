@@ -65,8 +65,8 @@ function calling({ tool, input, most }, name, { tmux }) {
       await run("ssh", [...server.shared, server.target, MAKE_FILES]);
       const place =
         tmux === undefined
-          ? { backend: await ssh({ ...server, workDir: "~/far", outputFolder: join(folder, "outputs") }) }
-          : { ssh: configured(server, folder), workDir: "~/far", tmux };
+          ? { target: await ssh({ ...server, workDir: "~/far", outputFolder: join(folder, "outputs") }) }
+          : { target: `ssh:${configured(server, folder)}`, workDir: "~/far", terminal: tmux };
       const toolkit = await createToolkit({
         ...place,
         preset: "workspace",

@@ -12,7 +12,7 @@ import { toolkitWith, workspace } from "../support/workspace.ts";
 import { type System, backendThere, shellsThere } from "./search-there.ts";
 
 /** The tools grep and find on a folder, as a model calls them. */
-async function tools(on: { workDir: string } | { backend: Backend }) {
+async function tools(on: { workDir: string } | { target: Backend }) {
   const toolkit = await toolkitWith({
     ...on,
     tools: [grep(), find()],
@@ -166,7 +166,7 @@ describe.each(systems)("on a remote host with the programs of %s", (system) => {
     async (way) => {
       const workDir = await oddTree();
       const backend = await backendThere(workDir, system, way);
-      const [here, there] = await Promise.all([tools({ workDir }), tools({ backend })]);
+      const [here, there] = await Promise.all([tools({ workDir }), tools({ target: backend })]);
       expect(await searchWay(backend)).toBe(way);
       for (const input of GREPS)
         expect.soft({ input, text: await there("grep", input) }).toEqual({ input, text: await here("grep", input) });
@@ -186,7 +186,7 @@ describe.each(systems)("on a remote host with the programs of %s", (system) => {
       ".env": "NEEDLE=1\n",
     });
     const backend = await backendThere(workDir, system, "grep and find");
-    const there = await tools({ backend });
+    const there = await tools({ target: backend });
     expect(await searchWay(backend)).toBe("grep and find");
     const text = await there("grep", { pattern: "needle", context_lines: 3 });
     expect(text).toMatch(

@@ -12,10 +12,11 @@ interface Wrong {
   readonly files?: Partial<Files>;
   readonly spawn?: Backend["spawn"];
   readonly search?: Backend["search"];
+  readonly find?: Backend["find"];
   readonly close?: Backend["close"];
 }
 
-function withWrong(inner: Backend, { files = {}, spawn, search, close }: Wrong): Backend {
+function withWrong(inner: Backend, { files = {}, spawn, search, find, close }: Wrong): Backend {
   const right = inner.files;
   return {
     name: inner.name,
@@ -31,7 +32,7 @@ function withWrong(inner: Backend, { files = {}, spawn, search, close }: Wrong):
     },
     spawn: spawn ?? ((command) => inner.spawn(command)),
     search: search ?? ((query) => inner.search(query)),
-    find: (query) => inner.find(query),
+    find: find ?? ((query) => inner.find(query)),
     close: close ?? (() => inner.close()),
   };
 }
