@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { type FolderChanges, folderChanges } from "../../src/backends/sandbox/folder-changes.ts";
 import { type ProtectedFiles, WORTH_WATCHING, protectedFinder } from "../../src/backends/sandbox/protected.ts";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const isProtected = (path: string) => basename(path) === ".vscode";
@@ -73,7 +74,7 @@ test("whatever is made, renamed and removed is found as if every folder was look
         expect(await found()).toEqual(looked());
       }
     }),
-    { numRuns: 40 },
+    { numRuns: cases(15) },
   );
 });
 
