@@ -171,6 +171,8 @@ describe("output that crosses the place where it leaves Node", () => {
     const ours = copiers.filter(({ pid }) => cmdlineOf(pid).includes(`/proc/${process.pid}/fd/`));
     expect(ours).toHaveLength(1);
     process.kill(ours[0]!.pid, "SIGKILL");
+    // What it reads from the pipe before the signal takes effect dies with it.
+    await until("the copier has ended", () => cmdlineOf(ours[0]!.pid) === "");
     await writeFile(join(folder, "go"), "");
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect(
