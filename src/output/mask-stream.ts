@@ -1,4 +1,4 @@
-import { openKeyAt } from "./mask-formats.ts";
+import { openKeyAt } from "./mask-keys.ts";
 
 /** Masks a text that comes in pieces: what may be the beginning of a secret is held back until more of it is there. */
 export interface MaskStream {

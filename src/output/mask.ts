@@ -1,5 +1,5 @@
 import type { Env } from "../contract/effect.ts";
-import { KEY_LABELS, type Secret, cutKeyBefore, keyAt, keyStart } from "./mask-formats.ts";
+import { KEY_LABELS, type Secret, cutKeyBefore, keyAt, keyStart } from "./mask-keys.ts";
 import { type MaskStream, maskStream } from "./mask-stream.ts";
 import { SHORTEST_VALUE, formsOf, isSecretName, isSecretValue, secretsIn } from "./mask-values.ts";
 

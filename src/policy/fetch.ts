@@ -4,7 +4,7 @@ import type { Autonomy } from "../contract/policy.ts";
 import { hostRules } from "../network/hosts.ts";
 import type { NetworkSettings } from "../network/settings.ts";
 import type { UrlJudge } from "../network/url.ts";
-import { hasKnownKey } from "../output/mask-formats.ts";
+import { hasKnownKey } from "../output/mask-keys.ts";
 
 /** Judges a fetch by its URL and method. */
 export type FetchJudge = (effect: Extract<Effect, { kind: "fetch" }>) => Promise<Decision>;

@@ -1,0 +1,189 @@
+import type { Span } from "./escape-sequence.ts";
+import { KEY_FORMATS } from "./key-formats.ts";
+
+/** Of a private key in PEM (RFC 7468) one end is enough: the other may have been cut off. */
+const PEM_LABEL = "private key";
+const PEM_EDGE = /-----(BEGIN|END) (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----/y;
+const PEM_NEXT_EDGE = /-----(BEGIN|END) /g;
+/** No key is longer. */
+const PEM_LENGTH = 20_000;
+
+const COMPILED = KEY_FORMATS.map(({ label, begins, after = "", gap = "", rest, before = "", bounded, accepts }) => ({
+  label,
+  bounded,
+  accepts,
+  spellings: (begins ?? after).split(" "),
+  pattern: new RegExp(
+    begins ? `()(${anyOf(begins)}${rest})${before}` : `(${anyOf(after)}${gap})(${rest})${before}`,
+    "y",
+  ),
+}));
+
+/** By the first three characters; a longer beginning stands before a shorter one, as in the table. */
+const BY_START = new Map<string, typeof COMPILED>();
+for (const format of COMPILED) {
+  for (const start of new Set(format.spellings.map((spelling) => spelling.slice(0, 3)))) {
+    BY_START.set(start, [...(BY_START.get(start) ?? []), format]);
+  }
+}
+
+const START = new RegExp(["-----", ...BY_START.keys()].map(literal).join("|"), "g");
+
+/** One test for all formats, a few nanoseconds for each character. Where it fails, there is no key. */
+const HINT = hint();
+
+/** Where at or behind `from` a key may stand, for `keyAt` to look at; the length of the text when nowhere. */
+export function keyStart(text: string, from: number): number {
+  if (from === 0 && !HINT.test(text)) return text.length;
+  START.lastIndex = from;
+  return START.exec(text)?.index ?? text.length;
+}
+
+/** What they are called. */
+export const KEY_LABELS: readonly string[] = [...new Set([PEM_LABEL, ...KEY_FORMATS.map(({ label }) => label)])];
+
+/** A piece of a text that is not to be shown, and what it is. */
+export interface Secret extends Span {
+  readonly label: string;
+}
+
+/** The key that stands at `index`, or behind what stands there; `undefined` for none. `from`: nothing before it belongs to the key. */
+export function keyAt(text: string, index: number, from: number): Secret | undefined {
+  if (text.startsWith("-----", index)) return privateKeyAt(text, index, from);
+  for (const { label, pattern, bounded, accepts } of BY_START.get(text.slice(index, index + 3)) ?? []) {
+    // First, so that one long word is not looked through from each place in it.
+    if (bounded && isInsideWord(text, index)) continue;
+    pattern.lastIndex = index;
+    const [, before = "", secret = ""] = pattern.exec(text) ?? [];
+    if (secret === "" || accepts?.(secret) === false) continue;
+    const start = index + before.length;
+    return { start, end: start + secret.length, label };
+  }
+  return undefined;
+}
+
+/** True when something in the text looks like a key. */
+export function hasKnownKey(text: string): boolean {
+  for (let at = keyStart(text, 0); at < text.length; at = keyStart(text, at + 1)) {
+    if (keyAt(text, at, 0) !== undefined) return true;
+  }
+  return false;
+}
+
+/** From the beginning of a key on, a text is held back up to the next white space; after a name there may be white space. */
+const NAMES = KEY_FORMATS.flatMap(({ after = "" }) => after.split(" ").filter((each) => /[A-Za-z]$/.test(each)));
+const BEGINS = COMPILED.flatMap(({ spellings }) => spellings.filter((each) => !NAMES.includes(each)));
+const OPEN = new RegExp(`${anyOf(BEGINS.join(" "))}\\S*$`);
+const OPEN_NAME = new RegExp(`${anyOf(NAMES.join(" "))}["'\\s:=]*(?:[bB](?:earer|asic)\\s+)?\\S*$`);
+const OPEN_PEM = /-----BEGIN [A-Z0-9 ]*-{0,5}(?:[\sA-Za-z0-9+/=:,-]|\\[nr])*$/;
+/** The end of a text may be the beginning of a beginning. */
+const BEGINNINGS: ReadonlySet<string> = new Set(
+  ["-----BEGIN ", ...BEGINS, ...NAMES].flatMap((each) => Array.from(each, (_, at) => each.slice(0, at + 1))),
+);
+const LONGEST_BEGINNING = Math.max(...[...BEGINNINGS].map(({ length }) => length));
+/** So far back it is looked for; a private key is as long as it is. */
+const OPEN_LENGTH = 8_192;
+
+/** Where in a text, of which more will come, a key may have begun that is not all there; its length when nowhere. */
+export function openKeyAt(text: string): number {
+  const from = Math.max(0, text.length - OPEN_LENGTH);
+  const end = text.slice(from);
+  const starts = [OPEN, OPEN_NAME, OPEN_PEM].map((pattern) => pattern.exec(end)?.index ?? end.length);
+  for (let length = Math.min(LONGEST_BEGINNING, end.length); length > 0; length--) {
+    if (!BEGINNINGS.has(end.slice(-length))) continue;
+    starts.push(end.length - length);
+    break;
+  }
+  return from + Math.min(...starts);
+}
+
+/** How a key that was cut off at `end` begins; `undefined` when there is none. Looks at one word. */
+export function cutKeyBefore(text: string, end: number): Secret | undefined {
+  const word = /[^\s"'`<>()]{1,512}$/.exec(text.slice(Math.max(0, end - 512), end))?.[0];
+  if (word === undefined) return undefined;
+  const match = CUT.exec(word);
+  if (match === null) return undefined;
+  const start = end - word.length + match.index;
+  return isInsideWord(text, start) ? undefined : { start, end, label: "key" };
+}
+
+/** Beginnings that are too short to tell a key by: `sk-` is one of `sk-proj-` too. */
+const SHORTEST_CUT_BEGINNING = 4;
+
+/** The first six characters of a key, one of them a digit. */
+const CUT = new RegExp(
+  `(?:${KEY_FORMATS.flatMap(({ begins = "", rest }) => {
+    const long = begins.split(" ").filter((each) => each.length >= SHORTEST_CUT_BEGINNING);
+    const piece = firstClass(rest);
+    return long.length === 0 ? [] : [`${anyOf(long.join(" "))}(?=${piece}*\\d)${piece}{6,}`];
+  }).join("|")})$`,
+);
+
+function privateKeyAt(text: string, index: number, from: number): Secret | undefined {
+  PEM_EDGE.lastIndex = index;
+  const [edge = "", kind] = PEM_EDGE.exec(text) ?? [];
+  if (edge === "") return undefined;
+  const start = index + edge.length;
+  if (kind === "END") {
+    const body = bodyBefore(text, index, Math.max(from, index - PEM_LENGTH));
+    return isKeyText(body) ? { start: index - body.trimStart().length, end: start, label: PEM_LABEL } : undefined;
+  }
+  PEM_NEXT_EDGE.lastIndex = start;
+  const next = PEM_NEXT_EDGE.exec(text);
+  if (next !== null && next[1] === "END" && next.index - start < PEM_LENGTH) {
+    const closing = text.indexOf("-----", next.index + 8);
+    const isKey = closing !== -1 && isKeyText(text.slice(start, next.index));
+    return isKey ? { start: index, end: closing + 5, label: PEM_LABEL } : undefined;
+  }
+  const [body = ""] = PEM_BODY.exec(text.slice(start, start + PEM_LENGTH)) ?? [];
+  return isKeyText(body) ? { start: index, end: start + body.trimEnd().length, label: PEM_LABEL } : undefined;
+}
+
+/** The base64 that ends at `end`, walked back: an expression would try each place before it. */
+function bodyBefore(text: string, end: number, from: number): string {
+  let start = end;
+  while (start > from && /[A-Za-z0-9+/=\s\\]/.test(text.charAt(start - 1))) start--;
+  return text.slice(start, end);
+}
+
+/** Headers and base64, up to what is neither. */
+const PEM_BODY = /^(?:[A-Za-z-]+: [^\n]{1,200}\n|[A-Za-z0-9+/=]|\s|\\[nr])+/;
+
+/** Names of headers stand in source code too; a key has a long run of base64. */
+function isKeyText(body: string): boolean {
+  return /[A-Za-z0-9+/=]{32}/.test(body);
+}
+
+/** Colours and the `\n` of a text in quotes end in letters that belong to no word. */
+function isInsideWord(text: string, index: number): boolean {
+  if (index === 0 || !/[A-Za-z0-9_-]/.test(text.charAt(index - 1))) return false;
+  return !/(?:\x1b\[[\d;]*m|\\[nrt]|%[0-9A-Fa-f]{2})$/.test(text.slice(Math.max(0, index - 16), index));
+}
+
+/** Most beginnings end in a character that is rare in ordinary text: it is looked for first, and the rest from there back and ahead. */
+function hint(): RegExp {
+  const rare = new Map<string, string[]>();
+  const others = ["-----(?:BEGIN|END) "];
+  for (const { begins, after = "", gap = "", rest } of KEY_FORMATS) {
+    const next = (begins === undefined ? gap : "") + firstClass(rest);
+    for (const spelling of (begins ?? after).split(" ")) {
+      if (/[_.\-/]$/.test(spelling)) rare.set(next, [...(rare.get(next) ?? []), spelling]);
+      else others.push(literal(spelling) + next);
+    }
+  }
+  const behind = [...rare].map(([next, spellings]) => `(?<=${anyOf(spellings.join(" "))})${next}`);
+  return new RegExp([`[_./-](?:${behind.join("|")})`, ...others].join("|"));
+}
+
+/** `[A-Z0-9]` of `[A-Z0-9]{6,}/…`. */
+function firstClass(pattern: string): string {
+  return /^(?:\[[^\]]*\]|\\.|.)/.exec(pattern)?.[0] ?? "";
+}
+
+function anyOf(spellings: string): string {
+  return `(?:${spellings.split(" ").map(literal).join("|")})`;
+}
+
+function literal(text: string): string {
+  return text.replaceAll(".", "\\.");
+}
