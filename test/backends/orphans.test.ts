@@ -176,7 +176,7 @@ describe.concurrent("stopping one command", () => {
     await writeFile(join(folder, "inner.mjs"), inner);
     const toolkit = await toolkitWith({ workDir: folder, preset: "all", policy: { autonomy: "full" } });
     const controller = new AbortController();
-    const command = `echo $$ >outer.pid; ${JSON.stringify(process.execPath)} inner.mjs & echo $! >inner.pid; wait`;
+    const command = `echo $$ >outer.pid; node inner.mjs & echo $! >inner.pid; wait`;
     const call = toolkit.call({ name: "bash", input: { command } }, { signal: controller.signal });
     const children = new Map([...(await childrenIn(folder)), ...(await childrenIn(folder, ["inner", "outer"]))]);
     const spawner = await spawnerOf(children.get("inner")!);
