@@ -6,14 +6,13 @@ import { parse } from "../engine/parse.ts";
 import { NO_MASK } from "../output/mask.ts";
 import { untilAborted } from "../util/abort.ts";
 import { isInside } from "../util/paths.ts";
-import type { Calling } from "./calls.ts";
 
 /**
  * What each call would touch, in the order of the calls. A call that is not valid touches nothing: it does not run. Paths are looked up, side by side,
  * where one of several calls writes to one. Rejects when the signal fires.
  */
 export async function effectsOf(
-  calls: readonly Calling[],
+  calls: readonly { readonly name: string; readonly input: string }[],
   { tools, backend }: Toolkit,
   signal: AbortSignal,
 ): Promise<readonly (readonly Effect[])[]> {

@@ -66,12 +66,12 @@ describe("handrail run --model demo", () => {
 
 test("handrail run --json has the question to a person at the terminal, and both answers", async () => {
   const { folder, terminal } = await commandLine(SUM);
-  const { screen, type, ended } = terminal("handrail run 'Repair it' --model demo --sandbox off --json >events");
+  const person = terminal("handrail run 'Repair it' --model demo --sandbox off --json >events");
   for (const [index, answer] of ["y\n", "n\n"].entries()) {
-    await expect.poll(() => screen().split("[y/N/s] ").length - 2, { timeout: 20_000 }).toBe(index);
-    type(answer);
+    await expect.poll(() => person.screen().split("[y/N/s] ").length - 2, { timeout: 20_000 }).toBe(index);
+    person.type(answer);
   }
-  await ended;
+  await person.ended;
   const lines = (await readFile(join(folder, "events"), "utf8")).trimEnd().split("\n");
   const events = lines.map((line) => JSON.parse(line) as { type: string; id: string });
   const asked = { type: "approval", name: "bash", status: "asked", reason: expect.stringContaining("node --test") };
