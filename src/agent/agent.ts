@@ -61,8 +61,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const hub = createEventHub();
   const known: Known = { charactersAToken: 4, context: limits.context };
   const waiting: Message[] = [];
-  let running: AbortController | undefined;
-  let current: Promise<unknown> = Promise.resolve();
+  let running: { readonly stopping: AbortController; readonly ended: Promise<unknown> } | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
 
@@ -78,25 +77,25 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
 
   const turn = async (first: Message): Promise<TurnEnd> => {
     const stopping = new AbortController();
-    running = stopping;
     if (isClosed) stopping.abort();
-    const end = await runTurn(first, {
+    const ended = runTurn(first, {
       ...{ model, toolkit, thread, transcript, instructions, limits, known },
-      emit: hub.emit,
+      // What a provider reports may have the key in it.
+      emit: (event) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
       signal: stopping.signal,
       takeWaiting: () => waiting.splice(0),
     }).catch((error: unknown): TurnEnd => {
       return { reason: "failed", message: messageOf(error), thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
     });
+    running = { stopping, ended };
+    const end = toolkit.mask({ ...(await ended), waitingFor: waking.jobs() });
     running = undefined;
-    const ended = { ...end, waitingFor: waking.jobs() };
-    hub.emit({ type: "end", ...ended });
-    return ended;
+    hub.emit({ type: "end", ...end });
+    return end;
   };
 
   const begin = (message: Message): Promise<TurnEnd> => {
     const next = last.then(() => turn(message));
-    current = next;
     last = next.then(() => {
       const [left, ...more] = waiting.splice(0); // came after the turn had taken what waited
       if (left === undefined || isClosed) return;
@@ -113,9 +112,8 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   };
 
   const stop = async () => {
-    const stopped = current;
-    running?.abort(new Error("the turn was stopped"));
-    await stopped;
+    running?.stopping.abort(new Error("the turn was stopped"));
+    await running?.ended;
   };
 
   return {

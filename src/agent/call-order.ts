@@ -4,33 +4,46 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { check } from "../engine/check.ts";
 import { parse } from "../engine/parse.ts";
 import { NO_MASK } from "../output/mask.ts";
-import { absolutePath, isInside } from "../util/paths.ts";
+import { untilAborted } from "../util/abort.ts";
+import { isInside } from "../util/paths.ts";
 
-/** What a call would touch, as far as its arguments are valid. A call that is not valid touches nothing: it does not run. */
-export async function effectsOf(toolkit: Toolkit, name: string, input: string): Promise<readonly Effect[]> {
-  try {
-    return (await check(parse({ name, input }), { tools: toolkit.tools, mask: NO_MASK })).effects;
-  } catch {
-    return [];
-  }
+/**
+ * What each call would touch, in the order of the calls. A call that is not valid touches nothing: it does not run. Paths are looked up, side by side,
+ * where one of several calls writes to one. Rejects when the signal fires.
+ */
+export async function effectsOf(
+  calls: readonly { readonly name: string; readonly input: string }[],
+  { tools, backend }: Toolkit,
+  signal: AbortSignal,
+): Promise<readonly (readonly Effect[])[]> {
+  if (calls.length === 1) return [[]];
+  const effects = await Promise.all(
+    calls.map(async ({ name, input }) => {
+      const checked = await check(parse({ name, input }), { tools, mask: NO_MASK }).catch(() => undefined);
+      return checked?.effects ?? [];
+    }),
+  );
+  if (!effects.flat().some(({ kind }) => kind === "write")) return effects;
+  const withReal = async (effect: Effect): Promise<Effect> => {
+    if (!hasPath(effect)) return effect;
+    const real = await backend.files.realPath(effect.path).catch(() => undefined);
+    return real === undefined ? effect : { ...effect, real };
+  };
+  return untilAborted(Promise.all(effects.map((each) => Promise.all(each.map(withReal)))), signal);
 }
 
 /**
- * True when two calls must run in the order in which they were written: one of them acts, and both may touch the same thing. Paths are compared as
- * written; a command may touch any path.
+ * True when two calls must run in the order in which they were written: one of them acts, and both may touch the same thing. A command may touch any
+ * path.
  */
-export function mustBeInOrder(
-  one: readonly Effect[],
-  other: readonly Effect[],
-  base: { readonly workDir: string; readonly home: string },
-): boolean {
-  return one.some((effect) => other.some((next) => (isAct(effect) || isAct(next)) && touchTheSame(effect, next, base)));
+export function mustBeInOrder(one: readonly Effect[], other: readonly Effect[]): boolean {
+  return one.some((effect) => other.some((next) => (isAct(effect) || isAct(next)) && touchTheSame(effect, next)));
 }
 
-function touchTheSame(one: Effect, other: Effect, base: { readonly workDir: string; readonly home: string }): boolean {
+function touchTheSame(one: Effect, other: Effect): boolean {
   if (hasPath(one) && hasPath(other)) {
-    const [path, next] = [absolutePath(one.path, base), absolutePath(other.path, base)];
-    return isInside(path, next) || isInside(next, path);
+    if (one.real === undefined || other.real === undefined) return true; // where it leads is not known
+    return isInside(one.real, other.real) || isInside(other.real, one.real);
   }
   if (touchesFiles(one) && touchesFiles(other)) return true;
   if (one.kind !== other.kind) return false;

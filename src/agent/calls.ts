@@ -19,12 +19,15 @@ const SIDE_BY_SIDE = 8;
 /** So often a call may fail the same way before the model is told to do something else. */
 const SAME_FAILURES = 3;
 
-export interface CallsOptions {
-  readonly toolkit: Toolkit;
-  readonly signal: AbortSignal;
+interface Results {
   readonly emit: (event: AgentEvent) => void;
   /** Gets each result when it is there. */
   readonly onResult: (message: ToolMessage) => void;
+}
+
+export interface CallsOptions extends Results {
+  readonly toolkit: Toolkit;
+  readonly signal: AbortSignal;
   readonly failures: Failures;
 }
 
@@ -33,27 +36,22 @@ export interface CallsOptions {
  * Each call gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Never rejects.
  */
 export async function runCalls(calls: readonly Calling[], options: CallsOptions): Promise<void> {
-  const { toolkit, signal, emit, onResult, failures } = options;
-  const { workDir, home } = toolkit.backend;
+  const { toolkit, signal, emit, failures } = options;
   const started: { readonly effects: readonly Effect[]; readonly ended: Promise<void> }[] = [];
   const running = new Set<Promise<void>>();
-  for (const call of calls) emit({ type: "tool_call", id: call.id, name: call.name, input: call.input });
-  const finish = (call: Calling, message: ToolMessage, ms: number) => {
-    onResult(message);
-    const { status, content } = message;
-    emit({ type: "tool_result", id: call.id, name: call.name, status, text: textOf(content), ms });
-  };
+  for (const call of calls) announce(call, options);
   const run = async (call: Calling, before: readonly Promise<void>[]) => {
     await Promise.all(before);
-    if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0);
+    if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0, options);
     const startedMs = performance.now();
     const result = await resultOf(call, toolkit, signal, emit);
-    finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs));
+    finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs), options);
   };
-  for (const call of calls) {
-    const effects = calls.length === 1 ? [] : await effectsOf(toolkit, call.name, call.input);
+  const touched = await effectsOf(calls, toolkit, signal).catch(() => []);
+  for (const [index, call] of calls.entries()) {
+    const effects = touched[index] ?? [];
     while (running.size >= SIDE_BY_SIDE) await Promise.race(running);
-    const before = started.filter((earlier) => mustBeInOrder(earlier.effects, effects, { workDir, home }));
+    const before = started.filter((earlier) => mustBeInOrder(earlier.effects, effects));
     const ended = run(
       call,
       before.map((earlier) => earlier.ended),
@@ -63,6 +61,23 @@ export async function runCalls(calls: readonly Calling[], options: CallsOptions)
     void ended.then(() => running.delete(ended));
   }
   await Promise.all(running);
+}
+
+/** Gives calls that are not run their results. */
+export function refuseCalls(calls: readonly Calling[], why: string, results: Results): void {
+  for (const call of calls) {
+    announce(call, results);
+    finish(call, notStarted(call, why), 0, results);
+  }
+}
+
+function announce({ id, name, input }: Calling, { emit }: Results): void {
+  emit({ type: "tool_call", id, name, input });
+}
+
+function finish({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
+  onResult(message);
+  emit({ type: "tool_result", id, name, status: message.status, text: textOf(message.content), ms });
 }
 
 /** The result of a call that was not run. */

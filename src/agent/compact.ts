@@ -1,11 +1,11 @@
-import type { LanguageModelV3 } from "@ai-sdk/provider";
+import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
 import { text } from "../contract/content.ts";
 import type { Message } from "../contract/message.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
 import type { AgentEvent } from "./events.ts";
 import { textOf } from "./prompt.ts";
-import { type Answer, type RequestOptions, request } from "./request.ts";
+import type { Answer } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** What a token takes, in characters, until the provider has reported how many it counted. */
@@ -24,17 +24,17 @@ const SUMMARIZE =
 
 export interface Compaction {
   readonly transcript: Transcript;
-  readonly model: LanguageModelV3;
   /** Tokens that the messages may take. */
   readonly budget: number;
-  /** Tokens of a text of this many characters, as far as is known. */
-  readonly tokens: (characters: number) => number;
-  readonly request: RequestOptions;
+  /** As far as is known. */
+  readonly charactersAToken: number;
+  readonly askForSummary: (prompt: LanguageModelV3Prompt) => Promise<Answer>;
+  readonly emit: (event: AgentEvent) => void;
 }
 
 /** Estimates the tokens of messages. */
-export function measure(messages: readonly Message[], tokens: Compaction["tokens"]): number {
-  return messages.reduce((sum, message) => sum + tokens(charactersOf(message)), 0);
+export function measure(messages: readonly Message[], ratio: number): number {
+  return Math.ceil(messages.reduce((sum, message) => sum + charactersOf(message), 0) / ratio);
 }
 
 /** Characters a token, from what the last request had and what the provider counted. */
@@ -48,25 +48,24 @@ export function charactersAToken(characters: number, counted: number): number {
  * the older messages. The event tells what was kept. Returns the answer to the request for a summary where that failed, else `undefined`.
  */
 export async function compact(options: Compaction): Promise<Answer | undefined> {
-  const { transcript, budget, tokens } = options;
-  const before = measure(transcript.messages, tokens);
+  const { transcript, budget, charactersAToken: ratio } = options;
+  const before = measure(transcript.messages, ratio);
   if (before <= budget) return undefined;
   const count = transcript.messages.length;
   let results = shortenResults(transcript, { most: OLD_RESULT, from: 0, to: lastRoundAt(transcript.messages) });
-  if (measure(transcript.messages, tokens) > budget) {
+  if (measure(transcript.messages, ratio) > budget) {
     const from = lastRoundAt(transcript.messages);
-    const share = (budget * LAST_ROUND * CHARACTERS_A_TOKEN) / Math.max(1, count - from);
+    const share = (budget * LAST_ROUND * ratio) / Math.max(1, count - from);
     results += shortenResults(transcript, { most: Math.max(OLD_RESULT, Math.floor(share)), from, to: count });
   }
   let kept = count;
-  if (measure(transcript.messages, tokens) > budget) {
+  if (measure(transcript.messages, ratio) > budget) {
     const failed = await summarize(options);
     if (failed !== undefined) return failed;
     kept = transcript.messages.length - 1;
   }
-  const after = measure(transcript.messages, tokens);
-  const event: AgentEvent = { type: "compacted", results, summarized: count - kept, kept, before, after };
-  options.request.emit(event);
+  const after = measure(transcript.messages, ratio);
+  options.emit({ type: "compacted", results, summarized: count - kept, kept, before, after });
   return undefined;
 }
 
@@ -98,29 +97,24 @@ function lastRoundAt(messages: readonly Message[]): number {
   );
 }
 
-async function summarize({ transcript, model, budget, tokens, request: how }: Compaction): Promise<Answer | undefined> {
+async function summarize(options: Compaction): Promise<Answer | undefined> {
+  const { transcript, budget, charactersAToken: ratio } = options;
   const { messages } = transcript;
-  const first = firstKept(messages, budget * KEPT, tokens);
+  const first = firstKept(messages, budget * KEPT * ratio);
   const older = messages.slice(0, first).map(asText).join("\n\n");
-  const room = Math.floor(budget * CHARACTERS_A_TOKEN * 0.6);
+  const room = Math.floor(budget * ratio * 0.6);
   const shown =
     older.length <= room
       ? older
       : `${older.slice(0, room / 2)}\n\n[… cut …]\n\n${older.slice(older.length - room / 2)}`;
-  const answer = await request(
-    model,
-    {
-      prompt: [
-        { role: "system", content: SUMMARIZE },
-        { role: "user", content: [{ type: "text", text: shown }] },
-      ],
-    },
-    { ...how, emit: (event) => event.type === "retry" && how.emit(event) },
-  );
+  const answer = await options.askForSummary([
+    { role: "system", content: SUMMARIZE },
+    { role: "user", content: [{ type: "text", text: shown }] },
+  ]);
   const summary = answer.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
   if (answer.error !== undefined) return answer;
   if (summary.trim() === "") {
-    const message = `The conversation is too long, and ${model.modelId} wrote no summary of it.`;
+    const message = "The conversation is too long, and the model wrote no summary of it.";
     return { ...answer, problem: { kind: "context-overflow", message, retries: 0 } };
   }
   const content = [text(`[Summary of the conversation so far, written by the model:]\n${summary.trim()}`)];
@@ -128,15 +122,15 @@ async function summarize({ transcript, model, budget, tokens, request: how }: Co
   return undefined;
 }
 
-/** Where the messages begin that fit into so many tokens: never with a result, whose call would be gone. At least the last reply is kept. */
-function firstKept(messages: readonly Message[], budget: number, tokens: Compaction["tokens"]): number {
+/** Where the messages begin that fit into so many characters: never with a result, whose call would be gone. At least the last reply is kept. */
+function firstKept(messages: readonly Message[], room: number): number {
   let first = messages.length;
   let size = 0;
   for (let index = messages.length - 1; index > 0; index--) {
     const message = messages[index];
     if (message === undefined) break;
-    size += tokens(charactersOf(message));
-    if (size > budget && first < messages.length) break;
+    size += charactersOf(message);
+    if (size > room && first < messages.length) break;
     if (message.role !== "tool") first = index;
   }
   return Math.max(1, first === messages.length ? lastRoundAt(messages) : first);

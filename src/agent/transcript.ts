@@ -11,6 +11,9 @@ import { textOf } from "./prompt.ts";
 /** How much of a call's data stands in for a result that was lost, in characters of JSON. */
 const DATA_SHOWN = 4_000;
 
+const IMAGE_GONE =
+  "[This image is no longer in the conversation. To see it again, read its file or ask the user for it.]";
+
 /** A thread's messages, in memory and in the store. */
 export interface Transcript {
   /** As a model reads them. */
@@ -104,10 +107,12 @@ async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
   return { role: "tool", call: call.id, status: "interrupted", content: [text(ending)] };
 }
 
-/** As it is recorded: secrets masked, and images named only, for one picture would be larger than a long conversation. */
+/** As it is recorded: secrets masked, and of images their kind and size, for one image would be larger than a long conversation. */
 function kept(message: Message, mask: Toolkit["mask"]): Message {
   if (message.role !== "assistant") {
-    const withoutImages = message.content.map((part) => (part.type === "text" ? part : text(textOf([part]))));
+    const withoutImages = message.content.map((part) =>
+      part.type === "text" ? part : text(`${textOf([part])}\n${IMAGE_GONE}`),
+    );
     return { ...message, content: mask(withoutImages) };
   }
   // What is opaque stays as the provider wrote it: it may be signed.

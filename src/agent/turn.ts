@@ -1,19 +1,20 @@
-import type { LanguageModelV3 } from "@ai-sdk/provider";
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Prompt } from "@ai-sdk/provider";
 import { text } from "../contract/content.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
-import { type Calling, createFailures, notStarted, runCalls } from "./calls.ts";
+import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
+import { plural } from "../util/text.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, addUsage } from "./events.ts";
 import { PROVIDER_OPTIONS, promptOf, textOf, toolsOf } from "./prompt.ts";
-import { type Answer, request } from "./request.ts";
+import { type Answer, type RequestOptions, request } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface Limits {
   /** Replies of the model in a turn. Default 100. */
   readonly rounds?: number;
-  /** Milliseconds that a turn may take. Default: no limit. */
+  /** Milliseconds that a turn may take. Default, and above 2,147,483,647 (24 days): no limit. */
   readonly timeMs?: number;
   /** Tokens that a turn may use, input and output together. Default: no limit. */
   readonly tokens?: number;
@@ -56,6 +57,8 @@ export interface Known {
 
 type Ending = Pick<TurnEnd, "reason" | "message">;
 
+/** `setTimeout` takes no more. */
+const LONGEST_TIMER_MS = 2_147_483_647;
 /** The last word after a limit may take so long. Milliseconds. */
 const LAST_WORD_MS = 60_000;
 /** Part of the context that the conversation may fill: the rest is for the reply. */
@@ -74,9 +77,9 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   const { model, toolkit, thread, transcript, limits, emit, known } = options;
   const failures = createFailures();
   const clock = new AbortController();
-  const timer = limits.timeMs === Infinity ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
+  const timer = limits.timeMs > LONGEST_TIMER_MS ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
   const signal = AbortSignal.any([options.signal, clock.signal]);
-  const how = { signal, emit, retryMs: limits.retryMs };
+  const results = { emit, onResult: transcript.add };
   const tools = toolsOf(toolkit);
   const fixedCharacters = options.instructions.length + JSON.stringify(tools ?? []).length;
   let rounds = 0;
@@ -88,45 +91,43 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   };
   const tell = (words: string) => deliver({ role: "user", from: "handrail", content: [text(words)] });
 
+  const requestReply = async (
+    asked: Pick<LanguageModelV3CallOptions, "prompt" | "tools">,
+    how: Pick<RequestOptions, "emit" | "signal">,
+  ): Promise<Answer> => {
+    const given = { ...asked, providerOptions: PROVIDER_OPTIONS };
+    const answer = await request(model, given, { ...how, retryMs: limits.retryMs });
+    usage = addUsage(usage, answer.usage);
+    if (answer.error === undefined) emit({ type: "usage", ...answer.usage });
+    return answer;
+  };
+
   const ask = async (to: AbortSignal): Promise<Answer> => {
     const { messages } = transcript;
     const prompt = promptOf(options.instructions, messages);
-    const answer = await request(
-      model,
-      { prompt, ...(tools !== undefined && { tools }), providerOptions: PROVIDER_OPTIONS },
-      { ...how, signal: to },
-    );
-    usage = addUsage(usage, answer.usage);
+    const answer = await requestReply({ prompt, ...(tools !== undefined && { tools }) }, { emit, signal: to });
     const { input } = answer.usage;
     const sent = fixedCharacters + messages.reduce((sum, message) => sum + charactersOf(message), 0);
     if (input > 0) known.charactersAToken = charactersAToken(sent, input);
     return answer;
   };
 
+  /** A summary is not the model's answer: its text is no event. */
+  const askForSummary = (prompt: LanguageModelV3Prompt): Promise<Answer> =>
+    requestReply({ prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
+
   /** Keeps a reply: all of one that is complete, and of one that broke off what a provider takes back. */
-  const keep = ({ parts, error, usage: used }: Answer): readonly Calling[] => {
+  const keep = ({ parts, error }: Answer): readonly Calling[] => {
     const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
     if (content.length > 0) transcript.add({ role: "assistant", content });
-    if (error === undefined) emit({ type: "usage", ...used });
     return content.filter((part) => part.type === "call");
   };
 
-  const refuse = (calls: readonly Calling[], why: string) => {
-    for (const call of calls) {
-      emit({ type: "tool_call", id: call.id, name: call.name, input: call.input });
-      const message = notStarted(call, why);
-      transcript.add(message);
-      const { status, content } = message;
-      emit({ type: "tool_result", id: call.id, name: call.name, status, text: textOf(content), ms: 0 });
-    }
-  };
-
-  /** Shortens the conversation where it would not fit. */
-  const fit = async (): Promise<Ending | undefined> => {
-    const tokens = (characters: number) => Math.ceil(characters / known.charactersAToken);
-    const budget = Math.max(1_000, known.context * FILLED - tokens(fixedCharacters));
-    const failed = await compact({ transcript, model, budget, tokens, request: how });
-    return failed === undefined || signal.aborted ? undefined : failedWith(failed);
+  /** Shortens the conversation where it would not fit. Returns the answer to the request for a summary where that failed. */
+  const fit = (): Promise<Answer | undefined> => {
+    const ratio = known.charactersAToken;
+    const budget = Math.max(1_000, known.context * FILLED - fixedCharacters / ratio);
+    return compact({ transcript, budget, charactersAToken: ratio, askForSummary, emit });
   };
 
   /** A limit was reached: the model says what is done and what is left. */
@@ -135,13 +136,13 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     tell(`[${message} Call no more tools. Say in a few sentences what is done and what is left to do.]`);
     const answer = await ask(AbortSignal.any([options.signal, AbortSignal.timeout(LAST_WORD_MS)]));
     rounds++;
-    refuse(keep(answer), "the turn has reached a limit");
+    refuseCalls(keep(answer), "the turn has reached a limit", results);
     return options.signal.aborted ? { reason: "stopped" } : { reason, message };
   };
 
   const limitReached = (): Promise<Ending> | undefined => {
     if (clock.signal.aborted) return lastWord("max_time", `${limits.timeMs / 1_000} s`);
-    if (rounds >= limits.rounds) return lastWord("max_rounds", `${limits.rounds} replies`);
+    if (rounds >= limits.rounds) return lastWord("max_rounds", plural(limits.rounds, "reply", "replies"));
     const used = usage.input + usage.output;
     if (used >= limits.tokens) return lastWord("max_tokens", `${limits.tokens} tokens`);
     return undefined;
@@ -156,28 +157,29 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
       const limited = limitReached();
       if (limited !== undefined) return await limited;
       const unfit = await fit();
-      if (unfit !== undefined) return unfit;
+      if (signal.aborted) continue; // which ends the turn, or asks for a last word
+      if (unfit !== undefined) return failedWith(unfit);
       const answer = await ask(signal);
       if (answer.problem?.kind === "context-overflow" && overflows < OVERFLOWS) {
         overflows++;
-        const tokens = (characters: number) => Math.ceil(characters / known.charactersAToken);
-        known.context = (measure(transcript.messages, tokens) + tokens(fixedCharacters)) * 0.6;
+        const ratio = known.charactersAToken;
+        known.context = (measure(transcript.messages, ratio) + fixedCharacters / ratio) * 0.6;
         continue;
       }
       rounds++;
       const calls = keep(answer);
       if (signal.aborted) {
-        refuse(calls, "the turn was stopped");
-        continue; // which ends the turn, or asks for a last word
+        refuseCalls(calls, "the turn was stopped", results);
+        continue;
       }
       if (answer.problem !== undefined) {
-        refuse(calls, "the reply broke off");
+        refuseCalls(calls, "the reply broke off", results);
         return failedWith(answer);
       }
       if (calls.length > 0) {
         emptyReplies = 0;
         overflows = 0;
-        await runCalls(calls, { toolkit, signal, emit, failures, onResult: transcript.add });
+        await runCalls(calls, { ...results, toolkit, signal, failures });
         continue;
       }
       const ending = endingOf(answer);

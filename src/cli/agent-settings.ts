@@ -1,7 +1,7 @@
 import type { Limits } from "../agent/agent.ts";
 import { type ModelSettings, parseModel } from "../agent/models/load.ts";
 import type { GlobalOptions } from "./options.ts";
-import { settingsFrom } from "./settings.ts";
+import { loadedSettings } from "./settings.ts";
 
 /** What files and options say of an agent. */
 export interface AgentSettings {
@@ -20,7 +20,7 @@ export interface AgentSettings {
 export async function agentSettings(
   options: GlobalOptions & { readonly model?: string; readonly baseUrl?: string; readonly agent?: string },
 ): Promise<AgentSettings> {
-  const settings = await settingsFrom(options);
+  const { settings } = await loadedSettings(options); // `toolkitOptions` prints the notices
   const agent = options.agent === undefined ? undefined : settings.agents[options.agent];
   if (options.agent !== undefined && agent === undefined) {
     const names = Object.keys(settings.agents).join(", ") || "none; write them under agents in the configuration";

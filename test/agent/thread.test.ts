@@ -27,12 +27,13 @@ describe("a conversation that does not fit", () => {
   test("is then summed up by the model, and a resumed thread begins with the summary", async () => {
     const store = memoryStore();
     const words = "word ".repeat(600);
-    const script = [{ text: words }, { text: words }, { text: words }, { text: "SUMMARY" }, { text: "Fine." }];
+    const summary = { text: "SUMMARY", input: 70, output: 7 };
+    const script = [{ text: words }, { text: words }, { text: words }, summary, { text: "Fine." }];
     const { agent, model, events } = await scripted(script, { toolkit: { store }, limits: { context: 2_500 } });
     await agent.send("First wish");
     await agent.send("Second wish");
     await agent.send("Third wish");
-    expect((await agent.send("Fourth wish")).reason).toBe("done");
+    expect(await agent.send("Fourth wish")).toMatchObject({ reason: "done", usage: { input: 70, output: 7 } });
     expect(ofType(events, "compacted").at(-1)).toMatchObject({ summarized: expect.any(Number) });
     const last = JSON.stringify(model.requests.at(-1)!.prompt);
     expect(last).toContain("SUMMARY");
@@ -71,6 +72,19 @@ describe("the transcript", () => {
     const [call] = messages[1]!.role === "assistant" ? messages[1]!.content : [];
     expect(call).toMatchObject({ type: "call", providerId: "call-1", id: expect.stringMatching(/^[\da-f-]{36}$/) });
     expect(await store.threads()).toMatchObject([{ thread: agent.thread, target: "local" }]);
+  });
+
+  test("keeps no images: a resumed thread has the words that one was there", async () => {
+    const store = memoryStore();
+    const image = { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" } as const;
+    const { agent, model } = await scripted([], { toolkit: { store } });
+    await agent.send([{ type: "text", text: "What is this?" }, image]);
+    expect(JSON.stringify(model.requests[0])).toContain(image.data);
+    const resumed = scriptedModel([]);
+    const toolkit = await toolkitWith({ preset: "none", store });
+    await (await createAgent({ model: resumed, toolkit, thread: agent.thread })).send("And what was it?");
+    expect(JSON.stringify(resumed.requests[0])).not.toContain(image.data);
+    expect(JSON.stringify(resumed.requests[0])).toMatch(/\[Image: image\/png, 8B\].*no longer in the conversation/);
   });
 
   test("of a process that died gets a result for every call: lost, interrupted or not started", async () => {

@@ -68,6 +68,24 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     );
   });
 
+  test("an agent works on the host, and continues its thread there", async () => {
+    const folder = join(server.home, "project");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "README.md"), "# Only there\n");
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.\n");
+    const there = ["--model", "demo", "--yes", "--work-dir", "~/project"];
+    const first = await handrail(["run", "Look around", ...there]);
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("README.md begins: # Only there") });
+    const [, thread = "none"] = /--resume (\w+)/.exec(first.stderr) ?? [];
+    expect((await handrail(["run", "Again", "--continue", ...there])).stderr).toContain(`--resume ${thread}`);
+    expect((await handrail(["run", "--show-prompt", ...there])).stdout).toMatch(
+      /Working directory: \S+\/project\n[^]*Use tabs\./,
+    );
+    expect((await line.run(["run", "Again", "--continue", "--model", "demo"])).stderr).toContain(
+      "there is no thread to continue",
+    );
+  });
+
   test("without leave nothing of medium risk runs", async () => {
     const { code, stdout } = await handrail(["call", "bash", JSON.stringify({ command: "mkdir made" })]);
     expect({ code, made: existsSync(join(server.home, "made")) }).toEqual({ code: 1, made: false });

@@ -64,6 +64,33 @@ describe("handrail run --model demo", () => {
   });
 });
 
+test("handrail run --json has the question to a person at the terminal, and both answers", async () => {
+  const { folder, terminal } = await commandLine(SUM);
+  const person = terminal("handrail run 'Repair it' --model demo --sandbox off --json >events");
+  for (const [index, answer] of ["y\n", "n\n"].entries()) {
+    await expect.poll(() => person.screen().split("[y/N/s] ").length - 2, { timeout: 20_000 }).toBe(index);
+    person.type(answer);
+  }
+  await person.ended;
+  const lines = (await readFile(join(folder, "events"), "utf8")).trimEnd().split("\n");
+  const events = lines.map((line) => JSON.parse(line) as { type: string; id: string });
+  const asked = { type: "approval", name: "bash", status: "asked", reason: expect.stringContaining("node --test") };
+  expect(events.filter(({ type }) => type === "approval")).toMatchObject([
+    asked,
+    { type: "approval", status: "approved", answer: "once" },
+    asked,
+    { type: "approval", status: "refused", answer: "refuse" },
+  ]);
+  const { id } = events.findLast(({ type }) => type === "approval")!;
+  expect(events.find((event) => event.type === "tool_result" && event.id === id)).toMatchObject({ status: "denied" });
+});
+
+test("the demo model stops at a limit", async () => {
+  const { run } = await commandLine(SUM);
+  const { code, stdout } = await run([...DEMO, "--max-rounds", "2"]);
+  expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringMatching(/I stop here[^]*not done\.\n$/) });
+});
+
 describe("a thread", () => {
   test("is continued with --continue and --resume ID, and listed with --resume", async () => {
     const { run } = await commandLine(SUM);

@@ -143,6 +143,12 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(readFileSync(join(line.folder, "looked"), "utf8")).toContain("marked-2");
   });
 
+  test("an agent's commands are seen by people", async () => {
+    const { code, stdout } = await line.run(["run", "Look", "--model", "demo", "--yes", "--tmux-session", "agent"]);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("README.md begins: # Read me") });
+    expect(tmux("capture-pane", "-p", "-t", "=agent:")).toMatch(/ls.*\n(.*\n)*README\.md/);
+  });
+
   test("handrail mcp --tmux offers them to a client, and commands are seen by people", async () => {
     const client = new Client({ name: "test", version: "1" });
     const words = [PROGRAM, "mcp", "--tmux-session", "served", "--preset", "operator", "--autonomy", "full"];

@@ -76,10 +76,10 @@ function nextStep({ prompt, tools = [] }: LanguageModelV3CallOptions): Step {
   if (missing.length > 0) {
     return { say: `${INTRODUCTION}I need the tools bash, read and edit; ${missing.join(", ")} is not offered here.` };
   }
+  if (isAskedToEnd(prompt)) return { say: "I stop here, at the limit of this turn. My work is not done." };
   const done = callsSince(prompt);
   const last = done.at(-1);
   if (last === undefined) return { say: `${INTRODUCTION}First I look at the folder.`, call: bash("ls") };
-  if (/not started|The call was stopped|limit of .* is reached/.test(last.output)) return { say: "I stop here." };
   const listed = done[0]?.output.split("\n").map((line) => line.trim()) ?? [];
   const command = testCommand(listed, done);
   if (command === undefined) return withoutTests(listed, done);
@@ -89,6 +89,13 @@ function nextStep({ prompt, tools = [] }: LanguageModelV3CallOptions): Step {
   if (run === undefined) return { say: `I run the tests: ${command}.`, call: bash(command) };
   if (run.failed) return { say: `The tests could not be run: ${firstLine(run.output)}` };
   return afterTests(command, runs, done, workDirIn(prompt));
+}
+
+/** True when the agent has reached a limit and asks for a last word. */
+function isAskedToEnd(prompt: LanguageModelV3CallOptions["prompt"]): boolean {
+  const last = prompt.at(-1);
+  if (last?.role !== "user") return false;
+  return last.content.some((part) => part.type === "text" && part.text.includes("Call no more tools."));
 }
 
 /** As the instructions have it. */

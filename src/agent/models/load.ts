@@ -21,10 +21,10 @@ export interface LoadOptions {
   readonly keyFile?: string;
 }
 
-/** A model, and the key it uses, for the mask. */
 export interface LoadedModel {
   readonly model: LanguageModelV3;
-  readonly key: string | undefined;
+  /** Its key and those in the key file, for the mask. */
+  readonly keys: readonly string[];
 }
 
 interface Provider {
@@ -101,10 +101,10 @@ function baseURL(url: string | undefined): { baseURL?: string } {
 export function parseModel(written: string): ModelSettings {
   const [provider = "", ...rest] = written.split(":");
   const name = rest.join(":");
-  requireProvider(provider);
+  const { example } = providerOf(provider);
   if (provider === "demo") return { provider, name: "demo" };
   if (name !== "") return { provider, name };
-  throw new Error(`model "${written}": expected PROVIDER:NAME, as ${providerOf(provider).example}`);
+  throw new Error(`model "${written}": expected PROVIDER:NAME, as ${example}`);
 }
 
 /**
@@ -113,7 +113,6 @@ export function parseModel(written: string): ModelSettings {
  * @throws Error with the next step: unknown provider, no key, a key file that others can read, no address.
  */
 export async function loadModel(settings: ModelSettings, options: LoadOptions = {}): Promise<LoadedModel> {
-  requireProvider(settings.provider);
   const provider = providerOf(settings.provider);
   const { env = process.env, keyFile } = options;
   const variables = settings.keyVariable === undefined ? provider.keyVariables : [settings.keyVariable];
@@ -125,7 +124,8 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
       `${settings.provider} needs an API key. Set ${variables.join(" or ")} in the environment${file}. Without a key, --model demo works.`,
     );
   }
-  return { model: await provider.load(settings, key), key };
+  const keys = [...(key === undefined ? [] : [key]), ...(inFile?.values() ?? [])];
+  return { model: await provider.load(settings, key), keys };
 }
 
 /** The first of these variables that has a value, in the environment before the file. */
@@ -137,14 +137,9 @@ export function keyIn(
   return variables.map((name) => env[name] ?? inFile?.get(name)).find((value) => value !== undefined && value !== "");
 }
 
-function requireProvider(name: string): void {
-  if (Object.hasOwn(PROVIDERS, name)) return;
+function providerOf(name: string): Provider {
+  const provider = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+  if (provider !== undefined) return provider;
   const names = Object.keys(PROVIDERS).join(", ");
   throw new Error(`unknown provider "${name}". Providers: ${names}. A model is named PROVIDER:NAME, as openai:gpt-5.`);
-}
-
-function providerOf(name: string): Provider {
-  const provider = PROVIDERS[name];
-  if (provider === undefined) throw new Error(`unknown provider "${name}"`);
-  return provider;
 }

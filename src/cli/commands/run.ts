@@ -36,15 +36,13 @@ export interface RunOptions extends GlobalOptions {
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
   const { preset, instructions: own, ...settings } = await agentSettings(options);
-  const { model, key } =
-    options.showPrompt || options.resume === true
-      ? { model: undefined, key: undefined }
-      : await modelFor(settings.model);
+  const { model, keys } =
+    options.showPrompt || options.resume === true ? { model: undefined, keys: [] } : await modelFor(settings.model);
   const approver = options.yes ? approveAll : terminalApprover();
   const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) });
   const toolkit = await createToolkit({
     ...given,
-    ...(key !== undefined && { mask: { values: [key] } }),
+    mask: { values: keys },
     ...(approver !== undefined && { approver }),
   });
   const stopped = untilStopped();
@@ -54,7 +52,7 @@ export async function run(words: string | undefined, options: RunOptions): Promi
     if (options.resume === true) return await listThreads(toolkit);
     if (model === undefined) return;
     const thread = await threadFor(toolkit, options);
-    const prompt = words ?? (await readStdin()).trim();
+    const prompt = words ?? (process.stdin.isTTY ? "" : (await readStdin()).trim());
     if (prompt === "") throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
     const limits = { ...settings.limits, ...limitsOf(options) };
     const agent = await createAgent({ model, toolkit, instructions, ...(thread !== undefined && { thread }), limits });
@@ -89,7 +87,7 @@ async function follow(agent: Agent, prompt: string, view: RunView, signal: Abort
   }
   signal.removeEventListener("abort", stop);
   await agent.close();
-  process.exitCode = end?.reason === "done" ? EXIT.ok : EXIT.notSucceeded;
+  process.exitCode = end?.reason === "done" && !signal.aborted ? EXIT.ok : EXIT.notSucceeded;
 }
 
 function limitsOf({ maxRounds, maxTime, maxTokens }: RunOptions): Limits {
