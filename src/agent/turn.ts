@@ -3,6 +3,7 @@ import { text } from "../contract/content.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { randomName } from "../util/identifier.ts";
 import { type Calling, createFailures, notStarted, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, addUsage } from "./events.ts";
@@ -73,6 +74,7 @@ const EMPTY_REPLY =
 export async function runTurn(first: Message, options: TurnOptions): Promise<TurnEnd> {
   const { model, toolkit, thread, transcript, limits, emit, known } = options;
   const failures = createFailures();
+  const name = randomName(10);
   const clock = new AbortController();
   const timer = limits.timeMs === Infinity ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
   const signal = AbortSignal.any([options.signal, clock.signal]);
@@ -177,7 +179,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
       if (calls.length > 0) {
         emptyReplies = 0;
         overflows = 0;
-        await runCalls(calls, { toolkit, signal, emit, failures, onResult: transcript.add });
+        await runCalls(calls, { toolkit, turn: name, signal, emit, failures, onResult: transcript.add });
         continue;
       }
       const ending = endingOf(answer);

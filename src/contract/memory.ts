@@ -12,7 +12,7 @@ export const MAX_MEMORY_CONTENT = 16_384;
 
 /** Something to remember. */
 export interface NewMemory {
-  /** Of 1 to 200 characters. */
+  /** Of 1 to 200 characters. White space in it becomes single spaces. */
   readonly key: string;
   /** Of 1 to 16,384 characters. */
   readonly content: string;

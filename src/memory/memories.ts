@@ -104,8 +104,8 @@ export function openMemories({
         return ids.flatMap((id) => select(connection, "id = ?", [id]));
       }, []);
     },
-    get: (key) => read((connection, { id }) => select(connection, "scope = ? AND key = ?", [id, key])[0], undefined),
-    forget: (key) => change((connection, id) => remove(connection, id, key)),
+    get: (key) => read((connection, { id }) => find(connection, id, keyOf(key, mask)), undefined),
+    forget: (key) => change((connection, id) => remove(connection, id, keyOf(key, mask))),
     async close() {
       (await opened?.catch(() => undefined))?.close();
       opened = undefined;
@@ -124,16 +124,36 @@ function select(connection: Connection, condition: string, parameters: readonly 
   );
 }
 
+function find(connection: Connection, scope: number, key: string): Memory | undefined {
+  return select(connection, "scope = ? AND key = ?", [scope, key])[0];
+}
+
+/** As it is stored: on one line. */
+function keyOf(key: string, mask: (text: string) => string): string {
+  return textOf(key.replaceAll(/\s+/g, " ").trim(), mask);
+}
+
 /** As it is stored. SQLite cuts texts at NUL, and takes no half characters. */
-function cleaned({ key, content, category, storedMs = Infinity }: NewMemory, mask: (text: string) => string, now: number) {
-  const clean = (text: string) => mask(text.replaceAll("\0", "\ufffd").toWellFormed());
-  const memory = { key: clean(key.trim()), content: clean(content), category, storedMs: Math.min(storedMs, now) };
+function textOf(text: string, mask: (text: string) => string): string {
+  return mask(Buffer.from(text.replaceAll("\0", "\ufffd")).toString());
+}
+
+function cleaned(
+  { key, content, category, storedMs = Infinity }: NewMemory,
+  mask: (text: string) => string,
+  now: number,
+) {
+  const memory = {
+    ...{ key: keyOf(key, mask), content: textOf(content, mask), category },
+    storedMs: Math.min(storedMs, now), // one from the future would stay the newest
+  };
   for (const [what, text, most] of [
     ["key", memory.key, MAX_MEMORY_KEY],
     ["content", memory.content.trim(), MAX_MEMORY_CONTENT],
   ] as const) {
     if (text.length > 0 && text.length <= most) continue;
-    throw new RangeError(`a memory's ${what} has ${text.length} characters: expected 1 to ${most}. Split it up or shorten it.`);
+    const called = what === "key" ? "A memory's key" : `The content of the memory ${JSON.stringify(memory.key)}`;
+    throw new RangeError(`${called} has ${text.length} characters: expected 1 to ${most}`);
   }
   return memory;
 }
@@ -156,14 +176,16 @@ function replace(connection: Connection, scope: number, memory: Required<NewMemo
 
 /** Removes a memory, and the spellings that were only in it; those of `keeping` stay. */
 function remove(connection: Connection, scope: number, key: string, keeping: ReadonlySet<string> = new Set()): boolean {
-  const [memory] = select(connection, "scope = ? AND key = ?", [scope, key]);
+  const memory = find(connection, scope, key);
   if (memory === undefined) return false;
   connection.run("DELETE FROM memory_words WHERE rowid = ?", [memory.id]);
   connection.run("DELETE FROM memories WHERE id = ?", [memory.id]);
   connection.run("UPDATE scopes SET memories = memories - 1 WHERE id = ?", [scope]);
   for (const word of new Set(indexedWords(memory))) {
     if (keeping.has(word)) continue;
-    const others = connection.all("SELECT 1 FROM memory_words WHERE memory_words MATCH ? LIMIT 1", [`"${scope}:${word}"`]);
+    const others = connection.all("SELECT 1 FROM memory_words WHERE memory_words MATCH ? LIMIT 1", [
+      `"${scope}:${word}"`,
+    ]);
     if (others.length === 0) removeSpelling(connection, scope, word);
   }
   return true;

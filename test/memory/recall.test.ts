@@ -27,7 +27,9 @@ const { memories, queries } = JSON.parse(
 ) as Expected;
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
-const COMMON = "the of to and is in a for on with that it was at by from server note weekly review team build".split(" ");
+const COMMON = "the of to and is in a for on with that it was at by from server note weekly review team build".split(
+  " ",
+);
 
 /** Memories about nothing, of common words and some of their own, so many that no common word's are all read. */
 function others(count: number) {
@@ -45,7 +47,7 @@ async function remembering(count: number): Promise<Memories> {
   const engine = nodeEngine() ?? (await libsqlEngine());
   const store = openMemories({
     file: join(temporaryFolder(), "memory.db"),
-    ...{ scope: "user", mask: (text: string) => text, engine, now: () => NOW } as const,
+    ...({ scope: "user", mask: (text: string) => text, engine, now: () => NOW } as const),
   });
   afterFile(store.close);
   const known = memories.map(({ days, ...rest }) => {
