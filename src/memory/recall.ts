@@ -16,7 +16,7 @@ const MOST_CORRECTED = 4;
 /** Memories of one word that are read from the index, the newest. A word with more is common. */
 const MOST_LISTED = 256;
 /** Memories of which the words are counted. */
-const MOST_RANKED = 256;
+const MOST_RANKED = 128;
 /** Entries of the index that are walked for memories with two common words. */
 const MOST_WALKED = 20_000;
 /** Characters of a memory's words that are counted. */
@@ -105,7 +105,7 @@ function termsOf(connection: Connection, scope: ScopeRow, query: string): readon
   });
 }
 
-/** The ids to be ranked: those with the most, and the rarest, of the words; of equal ones the newest. */
+/** The ids to be ranked: those with the most, and the rarest, of the words; of equal ones the newest. What cannot reach the result is left out. */
 function candidatesOf(connection: Connection, terms: readonly Term[]): readonly number[] {
   const weights = new Map<number, number>();
   for (const { ids, weight } of terms) for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + weight);
@@ -120,7 +120,9 @@ function candidatesOf(connection: Connection, terms: readonly Term[]): readonly 
       weights.set(id, Math.max(weights.get(id) ?? 0, rarest.weight + next.weight));
     }
   }
+  const least = (Math.max(...weights.values()) * LEAST_PART) / 2;
   return [...weights]
+    .filter(([, weight]) => weight >= least)
     .sort(([id, weight], [otherId, otherWeight]) => otherWeight - weight || otherId - id)
     .slice(0, MOST_RANKED)
     .map(([id]) => id);

@@ -81,7 +81,7 @@ describe.each(engines)("memories with %s", (_, engine) => {
         }
         await memories.recall(query, 5);
       }),
-      { numRuns: cases(15) },
+      { numRuns: cases(4) },
     );
     expect(await faultsIn(file)).toEqual([]);
   });
