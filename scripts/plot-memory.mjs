@@ -78,7 +78,7 @@ function picture(points) {
       `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(10 ** power)}" y2="${y(10 ** power)}" stroke="#ddd"/>`,
     ]),
     axisMark((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "middle", "memories"),
-    axisMark(LEFT, 22, "middle", "ms a query"),
+    axisMark(LEFT, 22, "middle", "CPU ms a query"),
     ...SERIES.flatMap(([key, label, color, dashes]) => {
       const line = points.map((point) => `${x(point.count)},${y(point[key])}`).join(" ");
       const last = points.at(-1);
