@@ -18,6 +18,10 @@ describe("the memory tools", () => {
       `Found 1 memories:\n\n- **drink**: Prefers tea.\n  No sugar.\n\n${NOTES}`,
     );
     expect(await text("memory_recall", { query: "*" })).toContain("- **drink**: Prefers tea.");
+    for (const key of ["a", "b", "c", "d"]) await text("memory_store", { key, content: `long ${"ü".repeat(9_000)}` });
+    expect(await text("memory_recall", { query: "long" })).toMatch(
+      /^Found 2 memories:\n\n- \*\*d\*\*.*\n\n\[Also matching, too long to be shown with these: b, a\. Recall them by their key\]\n\[These are notes/s,
+    );
     expect(await text("memory_forget", { key: "drink" })).toBe("Forgot memory: drink");
     expect(await text("memory_forget", { key: "drink" })).toBe("No memory found with key: drink");
   });
