@@ -9,6 +9,7 @@ import { configFolder, stateFolder } from "./config/state.ts";
 import type { Store } from "./contract/activity.ts";
 import type { ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
+import type { MemoryScope } from "./contract/memory.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
 import type { Outputs } from "./contract/tool.ts";
 import type { Toolkit } from "./contract/toolkit.ts";
@@ -16,6 +17,7 @@ import { requireValidSchemas } from "./engine/schema-fault.ts";
 import { openToolkit } from "./engine/toolkit.ts";
 import { toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
+import { openMemories } from "./memory/memories.ts";
 import { type MaskOptions, NO_MASK, createMask } from "./output/mask.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { createGrants } from "./policy/grants.ts";
@@ -49,6 +51,8 @@ export interface ToolkitOptions extends ToolChoice, Place {
   readonly grants?: "once" | "session" | "always";
   /** Default: in memory, as long as the toolkit. It is closed with the toolkit. */
   readonly store?: Store;
+  /** Who shares what the memory tools store in `stateDir`: all that the user runs, or only what works in the same folder. Default "user". */
+  readonly memoryScope?: MemoryScope;
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
   readonly stateDir?: string;
   /** Bytes that the saved outputs in `stateDir` may take together; the oldest are removed first. Default 2 GiB (2,147,483,648). */
@@ -81,11 +85,11 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     if (typeof options.target !== "object" || options[name] === undefined) continue;
     throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
   }
-  const { outputOwner = randomName(16), store = memoryStore() } = options;
+  const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
   const [sandboxed, terminal] = [isContained(options), hasTerminal(options)];
   const toolsWith = (shell?: ScriptShell) =>
-    toolset(chosenTools(options, { sandboxed, terminal, ...(shell !== undefined && { shell }) }));
+    toolset(chosenTools(options, { sandboxed, terminal, memoryScope, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
   // Only those that were brought: Handrail's own are checked by a test, and the command line starts sooner.
   requireValidSchemas((options.tools ?? []).filter(({ name }) => usual.has(name)));
@@ -101,6 +105,12 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
   const jobs = createJobs({ backend, store: jobStore, keep: options.keepJobs ?? true, alarms });
+  const memories = openMemories({
+    file: `${stateDir}/memory.db`,
+    scope: memoryScope,
+    workspace: `${backend.name}:${backend.workDir}`,
+    mask: mask.text,
+  });
   const rules = createRules(options.policy?.commands, backend);
   const withheld = createWithheld(rules);
   const max = options.policy?.maxActionsPerHour;
@@ -152,6 +162,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     backend,
     outputs: readable,
     jobs: namedJobs,
+    memories,
     notices,
     withheld,
     store,
@@ -164,6 +175,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await backend.close(); // what could not be ended, since nobody answers there, is let go
     await ended;
     await outputs.close();
+    await memories.close();
     await store.close();
   });
 }

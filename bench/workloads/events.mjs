@@ -205,7 +205,7 @@ async function rawDatabase(file, synchronous = "NORMAL") {
  * @param {string} file
  * @returns {Promise<Raw>}
  */
-async function openRaw(file) {
+export async function openRaw(file) {
   const builtIn = /** @type {{ DatabaseSync: new (file: string) => Raw } | undefined} */ (
     process.getBuiltinModule?.("node:sqlite")
   );

@@ -6,6 +6,7 @@ import { ELSEWHERE } from "./elsewhere.mjs";
 import { EVENTS } from "./events.mjs";
 import { FILES } from "./files.mjs";
 import { LATENCY } from "./latency.mjs";
+import { MEMORY } from "./memory.mjs";
 import { POLICY } from "./policy.mjs";
 import { PROCESSES } from "./processes.mjs";
 import { SANDBOX } from "./sandbox.mjs";
@@ -18,6 +19,7 @@ export const WORKLOADS = [
   ...DISPATCH,
   ...AGENT,
   ...EVENTS,
+  ...MEMORY,
   ...POLICY,
   ...PROCESSES,
   ...SANDBOX,

@@ -27,6 +27,8 @@ interface Results {
 
 export interface CallsOptions extends Results {
   readonly toolkit: Toolkit;
+  /** The name of the turn. */
+  readonly turn: string;
   readonly signal: AbortSignal;
   readonly failures: Failures;
 }
@@ -36,7 +38,7 @@ export interface CallsOptions extends Results {
  * Each call gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Never rejects.
  */
 export async function runCalls(calls: readonly Calling[], options: CallsOptions): Promise<void> {
-  const { toolkit, signal, emit, failures } = options;
+  const { toolkit, turn, signal, emit, failures } = options;
   const started: { readonly effects: readonly Effect[]; readonly ended: Promise<void> }[] = [];
   const running = new Set<Promise<void>>();
   for (const call of calls) announce(call, options);
@@ -44,7 +46,7 @@ export async function runCalls(calls: readonly Calling[], options: CallsOptions)
     await Promise.all(before);
     if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0, options);
     const startedMs = performance.now();
-    const result = await resultOf(call, toolkit, signal, emit);
+    const result = await resultOf(call, turn, toolkit, signal, emit);
     finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs), options);
   };
   const touched = await effectsOf(calls, toolkit, signal).catch(() => []);
@@ -88,12 +90,13 @@ export function notStarted({ id }: Calling, why: string): ToolMessage {
 /** A toolkit never rejects; one that a program wraps may. */
 async function resultOf(
   { id, name, input }: Calling,
+  turn: string,
   toolkit: Toolkit,
   signal: AbortSignal,
   emit: (event: AgentEvent) => void,
 ): Promise<ToolResult> {
   try {
-    return await toolkit.call({ id, name, input }, { signal, onEvent: (event) => shown(event, name, emit) });
+    return await toolkit.call({ id, name, input, turn }, { signal, onEvent: (event) => shown(event, name, emit) });
   } catch (error) {
     return { status: "failed", message: messageOf(error) };
   }

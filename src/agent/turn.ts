@@ -3,6 +3,7 @@ import { text } from "../contract/content.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { randomName } from "../util/identifier.ts";
 import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import { plural } from "../util/text.ts";
@@ -76,6 +77,7 @@ const EMPTY_REPLY =
 export async function runTurn(first: Message, options: TurnOptions): Promise<TurnEnd> {
   const { model, toolkit, thread, transcript, limits, emit, known } = options;
   const failures = createFailures();
+  const name = randomName(10);
   const clock = new AbortController();
   const timer = limits.timeMs > LONGEST_TIMER_MS ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
   const signal = AbortSignal.any([options.signal, clock.signal]);
@@ -179,7 +181,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
       if (calls.length > 0) {
         emptyReplies = 0;
         overflows = 0;
-        await runCalls(calls, { ...results, toolkit, signal, failures });
+        await runCalls(calls, { ...results, toolkit, turn: name, signal, failures });
         continue;
       }
       const ending = endingOf(answer);

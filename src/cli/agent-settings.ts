@@ -9,6 +9,8 @@ export interface AgentSettings {
   /** The toolset of the agent that is named. */
   readonly preset?: string;
   readonly instructions?: string;
+  /** Bytes of core memories in the instructions. */
+  readonly coreBytes?: number;
   readonly limits: Limits;
 }
 
@@ -35,6 +37,7 @@ export async function agentSettings(
     model: chosen && { ...chosen, ...(options.baseUrl !== undefined && { baseUrl: options.baseUrl }) },
     ...(agent?.toolset !== undefined && options.preset === undefined && { preset: agent.toolset }),
     ...(agent?.instructions !== undefined && { instructions: agent.instructions }),
+    ...(settings.memory.coreBytes !== undefined && { coreBytes: settings.memory.coreBytes }),
     limits: chosen?.context === undefined ? {} : { context: chosen.context },
   };
 }

@@ -7,6 +7,7 @@ import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { DebugLog } from "./log.ts";
+import { addMemoryCommands } from "./memory-commands.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
 import { requirePerson } from "./people.ts";
 
@@ -197,6 +198,8 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .action(async (id: string, _, command: Command) =>
       (await import("./commands/jobs.ts")).jobs("remove", id, given(command, {})),
     );
+
+  addMemoryCommands(root, (command) => given(command, {}));
 
   root
     .command("trust")

@@ -133,6 +133,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
       ...(perMinute !== undefined && { perMinute }),
       ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
     },
+    ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     ...(workDir !== undefined && { workDir }),

@@ -1,4 +1,5 @@
 import { SANDBOX_MODES } from "../contract/containment.ts";
+import { MEMORY_SCOPES } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { Verdict } from "../contract/decision.ts";
 import { hostRule } from "../network/hosts.ts";
@@ -144,6 +145,8 @@ export const KEYS = {
   "policy.env.pass": located(list(variableName)),
   model: located(model),
   agents: located(agents),
+  "memory.scope": located(choice(MEMORY_SCOPES)),
+  "memory.core_bytes": located(integer(0, 1_048_576)),
   store: located(choice(STORE_KINDS)),
   "state.outputs_mb": located(integer(1, 16_777_216)),
   "state.database_mb": located(integer(1, 16_777_216)),
@@ -201,6 +204,8 @@ export const PROJECT_RULES = {
   "policy.env.pass": "when trusted", // adds
   model: "when trusted", // what is said and read goes there
   agents: "when trusted",
+  "memory.scope": "never", // what you have stored is yours to share
+  "memory.core_bytes": "never",
   store: "never", // the record of what was done is the user's
   "state.outputs_mb": "never", // they are those of all projects
   "state.database_mb": "never",

@@ -6,6 +6,8 @@ import { type Settings, type ToolSettings, frozen } from "./settings.ts";
 export function withOwn(base: Settings, given: Given): Settings {
   const outputs = given["state.outputs_mb"]?.value;
   const database = given["state.database_mb"]?.value;
+  const scope = given["memory.scope"]?.value;
+  const coreBytes = given["memory.core_bytes"]?.value;
   const logFile = given.log_file?.value ?? base.logFile;
   return frozen({
     ...common(base, given),
@@ -28,6 +30,7 @@ export function withOwn(base: Settings, given: Given): Settings {
       },
       env: { pass: given["policy.env.pass"]?.value ?? base.policy.env.pass },
     },
+    memory: { ...base.memory, ...(scope !== undefined && { scope }), ...(coreBytes !== undefined && { coreBytes }) },
     store: given.store?.value ?? base.store,
     state: {
       ...base.state,

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { ModelSettings } from "../agent/models/load.ts";
 import type { SandboxMode } from "../contract/containment.ts";
+import type { MemoryScope } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import { type AskInSandbox, type CommandRule, type CommandRules, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
 import { presetPolicy } from "../tools/presets/policies.ts";
@@ -49,6 +50,8 @@ export interface Settings {
   /** The model of agents that name none. Left out: it has to be named where one is started. */
   readonly model?: ModelSettings;
   readonly agents: { readonly [name: string]: AgentChoice };
+  /** Who shares memories, and bytes of core memories in an agent's instructions. Left out: the defaults of `createToolkit` and `buildInstructions`. */
+  readonly memory: { readonly scope?: MemoryScope; readonly coreBytes?: number };
   /** Where calls are recorded: in a file of the state folder, or only as long as the program runs. */
   readonly store: StoreKind;
   /** Bytes that saved outputs and the database may take in the state folder. Left out: the defaults of `createOutputs` and `sqliteStore`. */
@@ -113,6 +116,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     network: { allowHosts: [], denyHosts: [], allowPrivate: [] },
     env: { pass: [] },
   },
+  memory: {},
   store: "sqlite",
   state: {},
 });

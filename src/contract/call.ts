@@ -13,6 +13,8 @@ export interface ToolCall {
   /** What is wrong with the text, where it is not JSON. */
   readonly notJson?: string;
   readonly thread: ThreadId;
+  /** The agent's turn that it belongs to, if one made it. */
+  readonly turn?: string;
   /** The call during which this one was made, when a tool calls another. */
   readonly parent?: CallId;
 }

@@ -4,6 +4,7 @@ import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
 import type { Job, Jobs } from "./job.ts";
+import type { Memories } from "./memory.ts";
 import type { ToolResult } from "./result.ts";
 import { type InputOf, type Json, type JsonSchema, type Schema, type SchemaSource, toSchema } from "./schema.ts";
 
@@ -61,6 +62,8 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
 export interface ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
+  /** The agent's turn that the call belongs to, if one made it. */
+  readonly turn: string | undefined;
   /** Touches only what the call declared or was permitted. */
   readonly backend: ToolBackend;
   /** What of the folders this call may read stays closed to it. */
@@ -75,6 +78,8 @@ export interface ToolContext {
   readonly mask: (text: string) => string;
   /** Commands in the background, as far as the call declared them. */
   readonly jobs: ToolJobs;
+  /** What is remembered, as far as the call declared that it reads or changes it. */
+  readonly memories: Memories;
   /** What the toolkit's tools last saw of files. */
   readonly seen: SeenFiles;
   /**

@@ -3,6 +3,7 @@ import type { Backend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
 import type { Jobs } from "./job.ts";
+import type { Memories } from "./memory.ts";
 import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
@@ -21,6 +22,8 @@ export interface CallRequest {
   readonly id?: CallId;
   /** Default: the toolkit's own, which is "main" unless `with` gave it another. */
   readonly thread?: ThreadId;
+  /** The agent's turn that it belongs to: a name that no other turn has. What was recalled in a turn is not repeated in it. */
+  readonly turn?: string;
   /** The call during which this one is made: its record names that one. Default: the toolkit's own, or none. */
   readonly parent?: CallId;
 }
@@ -52,6 +55,7 @@ export interface Toolkit {
   readonly backend: Backend;
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get">;
+  readonly memories: Memories;
   /** Returns the value with secrets in its texts masked, as in results and in the record. */
   readonly mask: <T>(value: T) => T;
   /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createPrivateFile, hasCode } from "../util/private-file.ts";
 import { type Connection, type Engine, loadEngine } from "./driver.ts";
 import { explained, isBusy } from "./failure.ts";
-import { migrate } from "./migrations.ts";
+import { RECORD_TABLES, migrate } from "./migrations.ts";
 
 export interface DatabaseOptions {
   /** Absolute. Made when it is not there, for this user alone (0600, missing folders 0700). */
@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   readonly patienceMs?: number;
   /** Default: the SQLite of this Node, else libsql. */
   readonly engine?: Engine;
+  /** What makes the tables: each entry takes the file one version up. Default: those of the record. */
+  readonly tables?: readonly string[];
 }
 
 /**
@@ -56,10 +58,15 @@ const LOG_BYTES = 16_777_216;
  * @throws Error, a sentence with the file and what to do: not a database, damaged, not writable, of another program, of a newer version,
  *   locked all the time, no engine on this machine.
  */
-export async function openDatabase({ file, patienceMs = 10_000, engine }: DatabaseOptions): Promise<Database> {
+export async function openDatabase({
+  file,
+  patienceMs = 10_000,
+  engine,
+  tables = RECORD_TABLES,
+}: DatabaseOptions): Promise<Database> {
   const open = engine ?? (await loadEngine());
   await makeFile(file);
-  const connection = await patiently(() => connect(open, file), file, patienceMs);
+  const connection = await patiently(() => connect(open, file, tables), file, patienceMs);
   let durableNow = false;
 
   return {
@@ -109,13 +116,13 @@ async function makeFile(file: string): Promise<void> {
   }
 }
 
-function connect(open: Engine, file: string): Connection {
+function connect(open: Engine, file: string, tables: readonly string[]): Connection {
   const connection = open(file);
   try {
     connection.exec(
       `PRAGMA busy_timeout = ${HELD_MS}; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${LOG_BYTES}`,
     );
-    migrate(connection, file);
+    migrate(connection, file, tables);
     return connection;
   } catch (error) {
     connection.close();

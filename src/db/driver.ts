@@ -41,6 +41,23 @@ export async function loadEngine(): Promise<Engine> {
   return nodeEngine() ?? (await libsqlEngine());
 }
 
+/**
+ * The same, with full-text search (FTS5). Node's own engine has it from 22.16 on, and not in every build.
+ *
+ * @throws Error like `loadEngine`.
+ */
+export async function loadTextEngine(): Promise<Engine> {
+  const engine = nodeEngine();
+  return engine !== undefined && hasTextSearch(engine) ? engine : await libsqlEngine();
+}
+
+function hasTextSearch(engine: Engine): boolean {
+  const connection = engine(":memory:");
+  const found = connection.all("SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_FTS5'");
+  connection.close();
+  return found.length > 0;
+}
+
 /** Node's own engine; `undefined` on a Node that has none. */
 export function nodeEngine(): Engine | undefined {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule?.("node:sqlite")) as

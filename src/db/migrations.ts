@@ -4,10 +4,10 @@ import type { Connection } from "./driver.ts";
 const APPLICATION_ID = 0x48_52_44_4c;
 
 /**
- * Each takes the database one version up; PRAGMA user_version says how many have been made. One list for all tables of a file:
- * reading one number is all that opening it costs. What has been released is never changed, only added to.
+ * The tables of the record. Each entry takes the database one version up; PRAGMA user_version says how many have been made. One list for all
+ * tables of a file: reading one number is all that opening it costs. What has been released is never changed, only added to.
  */
-const MIGRATIONS: readonly string[] = [
+export const RECORD_TABLES: readonly string[] = [
   `CREATE TABLE sessions (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      host TEXT NOT NULL,
@@ -39,22 +39,22 @@ const MIGRATIONS: readonly string[] = [
  *
  * @throws Error for a database of a newer version or of another program, and where write-ahead logging does not work.
  */
-export function migrate(connection: Connection, file: string): void {
-  const found = versionOf(connection, file);
-  if (found === MIGRATIONS.length) return;
+export function migrate(connection: Connection, file: string, tables: readonly string[]): void {
+  const found = versionOf(connection, file, tables.length);
+  if (found === tables.length) return;
   if (found === 0) prepareFile(connection, file);
   connection.exec("BEGIN IMMEDIATE");
   try {
-    const version = versionOf(connection, file); // perhaps another process was first
-    for (const migration of MIGRATIONS.slice(version)) connection.exec(migration);
-    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}; PRAGMA application_id = ${APPLICATION_ID}; COMMIT`);
+    const version = versionOf(connection, file, tables.length); // perhaps another process was first
+    for (const migration of tables.slice(version)) connection.exec(migration);
+    connection.exec(`PRAGMA user_version = ${tables.length}; PRAGMA application_id = ${APPLICATION_ID}; COMMIT`);
   } catch (error) {
     connection.exec("ROLLBACK");
     throw error;
   }
 }
 
-function versionOf(connection: Connection, file: string): number {
+function versionOf(connection: Connection, file: string, known: number): number {
   const [header] = connection.all<{ version: number; application: number; tables: number }>(
     `SELECT user_version AS version, application_id AS application, (SELECT count(*) FROM sqlite_schema) AS tables
      FROM pragma_user_version, pragma_application_id`,
@@ -65,9 +65,9 @@ function versionOf(connection: Connection, file: string): number {
       `${file} is the database of another program. Name another file; a new one is made where there is none.`,
     );
   }
-  if (version > MIGRATIONS.length) {
+  if (version > known) {
     throw new Error(
-      `${file} was made by a newer Handrail (database version ${version}; this one knows up to ${MIGRATIONS.length}). Update Handrail, or name another file.`,
+      `${file} was made by a newer Handrail (database version ${version}; this one knows up to ${known}). Update Handrail, or name another file.`,
     );
   }
   return version;

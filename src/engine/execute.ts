@@ -4,6 +4,7 @@ import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { Memories } from "../contract/memory.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
@@ -12,6 +13,7 @@ import { isInside } from "../util/paths.ts";
 import { onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
+import { confineMemories } from "./confine-memories.ts";
 import type { Host } from "./host.ts";
 import { parse } from "./parse.ts";
 import type { Recorder } from "./record.ts";
@@ -110,6 +112,7 @@ function confinement(running: Running): Confined {
 class CallContext implements ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
+  readonly turn: string | undefined;
   readonly signal: AbortSignal;
   readonly mask: ToolContext["mask"];
   readonly permit: ToolContext["permit"];
@@ -120,17 +123,18 @@ class CallContext implements ToolContext {
 
   constructor(running: Running) {
     const { call, host, signal, nested } = running;
-    const { id, thread } = call.request;
+    const { id, thread, turn } = call.request;
     this.#running = running;
     this.callId = id;
     this.thread = thread;
+    this.turn = turn;
     this.signal = signal;
     this.mask = host.mask.text;
     this.permit = (effect, options) => permit(running, effect, options);
     this.call = async (name, input) => {
       if (running.over)
         return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
-      return nested(parse({ name, input, thread, parent: id }));
+      return nested(parse({ name, input, thread, ...(turn !== undefined && { turn }), parent: id }));
     };
     this.report = (update) => {
       if (!running.over) running.record.updated(update);
@@ -154,6 +158,11 @@ class CallContext implements ToolContext {
 
   get jobs(): ToolJobs {
     return confinement(this.#running).jobs;
+  }
+
+  get memories(): Memories {
+    const { call, host } = this.#running;
+    return confineMemories(host.memories, call, () => this.#running.over);
   }
 
   get outputs(): Outputs {

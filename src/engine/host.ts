@@ -3,6 +3,7 @@ import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Jobs, Notices } from "../contract/job.ts";
+import type { Memories } from "../contract/memory.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
@@ -22,6 +23,7 @@ export interface Host {
   readonly backend: Backend;
   readonly outputs: Outputs;
   readonly jobs: Jobs;
+  readonly memories: Memories;
   readonly notices: Notices;
   readonly seen: SeenFiles;
   /** Why a real path below a folder that may be read or written stays closed all the same; `undefined`: it does not. */

@@ -9,8 +9,13 @@ import { mendJson } from "../util/mend-json.ts";
  * some of them encoded twice, and as "" for none; models write it with mistakes, of which `mendJson` mends some. Never throws: text that is not
  * JSON is reported by `check`, which knows the tool.
  */
-export function parse({ name, input, id = uuidv7(), thread = "main", parent }: CallRequest): ToolCall {
-  return { id, name, thread, ...(parent !== undefined && { parent }), ...parseInput(input) };
+export function parse({ name, input, id = uuidv7(), thread = "main", turn, parent }: CallRequest): ToolCall {
+  return {
+    ...{ id, name, thread },
+    ...(turn !== undefined && { turn }),
+    ...(parent !== undefined && { parent }),
+    ...parseInput(input),
+  };
 }
 
 function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DEFAULT_MAX_DATABASE_BYTES } from "../../src/activity/sqlite-store.ts";
+import { DEFAULT_CORE_BYTES } from "../../src/agent/instructions.ts";
 import { PROJECT_RULES } from "../../src/config/keys.ts";
 import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
 import { DEFAULT_MAX_OUTPUT_BYTES } from "../../src/output/outputs.ts";
@@ -44,6 +45,8 @@ test("the page has the defaults", () => {
     "policy.network.deny_hosts": `\`${JSON.stringify(policy.network.denyHosts)}\``,
     "policy.network.allow_private": `\`${JSON.stringify(policy.network.allowPrivate)}\``,
     "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
+    "memory.scope": "`user`",
+    "memory.core_bytes": `\`${DEFAULT_CORE_BYTES}\``,
     store: `\`${store}\``,
     "state.outputs_mb": `\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``,
     "state.database_mb": `\`${DEFAULT_MAX_DATABASE_BYTES / 1_048_576}\``,

@@ -55,6 +55,7 @@ describe("settings", () => {
       "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000 }",
       "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict. } }",
       "store: memory",
+      "memory: { scope: workspace, core_bytes: 0 }",
       "state: { outputs_mb: 6, database_mb: 7 }",
     ].join("\n");
     expect((await read({ user })).settings).toEqual({
@@ -106,6 +107,7 @@ describe("settings", () => {
         },
       },
       store: "memory",
+      memory: { scope: "workspace", coreBytes: 0 },
       state: { outputs: 6_291_456, database: 7_340_032 },
     });
   });
@@ -208,7 +210,7 @@ describe("${NAME}", () => {
   test("is no key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, model, agents, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, model, agents, memory, store, state, log_file.",
     ]);
   });
 });

@@ -11,6 +11,7 @@ import { parse } from "../../src/engine/parse.ts";
 import { asText } from "../../src/engine/result.ts";
 import { toolset } from "../../src/engine/toolset.ts";
 import { createSeenFiles } from "../../src/files/seen.ts";
+import { openMemories } from "../../src/memory/memories.ts";
 import { NO_MASK } from "../../src/output/mask.ts";
 import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
@@ -60,6 +61,7 @@ export function terminalTools(
     backend,
     outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
     jobs,
+    memories: openMemories({ file: `${stateDir}/memory.db`, scope: "user", mask: (text) => text }),
     notices: jobs.notices,
     seen: createSeenFiles(),
     withheld: () => undefined,

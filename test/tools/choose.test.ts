@@ -25,9 +25,10 @@ describe("tools are chosen", () => {
     expect(names({ preset: "empty", toolsets: { empty: [] }, tools: [mine] })).toEqual(["mine"]);
   });
 
-  test("of seed 003: default, and assistant, which has the same tools so far", () => {
+  test("of seed 003: default, and assistant, which has memory too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
-    expect(names({ preset: "assistant" })).toEqual(names({ preset: "default" }));
+    const memory = ["memory_store", "memory_recall", "memory_forget"];
+    expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), ...memory]);
   });
 
   test("without those that are disabled, one's own too", () => {

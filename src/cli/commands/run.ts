@@ -35,7 +35,7 @@ export interface RunOptions extends GlobalOptions {
  * model has given its answer; 1: the turn ended in another way.
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
-  const { preset, instructions: own, ...settings } = await agentSettings(options);
+  const { preset, instructions: own, coreBytes, ...settings } = await agentSettings(options);
   const { model, keys } =
     options.showPrompt || options.resume === true ? { model: undefined, keys: [] } : await modelFor(settings.model);
   const approver = options.yes ? approveAll : terminalApprover();
@@ -47,7 +47,10 @@ export async function run(words: string | undefined, options: RunOptions): Promi
   });
   const stopped = untilStopped();
   try {
-    const instructions = await buildInstructions(toolkit, own === undefined ? {} : { own });
+    const instructions = await buildInstructions(toolkit, {
+      ...(own !== undefined && { own }),
+      ...(coreBytes !== undefined && { coreBytes }),
+    });
     if (options.showPrompt) return void process.stdout.write(`${instructions}\n`);
     if (options.resume === true) return await listThreads(toolkit);
     if (model === undefined) return;

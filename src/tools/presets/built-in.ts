@@ -6,6 +6,9 @@ import { find } from "../find.ts";
 import { grep } from "../grep.ts";
 import { jobs } from "../jobs.ts";
 import { ls } from "../ls.ts";
+import { memoryForget } from "../memory-forget.ts";
+import { memoryRecall } from "../memory-recall.ts";
+import { memoryStore } from "../memory-store.ts";
 import { read } from "../read.ts";
 import { readFile } from "../read-file.ts";
 import { runShell } from "../run-shell.ts";
@@ -24,6 +27,9 @@ export interface ToolOptionsByName {
   readonly grep?: Parameters<typeof grep>[0];
   readonly find?: Parameters<typeof find>[0];
   readonly ls?: Parameters<typeof ls>[0];
+  readonly memory_store?: Parameters<typeof memoryStore>[0];
+  readonly memory_recall?: Parameters<typeof memoryRecall>[0];
+  readonly memory_forget?: Parameters<typeof memoryForget>[0];
   readonly time?: Parameters<typeof time>[0];
   readonly shell?: Parameters<typeof shell>[0];
   readonly run_shell?: Parameters<typeof runShell>[0];
@@ -45,6 +51,9 @@ export const BUILT_IN = {
   grep: (options) => grep(options.grep),
   find: (options) => find(options.find),
   ls: (options) => ls(options.ls),
+  memory_store: (options) => memoryStore(options.memory_store),
+  memory_recall: (options) => memoryRecall(options.memory_recall),
+  memory_forget: (options) => memoryForget(options.memory_forget),
   time: (options) => time(options.time),
   shell: (options) => shell(options.shell),
   run_shell: (options) => runShell(options.run_shell),

@@ -1,4 +1,5 @@
 import type { ScriptShell } from "../../contract/backend.ts";
+import type { MemoryScope } from "../../contract/memory.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { BUILT_IN, type BuiltInName, TERMINAL_TOOLS, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
@@ -23,6 +24,8 @@ export interface ToolPlace {
   readonly sandboxed?: boolean;
   /** What runs commands. Default "bash". */
   readonly shell?: ScriptShell;
+  /** Who shares memories. Default "user". */
+  readonly memoryScope?: MemoryScope;
   /** There is a live terminal. Without one its tools are left out, wherever they are named. Default false. */
   readonly terminal?: boolean;
 }
@@ -34,13 +37,16 @@ export interface ToolPlace {
  */
 export function chosenTools(
   { toolsets = {}, tools, disable = [], toolOptions = {}, ...choice }: ToolChoice,
-  { sandboxed = false, shell = "bash", terminal = false }: ToolPlace = {},
+  { sandboxed = false, shell = "bash", terminal = false, memoryScope: scope = "user" }: ToolPlace = {},
 ): readonly Tool[] {
   const { preset = tools === undefined ? "coding" : "none" } = choice;
   const options = {
     ...toolOptions,
     bash: { sandboxed, shell, terminal, ...toolOptions.bash },
     shell: { sandboxed, shell, ...toolOptions.shell },
+    memory_store: { scope, ...toolOptions.memory_store },
+    memory_recall: { scope, ...toolOptions.memory_recall },
+    memory_forget: { scope, ...toolOptions.memory_forget },
     run_shell: { sandboxed, shell, terminal, ...toolOptions.run_shell },
   };
   const own = presetTools(preset, toolsets, options).filter(({ name }) => terminal || !TERMINAL_TOOLS.has(name));

@@ -1,0 +1,115 @@
+import { readFile } from "node:fs/promises";
+import { MEMORY_CATEGORIES, type Memories, type Memory, type NewMemory } from "../../contract/memory.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { parseJson } from "../../util/json.ts";
+import { plural } from "../../util/text.ts";
+import type { GlobalOptions } from "../options.ts";
+import { toolkitOptions } from "../settings.ts";
+import { readStdin } from "../stdin.ts";
+
+/** Memories that are read at a time. */
+const PAGE = 500;
+
+/** What people may do with memories; the names of the commands. */
+const ACTIONS = {
+  list: async (memories) => {
+    let none = true;
+    for await (const page of pages(memories)) {
+      none = false;
+      await write(page.map(line).join(""));
+    }
+    if (none) await write("(no memories)\n");
+  },
+  search: async (memories, query) => {
+    const found = await memories.recall(query, 20);
+    await write(found.length === 0 ? "(no matching memories)\n" : found.map(line).join(""));
+  },
+  show: async (memories, key) => {
+    const memory = await memories.get(key);
+    if (memory === undefined) throw noMemory(key);
+    await write(`${process.stdout.isTTY ? terminalSafe(memory.content) : memory.content}\n`);
+  },
+  forget: async (memories, key) => {
+    if (!(await memories.forget(key))) throw noMemory(key);
+    await write(`Forgot memory: ${oneLine(key, 200)}\n`);
+  },
+  export: async (memories) => {
+    for await (const page of pages(memories)) await write(page.map(exported).join(""));
+  },
+  import: async (memories, file) => {
+    const given = imported(file === "-" ? await readStdin() : await readFile(file, "utf8"), file);
+    await memories.store(given.toSorted((one, other) => one.storedMs - other.storedMs));
+    await write(`Imported ${plural(given.length, "memory", "memories")}\n`);
+  },
+} satisfies { readonly [action: string]: (memories: Memories, argument: string) => Promise<void> };
+
+export type MemoryAction = keyof typeof ACTIONS;
+
+/**
+ * Does something with the memories of the scope that is configured.
+ *
+ * @throws ToolFailure when there is no memory of a key; Error for a file that cannot be imported, of which nothing is stored then.
+ */
+export async function useMemories(action: MemoryAction, argument: string, options: GlobalOptions): Promise<void> {
+  const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
+  try {
+    await ACTIONS[action](toolkit.memories, argument);
+  } finally {
+    await toolkit.close();
+  }
+}
+
+/** All of them, the newest first. */
+async function* pages(memories: Memories): AsyncGenerator<readonly Memory[]> {
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const page = await memories.list({ limit: PAGE, before });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    before = last.id;
+  }
+}
+
+function line({ key, content, category, storedMs }: Memory): string {
+  return `${oneLine(key, 60)}  ${category}  ${new Date(storedMs).toISOString().slice(0, 10)}  ${oneLine(content, 80)}\n`;
+}
+
+function exported({ key, content, category, storedMs }: Memory): string {
+  return `${JSON.stringify({ key, content, category, stored: new Date(storedMs).toISOString() })}\n`;
+}
+
+/** The memories of lines of JSON. */
+function imported(text: string, file: string): readonly Required<NewMemory>[] {
+  return text.split("\n").flatMap((each, index) => {
+    if (each.trim() === "") return [];
+    const parsed = parseJson(each);
+    const value = parsed.ok ? asMemory(parsed.value) : undefined;
+    if (value !== undefined) return [value];
+    const problem = parsed.ok ? "" : ` (${parsed.message})`;
+    throw new Error(
+      `${file}:${index + 1}: expected {"key": "…", "content": "…", "category": "core", "stored": "2026-01-31T12:00:00Z"} on one line${problem}. ` +
+        "Nothing was imported.",
+    );
+  });
+}
+
+function asMemory(value: unknown): Required<NewMemory> | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { key, content, category = "core", stored } = value as { readonly [name: string]: unknown };
+  const known = MEMORY_CATEGORIES.find((each) => each === category);
+  const storedMs = typeof stored === "string" ? Date.parse(stored) : Date.now();
+  if (typeof key !== "string" || typeof content !== "string" || known === undefined) return undefined;
+  return Number.isFinite(storedMs) ? { key, content, category: known, storedMs } : undefined;
+}
+
+function noMemory(key: string): ToolFailure {
+  return new ToolFailure(`No memory found with key: ${oneLine(key, 200)}`, {
+    hint: "`handrail memory list` lists the keys.",
+  });
+}
+
+function write(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+}

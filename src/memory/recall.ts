@@ -1,0 +1,156 @@
+import type { Connection } from "../db/driver.ts";
+import { nearestWords } from "./spelling.ts";
+import { wordsOf } from "./words.ts";
+
+/** A scope as the tables have it. */
+export interface ScopeRow {
+  readonly id: number;
+  /** How many memories it has. */
+  readonly memories: number;
+}
+
+/** Words of a query that count: the first ones. */
+const MOST_WORDS = 24;
+/** Words of a query that are looked for in other spellings, where they are found nowhere. */
+const MOST_CORRECTED = 4;
+/** Memories of one word that are read from the index, the newest. A word with more is common. */
+const MOST_LISTED = 256;
+/** Memories of which the words are counted. */
+const MOST_RANKED = 128;
+/** Entries of the index that are walked for memories with two common words. */
+const MOST_WALKED = 20_000;
+/** Characters of a memory's words that are counted. */
+const MOST_COUNTED = 8_192;
+
+// Okapi BM25 (Robertson and Zaragoza 2009, https://www.nowpublishers.com/article/Details/INR-019) with its usual parameters.
+const K1 = 1.2;
+const B = 0.5;
+/** Words of an ordinary memory. */
+const USUAL_LENGTH = 32;
+/** A word that most memories have still counts for a little. */
+const LEAST_WEIGHT = 0.05;
+/** What a word counts that was found in another spelling. */
+const CORRECTED = 0.5;
+
+/** What was stored just now counts for half as much again; after this time for a quarter more, and so on. Milliseconds: 30 days. */
+const HALF_LIFE_MS = 2_592_000_000;
+const NEWEST_GAIN = 0.5;
+/** Part of the best match that another must reach: what shares only common words with the query is left out. */
+const LEAST_PART = 0.25;
+
+interface Term {
+  /** As it is indexed. */
+  readonly token: string;
+  readonly weight: number;
+  /** The newest memories with it, the newest first. */
+  readonly ids: readonly number[];
+  /** About how many memories have it. */
+  readonly count: number;
+}
+
+/**
+ * The ids of the memories that fit a query, the best first: BM25 over the words, and newer before older. The time it takes does not grow with the
+ * number of memories: of a word that many have, only the newest are ranked, and those that have the two rarest of such words.
+ */
+export function recallIds(
+  connection: Connection,
+  scope: ScopeRow,
+  query: string,
+  limit: number,
+  now: number,
+): readonly number[] {
+  const terms = termsOf(connection, scope, query);
+  const candidates = candidatesOf(connection, terms);
+  const rows = connection.all<{ id: number; stored_ms: number; words: string }>(
+    `SELECT m.id, m.stored_ms, substr(w.words, 1, ${MOST_COUNTED}) AS words
+     FROM json_each(?) AS c JOIN memories AS m ON m.id = c.value JOIN memory_words AS w ON w.rowid = c.value`,
+    [JSON.stringify(candidates)],
+  );
+  const weights = new Map(terms.map(({ token, weight }) => [token, weight]));
+  const matches = rows.map(({ id, stored_ms: storedMs, words }) => {
+    return { id, match: matchOf(words.split(" "), weights), recency: recencyOf(now - storedMs) };
+  });
+  const best = Math.max(...matches.map(({ match }) => match));
+  return matches
+    .filter(({ match }) => match >= best * LEAST_PART)
+    .map(({ id, match, recency }) => ({ id, score: match * recency }))
+    .sort((one, other) => other.score - one.score || other.id - one.id)
+    .slice(0, limit)
+    .map(({ id }) => id);
+}
+
+function termsOf(connection: Connection, scope: ScopeRow, query: string): readonly Term[] {
+  const [span] = connection.all<{ first: number | null; last: number | null }>(
+    "SELECT (SELECT min(id) FROM memories WHERE scope = ?1) AS first, (SELECT max(id) FROM memories WHERE scope = ?1) AS last",
+    [scope.id],
+  );
+  const { first, last } = span ?? {};
+  if (typeof first !== "number" || typeof last !== "number") return [];
+
+  const term = (word: string, part: number): Term => {
+    const token = `${scope.id}:${word}`;
+    const ids = newestWith(connection, `"${token}"`, 0);
+    const oldest = ids.at(-1) ?? last;
+    // Of a common word only the newest memories are known: it is taken to be as frequent in the others.
+    const count = ids.length < MOST_LISTED ? ids.length : (ids.length * (last - first + 1)) / (last - oldest + 1);
+    return { token, ids, count, weight: part * weightOf(Math.min(count, scope.memories), scope.memories) };
+  };
+
+  let corrections = 0;
+  return [...new Set(wordsOf(query, "query"))].slice(0, MOST_WORDS).flatMap((word) => {
+    const exact = term(word, 1);
+    if (exact.ids.length > 0) return [exact];
+    if (++corrections > MOST_CORRECTED) return [];
+    return nearestWords(connection, scope.id, word).map((nearest) => term(nearest, CORRECTED));
+  });
+}
+
+/** The ids to be ranked: those with the most, and the rarest, of the words; of equal ones the newest. What cannot reach the result is left out. */
+function candidatesOf(connection: Connection, terms: readonly Term[]): readonly number[] {
+  const weights = new Map<number, number>();
+  for (const { ids, weight } of terms) for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + weight);
+  const [rarest, next] = terms
+    .filter(({ ids }) => ids.length >= MOST_LISTED)
+    .sort((one, other) => one.count - other.count);
+  if (rarest !== undefined && next !== undefined) {
+    const last = rarest.ids[0] ?? 0;
+    const oldest = rarest.ids.at(-1) ?? 0;
+    const walked = (MOST_WALKED * (last - oldest + 1)) / rarest.ids.length;
+    for (const id of newestWith(connection, `"${rarest.token}" AND "${next.token}"`, Math.floor(last - walked))) {
+      weights.set(id, Math.max(weights.get(id) ?? 0, rarest.weight + next.weight));
+    }
+  }
+  const least = (Math.max(...weights.values()) * LEAST_PART) / 2;
+  return [...weights]
+    .filter(([, weight]) => weight >= least)
+    .sort(([id, weight], [otherId, otherWeight]) => otherWeight - weight || otherId - id)
+    .slice(0, MOST_RANKED)
+    .map(([id]) => id);
+}
+
+function newestWith(connection: Connection, match: string, above: number): readonly number[] {
+  return connection
+    .all<{ id: number }>(
+      `SELECT rowid AS id FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ${MOST_LISTED}`,
+      [match, above],
+    )
+    .map(({ id }) => id);
+}
+
+/** The inverse document frequency of Robertson and Spärck Jones. */
+function weightOf(count: number, all: number): number {
+  return Math.max(LEAST_WEIGHT, Math.log((all - count + 0.5) / (count + 0.5)));
+}
+
+function matchOf(words: readonly string[], weights: ReadonlyMap<string, number>): number {
+  const counts = new Map<string, number>();
+  for (const word of words) if (weights.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const length = K1 * (1 - B + (B * words.length) / USUAL_LENGTH);
+  let match = 0;
+  for (const [word, count] of counts) match += ((weights.get(word) ?? 0) * count * (K1 + 1)) / (count + length);
+  return match;
+}
+
+function recencyOf(ageMs: number): number {
+  return 1 + NEWEST_GAIN * 2 ** (-Math.max(0, ageMs) / HALF_LIFE_MS);
+}

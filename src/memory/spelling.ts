@@ -1,0 +1,54 @@
+import { distance } from "fastest-levenshtein";
+import type { Connection } from "../db/driver.ts";
+import { isSpelled } from "./words.ts";
+
+/** Words of one length with the same beginning or end that are looked at, at most. */
+const MOST_ALIKE = 1_000;
+/** The words that stand for a misspelt one, at most. */
+const MOST_NEAREST = 3;
+
+/**
+ * The indexed words that are spelled most like a word: with one letter more, less or different, in a word of six letters or more also two. With
+ * one mistake (a letter, or two that are exchanged) its first or its last half is as it should be, so only words with the same are compared.
+ */
+export function nearestWords(connection: Connection, scope: number, word: string): readonly string[] {
+  const { length } = word;
+  if (length < 4 || !isSpelled(word)) return [];
+  const most = length < 6 ? 1 : 2;
+  const half = Math.floor((length - 1) / 2);
+  const found = new Map<string, number>();
+  for (let each = length - most; each <= length + most; each++) {
+    for (const [column, start] of [
+      ["word", word.slice(0, half)],
+      ["reversed", reversed(word).slice(0, half)],
+    ] as const) {
+      const alike = connection.all<{ word: string }>(
+        `SELECT word FROM spellings WHERE scope = ? AND length = ? AND ${column} >= ? AND ${column} < ? LIMIT ${MOST_ALIKE}`,
+        [scope, each, start, `${start}\u{10ffff}`],
+      );
+      for (const other of alike) found.set(other.word, distance(word, other.word));
+    }
+  }
+  const least = Math.min(...found.values());
+  if (least > most) return [];
+  return [...found].flatMap(([other, away]) => (away === least ? [other] : [])).slice(0, MOST_NEAREST);
+}
+
+/** Notes how words are spelled. */
+export function addSpellings(connection: Connection, scope: number, words: Iterable<string>): void {
+  for (const word of words) {
+    if (!isSpelled(word)) continue;
+    connection.run("INSERT OR IGNORE INTO spellings (scope, length, word, reversed) VALUES (?, ?, ?, ?)", [
+      ...[scope, word.length],
+      ...[word, reversed(word)],
+    ]);
+  }
+}
+
+export function removeSpelling(connection: Connection, scope: number, word: string): void {
+  connection.run("DELETE FROM spellings WHERE scope = ? AND length = ? AND word = ?", [scope, word.length, word]);
+}
+
+function reversed(word: string): string {
+  return [...word].toReversed().join("");
+}
