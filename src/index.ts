@@ -47,6 +47,7 @@ export type * from "./contract/content.ts";
 export type * from "./contract/effect.ts";
 export type * from "./contract/message.ts";
 export type * from "./contract/policy.ts";
+export type * from "./contract/question.ts";
 export type * from "./contract/result.ts";
 export type * from "./contract/schema.ts";
 export type * from "./contract/search.ts";

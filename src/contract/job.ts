@@ -21,6 +21,22 @@ export interface JobEnd {
   readonly atMs: number;
 }
 
+/** A job as the store knows it, whichever process has it. */
+export interface RecordedJob {
+  /** Unique in the store: the id of the event that recorded its start. */
+  readonly id: number;
+  /** The call that started it, and what the job is called among those of its toolkit. Together they name it to `stop.requested`. */
+  readonly call: CallId;
+  readonly job: string;
+  readonly thread: ThreadId;
+  readonly command: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  readonly detached: boolean;
+  /** `undefined` while it runs. "lost" when the process that had it has died. A detached job may have ended while no process watched it. */
+  readonly ended: JobEnd | undefined;
+}
+
 /** The jobs of a toolkit. */
 export interface Jobs {
   /** Starts a command that goes on when the call is over. `script` is what people are shown. */

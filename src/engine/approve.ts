@@ -3,6 +3,7 @@ import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import { untilAborted } from "../util/abort.ts";
+import { randomName } from "../util/identifier.ts";
 import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
 import type { Recorder } from "./record.ts";
@@ -45,9 +46,10 @@ async function ask(
   if (approver === undefined) {
     throw new CallEnded({ status: "denied", reason: nobodyToAsk(decision), by: "policy" });
   }
-  record.asked(call.effects, decision);
+  const question = randomName(16);
+  record.asked(question, call.effects, decision);
   const approval = await answerOf(approver, call, decision, signal);
-  record.answered(approval);
+  record.answered(question, approval, "approver");
   return approval;
 }
 

@@ -5,6 +5,7 @@ import { text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
+import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import { messageOf } from "../util/errors.ts";
@@ -16,8 +17,8 @@ import { errorOf } from "./result.ts";
 
 /** Writes the events of one call, secrets in them masked. Only `approved` can reject, and only for an act that could not be recorded. */
 export interface Recorder {
-  asked(effects: readonly Effect[], decision: Decision): void;
-  answered(approval: Approval): void;
+  asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
+  answered(question: QuestionId, approval: Approval, by: string): void;
   /** Resolves when the call may run: at once for one that only looks, when its row is durable for an act. */
   approved(call: ApprovedCall): Promise<void>;
   updated(update: CallUpdate): void;
@@ -71,8 +72,9 @@ export function recordTo(
   });
 
   return {
-    asked: (effects, decision) => append(mask.json({ type: "approval.requested", effects, decision })),
-    answered: (approval) => append(mask.json({ type: "approval.decided", approval })),
+    asked: (question, effects, decision) =>
+      append(mask.json({ type: "approval.requested", question, effects, decision })),
+    answered: (question, approval, by) => append(mask.json({ type: "approval.decided", question, approval, by })),
     async approved({ effects, decision, tool }) {
       const userFacing = tool.userFacing ?? true;
       if (effects.length === 0 && userFacing) return; // nothing was decided
