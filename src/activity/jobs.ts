@@ -99,7 +99,7 @@ export function createJobs({
 
   /** From now on it is a job: its beginning and its end are recorded, and its end is told. */
   const kept = (facts: Omit<Job, "ended">, { call, thread }: StartedBy): Job => {
-    const job = watched(facts);
+    const job = watched({ ...facts, call });
     const { id, detached, command, process } = job;
     jobs.set(id, job);
     record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), detached });

@@ -6,6 +6,7 @@ import { messageOf } from "../util/errors.ts";
 import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
+import type { ServeOptions } from "./commands/serve.ts";
 import type { DebugLog } from "./log.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
 import { requirePerson } from "./people.ts";
@@ -124,6 +125,20 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .action(async (_, command: Command) => {
       const { mcp } = await import("./commands/mcp.ts");
       await mcp(given(command, {}));
+    });
+
+  root
+    .command("serve")
+    .description("serve the HTTP API: watch, approve and stop what all processes do")
+    .hook("preAction", requirePerson)
+    .option("--host <address>", "listen there (default: 127.0.0.1)")
+    .option("--port <n>", "listen on this port; 0: one that is free (default: 4747)", port)
+    .option("--model <model>", "of the agent that answers prompts: PROVIDER:NAME")
+    .option("--base-url <url>", "where the model's API is")
+    .option("--agent <name>", "an agent of the configuration")
+    .action(async (_, command: Command) => {
+      const { serve } = await import("./commands/serve.ts");
+      await serve(given(command, command.opts<Omit<ServeOptions, keyof GlobalOptions>>()));
     });
 
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
@@ -261,6 +276,12 @@ function url(value: string): string {
 
 function wholeNumber(value: string): number {
   if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");
+  return Number(value);
+}
+
+function port(value: string): number {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+    throw new InvalidArgumentError("expected a port from 0 to 65535");
   return Number(value);
 }
 

@@ -5,6 +5,8 @@ import type { CallId, ThreadId } from "./identity.ts";
 export interface Job {
   /** "1", "2", … in the order they were started; of a detached one the id it keeps for ever. */
   readonly id: string;
+  /** The call that started it. Left out of a detached job of an earlier toolkit. */
+  readonly call?: CallId;
   /** The script, as it was written. */
   readonly command: string;
   /** Milliseconds since 1970. */

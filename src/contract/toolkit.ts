@@ -7,7 +7,7 @@ import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
 import type { ParametersSchema } from "./schema.ts";
-import type { Tool } from "./tool.ts";
+import type { Outputs, Tool } from "./tool.ts";
 
 /** Tools by name. A value: make another to change it. */
 export type Toolset = ReadonlyMap<string, Tool>;
@@ -52,6 +52,8 @@ export interface Toolkit {
   readonly backend: Backend;
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get">;
+  /** Opens saved outputs by their id. */
+  readonly outputs: Pick<Outputs, "open">;
   /** Returns the value with secrets in its texts masked, as in results and in the record. */
   readonly mask: <T>(value: T) => T;
   /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */

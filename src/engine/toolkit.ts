@@ -42,7 +42,7 @@ function toolkitOf(
   above: readonly Calls[],
 ): Toolkit {
   const { tools, approver: ownApprover, seen } = own;
-  const { backend, policies, store, jobs, mask } = shared;
+  const { backend, policies, store, jobs, outputs, mask } = shared;
   const calls: Calls = { closing: new AbortController(), running: new Set() };
   setMaxListeners(0, calls.closing.signal); // one for every call that runs
   const all = [...above, calls];
@@ -52,6 +52,7 @@ function toolkitOf(
     backend,
     store,
     jobs,
+    outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools, format),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,

@@ -1,11 +1,16 @@
-import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { scriptTyped } from "./typed.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
+/** Of a call, as far as people are shown it. */
+export interface DescribedCall {
+  readonly tool: { readonly name: string };
+  readonly effects: readonly Effect[];
+}
+
 /** What a call would do, for the person who is asked: a line an effect. Raw: whoever shows it escapes it. */
-export function describeCall({ tool, effects }: CheckedCall): string {
+export function describeCall({ tool, effects }: DescribedCall): string {
   if (effects.length === 0) return `Call: ${tool.name}`;
   return effects
     .filter((effect) => !isImplied(effect, effects))
