@@ -38,6 +38,8 @@ export type CallEvent = {
       readonly type: "call.started";
       readonly name: string;
       readonly input: Json;
+      /** The tool's parameters in words; left out where there is no such tool. */
+      readonly paramsHint?: string;
       readonly parent?: CallId;
     }
   /** The policy's word on it, and a person's. Durable before an act runs. `userFacing: false`: no app draws this call. */
