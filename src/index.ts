@@ -7,6 +7,20 @@ export { text } from "./contract/content.ts";
 export { ToolFailure } from "./contract/failure.ts";
 export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
 export { sqliteStore, type SqliteStoreOptions } from "./activity/sqlite-store.ts";
+export {
+  type CallMessage,
+  type ReadThreadOptions,
+  type ThreadMessage,
+  type ThreadView,
+  type ThreadViewOptions,
+  createThreadView,
+  deleteToolActivityFields,
+  findToolMessage,
+  followThread,
+  readThread,
+  updateToolActivity,
+  updateToolActivityData,
+} from "./activity/messages.ts";
 export { type ToolActivity, type ToolMessage, foldMessage } from "./activity/fold.ts";
 export {
   DEFAULT_MAX_BYTES,

@@ -18,7 +18,8 @@ export async function callTool(request: ToolCall, host: Host, signal: AbortSigna
     const done = await execute(approved, host, record, signal, (nested) =>
       callTool(nested, { ...host, notices: NO_NOTICES }, signal),
     );
-    return record.finished({ status: "ok", ...(await fit(approved, done, host)) });
+    const { content, data, images } = await fit(approved, done, host);
+    return record.finished({ status: "ok", content, data }, images);
   } catch (error) {
     return record.finished(toResult(error, signal));
   }
