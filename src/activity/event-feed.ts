@@ -10,7 +10,7 @@ import { type Wake, createWake } from "./wake.ts";
 const PAGE_ROWS = 100;
 
 /** How often those who follow look for what other processes have written. */
-const LOOK_MS = 100;
+const LOOK_MS = 15;
 
 /** After so many looks, what processes that have died left in progress is closed: what is followed shows it. */
 const TEND_LOOKS = 50;
