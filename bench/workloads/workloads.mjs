@@ -1,5 +1,6 @@
 /** What `npm run bench` measures, in the order it is shown. */
 import { AGENT } from "./agent.mjs";
+import { API } from "./api.mjs";
 import { DISPATCH } from "./dispatch.mjs";
 import { DISTANCE } from "./distance.mjs";
 import { ELSEWHERE } from "./elsewhere.mjs";
@@ -18,6 +19,7 @@ export const WORKLOADS = [
   ...DISPATCH,
   ...AGENT,
   ...EVENTS,
+  ...API,
   ...POLICY,
   ...PROCESSES,
   ...SANDBOX,

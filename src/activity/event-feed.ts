@@ -13,7 +13,7 @@ const PAGE_ROWS = 100;
 const LOOK_MS = 15;
 
 /** After so many looks, what processes that have died left in progress is closed: what is followed shows it. */
-const TEND_LOOKS = 50;
+const TEND_LOOKS = 333;
 
 export interface EventFeedOptions {
   /** The database for as long as it is read; `release` when that is over. */
