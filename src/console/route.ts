@@ -11,6 +11,8 @@ export interface Asked<Query, Body> {
   readonly headers: Headers;
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;
+  /** False when a command that Handrail started sent this. */
+  readonly isPerson: () => boolean;
 }
 
 /** What a route answers when it succeeds. */
@@ -49,16 +51,16 @@ export function route<Q extends TObject = TObject<{}>, B extends TObject = TObje
 /** Most bytes of a request's body. */
 export const MAX_BODY = 1_048_576;
 
-export interface RouteRequest extends Pick<Asked<unknown, unknown>, "path" | "signal"> {
+export interface RouteRequest extends Pick<Asked<unknown, unknown>, "path" | "signal" | "isPerson"> {
   readonly request: Request;
 }
 
 /** Runs a route on a request. Rejects with a `Problem` where the request does not fit it. */
-export async function runRoute(route: Route, { request, path, signal }: RouteRequest): Promise<Response> {
+export async function runRoute(route: Route, { request, path, signal, isPerson }: RouteRequest): Promise<Response> {
   const given = Object.fromEntries(new URL(request.url).searchParams);
   const query = route.query === undefined ? {} : await checked(route.query, given, "query parameter");
   const body = route.body === undefined ? {} : await checked(route.body, await jsonOf(request), "member");
-  const result = await route.handle({ path, query, body, headers: request.headers, signal });
+  const result = await route.handle({ path, query, body, headers: request.headers, signal, isPerson });
   if (result instanceof Response) return result;
   const { status } = route.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });

@@ -1,8 +1,10 @@
+import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Access, createAccess } from "./access.ts";
 import { type OpenAgent, createAgents } from "./agents.ts";
+import { isPeerOfHandrail } from "./peer.ts";
 import { openApi } from "./openapi.ts";
 import { Problem, problemResponse } from "./problem.ts";
 import { type Route, route, runRoute } from "./route.ts";
@@ -94,8 +96,11 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-function application(routes: readonly Route[], { access, ended, onError }: Surroundings): Hono {
-  const app = new Hono();
+function application(
+  routes: readonly Route[],
+  { access, ended, onError }: Surroundings,
+): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
   const description: Route = route({
     ...{ method: "GET", path: "/api/openapi.json", summary: "This description." },
     answer: { status: 200, description: "An OpenAPI 3.1 document.", types: ["application/json"] },
@@ -116,9 +121,15 @@ function application(routes: readonly Route[], { access, ended, onError }: Surro
     return await next();
   });
   for (const each of all) {
-    app.on(each.method, each.path.replaceAll(/\{(\w+)\}/g, ":$1"), async ({ req }) => {
+    app.on(each.method, each.path.replaceAll(/\{(\w+)\}/g, ":$1"), async ({ req, env }) => {
+      const isPerson = () => !isPeerOfHandrail(env.incoming.socket);
       const path = req.param() as { readonly [name: string]: string };
-      return await runRoute(each, { request: req.raw, path, signal: AbortSignal.any([req.raw.signal, ended]) });
+      return await runRoute(each, {
+        request: req.raw,
+        path,
+        signal: AbortSignal.any([req.raw.signal, ended]),
+        isPerson,
+      });
     });
   }
   app.get("/", () => new Response("Handrail serves its API here: GET /api/openapi.json describes it.\n"));

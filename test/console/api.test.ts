@@ -5,7 +5,7 @@ import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
 import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
-import { type Served, receive, served } from "./served.ts";
+import { type Served, TOKEN, receive, served } from "./served.ts";
 
 type Message = { readonly role: string; readonly metadata?: { readonly tool_activity: { readonly status: string } } };
 
@@ -18,7 +18,7 @@ describe("the description", () => {
   test("is a valid OpenAPI 3.1 document", async () => {
     const { json } = await plain;
     const validator = new Validator();
-    expect(await validator.validate(await json<object>("GET", "/api/openapi.json"))).toEqual({ valid: true });
+    expect(await validator.validate(await json<{ [name: string]: unknown }>("GET", "/api/openapi.json"))).toEqual({ valid: true });
     expect(validator.version).toBe("3.1");
   });
 
@@ -151,6 +151,19 @@ describe("questions", () => {
       async () => (await messagesOf(api, "main"))[0]?.metadata?.tool_activity.status === "success",
     );
     expect((await api.ask("POST", "/api/approvals/none", { answer: "once" })).status).toBe(404);
+  });
+});
+
+describe("a command", () => {
+  test("cannot answer a question, even with the token and without a sandbox", async () => {
+    const api = await plain;
+    const script = `fetch(process.argv[1], { method: "POST", body: '{"answer":"once"}', headers: { authorization: "Bearer " + process.argv[2],
+      "content-type": "application/json" } }).then(async (answer) => console.log(answer.status, await answer.text()))`;
+    const command = `node -e '${script.replaceAll("'", `'\\''`)}' ${api.url}/api/approvals/any ${TOKEN}`;
+    const made = await api.json<{ content: readonly { text: string }[] }>("POST", "/api/threads/main/calls", {
+      ...{ name: "bash", input: { command }, wait: true },
+    });
+    expect(made.content[0]?.text).toMatch(/^403 .*Only people answer/);
   });
 });
 

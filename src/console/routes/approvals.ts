@@ -29,7 +29,12 @@ export function approvalRoutes(store: Store): readonly Route[] {
       }),
       answer: { status: 200, description: "The answer counts.", schema: Type.Object({ question: Type.String() }) },
       problems: { 404: "There is no such question.", 409: "It was answered before, or its call has ended." },
-      async handle({ path: { question = "" }, body }) {
+      async handle({ path: { question = "" }, body, isPerson }) {
+        if (!isPerson())
+          throw new Problem(
+            403,
+            "Only people answer questions: this request comes from a command that Handrail started.",
+          );
         const outcome = await store.answer(question, approvalOf(body), "API");
         if (outcome.status === "answered") return { question };
         if (outcome.status === "unknown") throw new Problem(404, `There is no question ${question}.`);
