@@ -87,6 +87,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
           const page = await readPage(seen);
           for (const { id, body } of page) {
             seen = id;
+            if (body === null) continue;
             const event = storedEvent(id, body);
             if (thread !== undefined && event.thread !== thread) continue;
             if (!isAskedFor(event, choice)) continue;
@@ -105,9 +106,12 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
   };
 }
 
-type PageReader = (after: number) => Promise<readonly { readonly id: number; readonly body: string }[]>;
+type PageReader = (after: number) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
 
-/** A call has one thread and few events, so it is looked for alone when both are given. */
+/**
+ * A call has one thread and few events, so it is looked for alone when both are given. Events of other types come without their body: whoever
+ * follows rare types goes on behind them, and does not read them again at each look.
+ */
 function pageReader(
   database: Database,
   thread: ThreadId | undefined,
@@ -121,9 +125,9 @@ function pageReader(
   };
   const chosen =
     (key === undefined ? "" : where("call = ?", keyOf(key))) +
-    (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "") +
-    (types === undefined ? "" : where(`type IN (${types.map(() => "?").join(", ")})`, ...types));
-  const sql = `SELECT id, body FROM events WHERE id > ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
+    (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "");
+  const body = types === undefined ? "body" : `iif(type IN (${types.map((type) => `'${type}'`).join()}), body, NULL)`;
+  const sql = `SELECT id, ${body} AS body FROM events WHERE id > ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
   return (after) => database.patiently(() => database.connection.all(sql, [after, ...values]));
 }
 

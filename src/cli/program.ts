@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
@@ -176,9 +176,66 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       await (await import("./commands/policy-grants.ts")).revokeGrants(id, options);
     });
 
+  const threads = root.command("threads").description("look at what was said and called, in every process");
+  threads
+    .command("list", { isDefault: true })
+    .description("list the threads")
+    .option("--json", "print each as a line of JSON")
+    .action(async (_, command: Command) => {
+      await (await import("./commands/threads.ts")).listThreads(given(command, command.opts<{ json?: true }>()));
+    });
+  threads
+    .command("show")
+    .description("print the messages of a thread")
+    .argument("<id>")
+    .option("--json", "print each as a line of JSON")
+    .action(async (id: string, _, command: Command) => {
+      await (await import("./commands/threads.ts")).showThread(id, given(command, command.opts<{ json?: true }>()));
+    });
+  threads
+    .command("follow")
+    .description("print them, and each again when it changes, until it is stopped")
+    .argument("<id>")
+    .option("--json", "print each as a line of JSON")
+    .action(async (id: string, _, command: Command) => {
+      const { showThread } = await import("./commands/threads.ts");
+      await showThread(id, given(command, { follow: true, ...command.opts<{ json?: true }>() }));
+    });
+
+  const approvals = root
+    .command("approvals")
+    .description("answer the questions of all processes")
+    .hook("preAction", requirePerson);
+  approvals
+    .command("list", { isDefault: true })
+    .description("list those that are open")
+    .option("--json", "print them as JSON")
+    .action(async (_, command: Command) => {
+      await (await import("./commands/approvals.ts")).listApprovals(given(command, command.opts<{ json?: true }>()));
+    });
+  approvals
+    .command("answer")
+    .description("answer one of them")
+    .argument("<id>")
+    .addArgument(new Argument("<answer>", "for how long to allow it, or not").choices(ANSWERS))
+    .option("--reason <text>", "told to the model, with refuse")
+    .action(async (id: string, answer: (typeof ANSWERS)[number], _, command: Command) => {
+      const { answerApproval } = await import("./commands/approvals.ts");
+      await answerApproval(id, answer, given(command, command.opts<{ reason?: string }>()));
+    });
+  approvals
+    .command("wait")
+    .description(
+      "wait for questions, and ask them on this terminal; calls that nobody else could be asked about wait meanwhile",
+    )
+    .option("--json", "print each as a line of JSON instead")
+    .action(async (_, command: Command) => {
+      await (await import("./commands/approvals.ts")).waitForApprovals(given(command, command.opts<{ json?: true }>()));
+    });
+
   const jobs = root
     .command("jobs")
-    .description("look after detached jobs: commands that outlive the session that started them");
+    .description("look after jobs: the detached ones, which outlive their session, and those of other processes");
   jobs
     .command("list", { isDefault: true })
     .description("list them")
@@ -259,6 +316,8 @@ Examples:
   handrail call bash '{"command":"uptime"}' --ssh deploy@host
   handrail run "Find the failing test and repair it" --model demo
   handrail mcp --work-dir ~/project`;
+
+const ANSWERS = ["once", "session", "always", "refuse"] as const;
 
 const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
 

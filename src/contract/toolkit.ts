@@ -30,6 +30,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Asks a person about this call instead of the toolkit's own approver. */
   readonly approver?: Approver;
+  /** Ends the text of a denial where nobody could be asked. Default: the toolkit's own. */
+  readonly howToApprove?: string;
   /** Gets this call's events as they happen. What it throws is ignored. */
   readonly onEvent?: (event: CallEvent) => void;
 }

@@ -4,7 +4,7 @@ import type { Refusal } from "../contract/containment.ts";
 import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Approval, Decision } from "../contract/decision.ts";
+import type { Decision } from "../contract/decision.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
@@ -14,11 +14,13 @@ import type { MaskStream } from "../output/mask-stream.ts";
 import type { Host } from "./host.ts";
 import { maskedEnding } from "./mask-result.ts";
 import { asText, errorOf } from "./result.ts";
+import type { Decided } from "./watch.ts";
 
 /** Writes the events of one call, secrets in them masked. Only `approved` can reject, and only for an act that could not be recorded. */
 export interface Recorder {
   asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
-  answered(question: QuestionId, approval: Approval, by: string): void;
+  /** `isStored`: the store has the answer already. */
+  answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
   /** Resolves when the call may run: at once for one that only looks, when its row is durable for an act. */
   approved(call: ApprovedCall): Promise<void>;
   updated(update: CallUpdate): void;
@@ -82,7 +84,11 @@ export function recordTo(
   return {
     asked: (question, effects, decision) =>
       append(mask.json({ type: "approval.requested", question, effects, decision })),
-    answered: (question, approval, by) => append(mask.json({ type: "approval.decided", question, approval, by })),
+    answered(question, { approval, by }, { isStored }) {
+      const event = { type: "approval.decided", question, approval: mask.json(approval), by } as const;
+      if (isStored) tell(stamp(event));
+      else append(event);
+    },
     async approved({ effects, decision, tool }) {
       const userFacing = tool.userFacing ?? true;
       if (effects.length === 0 && userFacing) return; // nothing was decided

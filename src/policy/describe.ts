@@ -1,16 +1,16 @@
+import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { scriptTyped } from "./typed.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-/** Of a call, as far as people are shown it. */
-export interface DescribedCall {
-  readonly tool: { readonly name: string };
-  readonly effects: readonly Effect[];
+/** What is told of a call: the name of its tool, and its effects. */
+export interface Described extends Pick<CheckedCall, "effects"> {
+  readonly tool: Pick<CheckedCall["tool"], "name">;
 }
 
 /** What a call would do, for the person who is asked: a line an effect. Raw: whoever shows it escapes it. */
-export function describeCall({ tool, effects }: DescribedCall): string {
+export function describeCall({ tool, effects }: Described): string {
   if (effects.length === 0) return `Call: ${tool.name}`;
   return effects
     .filter((effect) => !isImplied(effect, effects))
