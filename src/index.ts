@@ -7,6 +7,20 @@ export { text } from "./contract/content.ts";
 export { ToolFailure } from "./contract/failure.ts";
 export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
 export { sqliteStore, type SqliteStoreOptions } from "./activity/sqlite-store.ts";
+export {
+  type CallMessage,
+  type ReadThreadOptions,
+  type ThreadMessage,
+  type ThreadView,
+  type ThreadViewOptions,
+  createThreadView,
+  deleteToolActivityFields,
+  findToolMessage,
+  followThread,
+  readThread,
+  updateToolActivity,
+  updateToolActivityData,
+} from "./activity/messages.ts";
 export { type ToolActivity, type ToolMessage, foldMessage } from "./activity/fold.ts";
 export {
   DEFAULT_MAX_BYTES,
@@ -47,6 +61,7 @@ export type * from "./contract/content.ts";
 export type * from "./contract/effect.ts";
 export type * from "./contract/message.ts";
 export type * from "./contract/policy.ts";
+export type * from "./contract/question.ts";
 export type * from "./contract/result.ts";
 export type * from "./contract/schema.ts";
 export type * from "./contract/search.ts";

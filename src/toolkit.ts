@@ -15,6 +15,7 @@ import type { Outputs } from "./contract/tool.ts";
 import type { Toolkit } from "./contract/toolkit.ts";
 import { requireValidSchemas } from "./engine/schema-fault.ts";
 import { openToolkit } from "./engine/toolkit.ts";
+import { createWatch } from "./engine/watch.ts";
 import { toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
@@ -42,8 +43,15 @@ export interface ToolkitOptions extends ToolChoice, Place {
   readonly policy?: PolicySettings;
   /** Policies of yours, asked beside the standard one; the strictest decision counts. */
   readonly policies?: readonly Policy[];
-  /** Asks a person. Without one, what would be asked is denied. */
+  /**
+   * Asks a person. Whoever answers questions of the store may be first. Without an approver such an answer is waited for while somebody can answer
+   * there (`Store.attend`); otherwise what would be asked is denied.
+   */
   readonly approver?: Approver;
+  /** How long an answer from the store is waited for without an approver, in milliseconds. Default 600,000: ten minutes. */
+  readonly answerWithinMs?: number;
+  /** Ends the text of a denial where nobody could be asked: a sentence that tells whoever reads it what they can do. */
+  readonly howToApprove?: string;
   /**
    * What a person may answer at most: this call only, as long as this toolkit, or for good, which is kept in the state folder for the backend's
    * working directory. Default "always".
@@ -86,6 +94,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
   }
   const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
+  const { answerWithinMs = 600_000 } = options;
+  if (!(answerWithinMs > 0)) throw new RangeError(`answerWithinMs ${answerWithinMs}: expected a number above 0`);
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
   const [sandboxed, terminal] = [isContained(options), hasTerminal(options)];
   const toolsWith = (shell?: ScriptShell) =>
@@ -154,6 +164,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     },
   };
 
+  const watch = createWatch(store, jobs.stop);
   const own = { tools, approver: options.approver, thread: "main", seen: createSeenFiles() };
   const shared = {
     policies,
@@ -166,6 +177,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     notices,
     withheld,
     store,
+    watch,
+    answerWithinMs,
+    howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,
     alarms,
   };
@@ -176,9 +190,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await ended;
     await outputs.close();
     await memories.close();
+    watch.close();
     await store.close();
   });
 }
+
+const PASS_APPROVER =
+  "To allow it, pass an approver to createToolkit, or let people answer the questions of its store.";
 
 /** Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of two seconds. Milliseconds. */
 const CLOSING_MS = 4_000;

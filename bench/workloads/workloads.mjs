@@ -1,5 +1,6 @@
 /** What `npm run bench` measures, in the order it is shown. */
 import { AGENT } from "./agent.mjs";
+import { API } from "./api.mjs";
 import { DISPATCH } from "./dispatch.mjs";
 import { DISTANCE } from "./distance.mjs";
 import { ELSEWHERE } from "./elsewhere.mjs";
@@ -20,6 +21,7 @@ export const WORKLOADS = [
   ...AGENT,
   ...EVENTS,
   ...MEMORY,
+  ...API,
   ...POLICY,
   ...PROCESSES,
   ...SANDBOX,

@@ -1,21 +1,27 @@
 import type { FeedOptions, StoredEvent } from "../contract/activity.ts";
-import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { ThreadId } from "../contract/identity.ts";
 import type { Database } from "../db/database.ts";
+import type { Value } from "../db/driver.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
-import { isAskedFor } from "./threads.ts";
+import { type Choice, isAskedFor } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
 
 /** Rows that are in memory at a time. */
 const PAGE_ROWS = 100;
 
 /** How often those who follow look for what other processes have written. */
-const LOOK_MS = 100;
+const LOOK_MS = 15;
+
+/** After so many looks, what processes that have died left in progress is closed: what is followed shows it. */
+const TEND_LOOKS = 333;
 
 export interface EventFeedOptions {
   /** The database for as long as it is read; `release` when that is over. */
   readonly borrow: () => Promise<{ readonly database: Database; release(): void }>;
   /** Resolves when what was taken before is readable. */
   readonly settled: () => Promise<void>;
+  /** Closes what processes that have died left in progress; resolves to true when there was something. Never rejects. */
+  readonly tend: (database: Database) => Promise<boolean>;
 }
 
 /** Reads events out of the database, and follows it. */
@@ -27,12 +33,13 @@ export interface EventFeed {
   close(): void;
 }
 
-export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFeed {
+export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): EventFeed {
   let change: Wake | undefined;
   let closed = false;
   let followers = 0;
   let watch: NodeJS.Timeout | undefined;
   let version: number | undefined;
+  let looks = 0;
 
   const wake = () => {
     change?.resolve();
@@ -44,6 +51,7 @@ export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFee
     followers += 1;
     version ??= database.dataVersion();
     watch ??= setInterval(() => {
+      if (++looks % TEND_LOOKS === 0) void tend(database).then((hasClosed) => hasClosed && wake());
       const found = versionOf(database);
       if (found === version) return;
       version = found;
@@ -64,14 +72,14 @@ export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFee
       closed = true;
       wake();
     },
-    async *events({ after = 0, thread, call, messages = false, follow = false, signal } = {}) {
+    async *events({ after = 0, thread, follow = false, signal, ...choice } = {}) {
       if (signal?.aborted) return;
       await settled();
       const { database, release } = await borrow();
       if (follow) startWatching(database);
       try {
-        const readPage = await pageReader(database, { thread, call, messages });
-        let seen = after;
+        let seen = after === "now" ? await newestId(database) : after;
+        const readPage = pageReader(database, thread, choice);
         while (!signal?.aborted) {
           change ??= createWake();
           const next = change; // taken before reading: what comes after it is not slept through
@@ -79,9 +87,10 @@ export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFee
           const page = await readPage(seen);
           for (const { id, body } of page) {
             seen = id;
+            if (body === null) continue;
             const event = storedEvent(id, body);
             if (thread !== undefined && event.thread !== thread) continue;
-            if (!isAskedFor(event, call, messages)) continue;
+            if (!isAskedFor(event, choice)) continue;
             yield event;
             if (signal?.aborted) return;
           }
@@ -97,23 +106,36 @@ export function createEventFeed({ borrow, settled }: EventFeedOptions): EventFee
   };
 }
 
-/** A call has one thread and few events, so it is looked for alone when both are given. */
-type PageReader = (after: number) => Promise<readonly { readonly id: number; readonly body: string }[]>;
+type PageReader = (after: number) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
 
-async function pageReader(
+/**
+ * A call has one thread and few events, so it is looked for alone when both are given. Events of other types come without their body: whoever
+ * follows rare types goes on behind them, and does not read them again at each look.
+ */
+function pageReader(
   database: Database,
-  { thread, call, messages }: { thread: ThreadId | undefined; call: CallId | undefined; messages: boolean },
-): Promise<PageReader> {
-  const { builder, rows } = await import("../db/builder.ts");
+  thread: ThreadId | undefined,
+  { call, messages = false, types }: Choice,
+): PageReader {
   const key = call ?? (messages && thread !== undefined ? threadKey(thread) : undefined);
-  const query = builder
-    .selectFrom("events")
-    .select(["id", "body"])
-    .$if(key === undefined && thread !== undefined, (events) => events.where("thread", "=", keyOf(thread ?? "")))
-    .$if(key !== undefined, (events) => events.where("call", "=", keyOf(key ?? "")))
-    .orderBy("id")
-    .limit(PAGE_ROWS);
-  return (after) => database.patiently(() => rows(database.connection, query.where("id", ">", after)));
+  const values: Value[] = [];
+  const where = (condition: string, ...of: readonly string[]) => {
+    values.push(...of);
+    return ` AND ${condition}`;
+  };
+  const chosen =
+    (key === undefined ? "" : where("call = ?", keyOf(key))) +
+    (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "");
+  const body = types === undefined ? "body" : `iif(type IN (${types.map((type) => `'${type}'`).join()}), body, NULL)`;
+  const sql = `SELECT id, ${body} AS body FROM events WHERE id > ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
+  return (after) => database.patiently(() => database.connection.all(sql, [after, ...values]));
+}
+
+async function newestId(database: Database): Promise<number> {
+  const [newest] = await database.patiently(() =>
+    database.connection.all<{ id: number | null }>("SELECT max(id) AS id FROM events"),
+  );
+  return newest?.id ?? 0;
 }
 
 function storedEvent(id: number, body: string): StoredEvent {

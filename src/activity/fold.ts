@@ -1,4 +1,4 @@
-import type { ActivityEvent } from "../contract/activity.ts";
+import type { ActivityChange, ActivityEvent } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 
@@ -6,13 +6,19 @@ import type { Json } from "../contract/schema.ts";
 export interface ToolActivity {
   readonly id: CallId;
   readonly name: string;
+  /** The tool's parameters in words: "path (required), offset, limit". */
+  readonly params_hint?: string;
   readonly status: "in_progress" | "success" | "failure";
   readonly input: Json;
   /** All of a tool's output data. */
   readonly data: { readonly [key: string]: Json };
   /** What it is doing, while it does it. */
   readonly display_message?: string;
+  /** At most 200 characters; the result has all of it. */
   readonly error?: string;
+  /** With `collapseRetries`: how many failed calls of the same tool this one took the place of, and those calls, the oldest first. */
+  readonly retry_count?: number;
+  readonly retry_history?: readonly Pick<ToolActivity, "id" | "input" | "error">[];
 }
 
 /** A message of a thread that stands for one call. */
@@ -23,9 +29,15 @@ export interface ToolMessage {
   readonly metadata: { readonly tool_activity: ToolActivity };
 }
 
-/** The state of a call is the fold of its events: give it the message so far and the next event of that call. Pure. */
+/**
+ * The state of a call is the fold of its events: give it the message so far and the next event of that call. After the end only
+ * `activity.updated` changes it, and never its status. Pure.
+ */
 export function foldMessage(message: ToolMessage | undefined, event: ActivityEvent): ToolMessage | undefined {
   if (event.type === "call.started") return started(event);
+  if (message !== undefined && event.type === "activity.updated") {
+    return withActivity(message, changed(message.metadata.tool_activity, event.change));
+  }
   if (message === undefined || message.metadata.tool_activity.status !== "in_progress") return message;
   const activity = message.metadata.tool_activity;
   switch (event.type) {
@@ -44,6 +56,7 @@ function started(event: Extract<ActivityEvent, { type: "call.started" }>): ToolM
   const activity: ToolActivity = {
     id: event.call,
     name: event.name,
+    ...(event.paramsHint !== undefined && { params_hint: event.paramsHint }),
     status: "in_progress",
     input: event.input,
     data: {},
@@ -60,6 +73,21 @@ function updated(
     ...activity,
     data: update.data === undefined ? activity.data : { ...activity.data, ...update.data },
     ...(message !== undefined && { display_message: message }),
+  };
+}
+
+function changed(
+  { display_message, error, ...activity }: ToolActivity,
+  { deleted = [], ...change }: ActivityChange,
+): ToolActivity {
+  const runs = activity.status === "in_progress";
+  const shown = deleted.includes("display_message") ? undefined : (change.display_message ?? display_message);
+  const failure = deleted.includes("error") ? undefined : (change.error ?? error);
+  return {
+    ...activity,
+    data: change.data === undefined ? activity.data : { ...activity.data, ...change.data },
+    ...(shown !== undefined && runs && { display_message: shown }),
+    ...(failure !== undefined && { error: failure }),
   };
 }
 

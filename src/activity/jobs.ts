@@ -2,7 +2,7 @@ import type { ActivityEvent, Store } from "../contract/activity.ts";
 import type { Backend, Exit, OpenFile } from "../contract/backend.ts";
 import type { Alarms, Refusal } from "../contract/containment.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { ThreadId } from "../contract/identity.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Job, JobEnd, Jobs, Notices } from "../contract/job.ts";
 import { describeExit } from "../output/describe-exit.ts";
 import { describeRefusals } from "../output/describe-refusals.ts";
@@ -37,6 +37,8 @@ export interface JobKeeper extends Jobs {
   readonly notices: Notices;
   /** The output of job 3, from the id "job-3"; of split streams its stderr from "job-3-errors". `undefined` when that is no job's. */
   openOutput(id: string): Promise<OpenFile | undefined>;
+  /** Stops a job that this call has started; does nothing when there is none. */
+  stop(call: CallId, job: string): void;
   /** Stops all but the detached ones and lets go of their output. Never rejects. */
   close(): Promise<void>;
 }
@@ -50,6 +52,7 @@ export function createJobs({
   alarms,
 }: JobsOptions): JobKeeper {
   const jobs = new Map<string, Job>();
+  const callOf = new WeakMap<Job, CallId>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
   let started = 0;
   /** Those that are not among the jobs yet. */
@@ -99,9 +102,10 @@ export function createJobs({
 
   /** From now on it is a job: its beginning and its end are recorded, and its end is told. */
   const kept = (facts: Omit<Job, "ended">, { call, thread }: StartedBy): Job => {
-    const job = watched(facts);
+    const job = watched({ ...facts, call });
     const { id, detached, command, process } = job;
     jobs.set(id, job);
+    callOf.set(job, call);
     record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), detached });
     const finish = (exit: Exit, refusals: readonly Refusal[]) => {
       if (closed && detached) return; // it goes on, and ends in front of somebody else
@@ -164,6 +168,10 @@ export function createJobs({
         number === undefined ? undefined : (jobs.get(number) ?? (await all()).find((each) => each.id === number));
       const log = errors === undefined ? job?.process.output : job?.process.errors;
       return job === undefined || log === undefined ? undefined : logFile(log, `output://${id}`, job.startedMs);
+    },
+    stop(call, id) {
+      const job = jobs.get(id);
+      if (job !== undefined && callOf.get(job) === call) void job.process.kill();
     },
     async close() {
       closed = true;

@@ -1,4 +1,8 @@
-import type { ActivityEvent, FeedOptions, Store } from "../contract/activity.ts";
+import type { ActivityEvent, FeedOptions, Store, StoredEvent } from "../contract/activity.ts";
+import type { OpenQuestion, QuestionId } from "../contract/question.ts";
+import { answerTo, closedBy, openQuestion } from "./questions.ts";
+import { recordedJobs } from "./recorded-jobs.ts";
+import { createSearch } from "./search.ts";
 import { isAskedFor, summarize } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
 
@@ -18,15 +22,44 @@ export interface MemoryStoreOptions {
 export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
   if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}: expected a whole number above 0`);
   const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
+  /** Beside the events: a question may be open for longer than they are kept. */
+  const open = new Map<QuestionId, OpenQuestion>();
+  let attending = 0;
   let lastId = 0;
   let closed = false;
   let wake: Wake | undefined;
 
-  const append = (event: ActivityEvent) => {
+  const refuseClosed = () => {
     if (closed) throw new Error("the store is closed");
+  };
+
+  const append = (event: ActivityEvent) => {
+    refuseClosed();
+    if (event.type === "approval.requested") open.set(event.question, openQuestion(event, startOf(event.call)));
+    if (open.size > 0) closeQuestions(event);
     ring[lastId++ % limit] = event; // an event's id is its place + 1
     wake?.resolve();
     wake = undefined;
+  };
+
+  const closeQuestions = (event: ActivityEvent) => {
+    if (event.type === "approval.decided") open.delete(event.question);
+    if (event.type !== "call.finished") return;
+    for (const { question, call } of open.values()) if (call === event.call) open.delete(question);
+  };
+
+  const startOf = (call: string) => {
+    return kept().find((event) => event.type === "call.started" && event.call === call) as
+      | Extract<StoredEvent, { type: "call.started" }>
+      | undefined;
+  };
+
+  const kept = (): readonly StoredEvent[] => {
+    const first = Math.max(0, lastId - limit);
+    return Array.from({ length: lastId - first }, (_, index) => first + index).flatMap((place) => {
+      const event = ring[place % limit];
+      return event === undefined ? [] : [{ ...event, id: place + 1 }];
+    });
   };
 
   return {
@@ -34,15 +67,15 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     async commit(event) {
       append(event);
     },
-    async *events({ after = 0, thread, call, messages = false, follow = false, signal }: FeedOptions = {}) {
-      let seen = after;
+    async *events({ after = 0, thread, follow = false, signal, ...choice }: FeedOptions = {}) {
+      let seen = after === "now" ? lastId : after;
       while (!signal?.aborted) {
         while (seen < lastId) {
           seen = Math.max(seen, lastId - limit) + 1;
           const event = ring[(seen - 1) % limit];
           if (event === undefined) continue;
           if (thread !== undefined && event.thread !== thread) continue;
-          if (!isAskedFor(event, call, messages)) continue;
+          if (!isAskedFor(event, choice)) continue;
           yield { ...event, id: seen };
           if (signal?.aborted) return;
         }
@@ -52,8 +85,41 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
       }
     },
     async threads() {
-      const kept = Array.from({ length: Math.min(lastId, limit) }, (_, index) => ring[(lastId - 1 - index) % limit]);
-      return summarize(kept.flatMap((event) => (event === undefined ? [] : [event])).toReversed());
+      return summarize(kept());
+    },
+    async search(options) {
+      const search = createSearch(options);
+      for (const event of kept().toReversed()) search.look(event);
+      return search.hits;
+    },
+    async questions() {
+      return [...open.values()];
+    },
+    async answer(question, approval, by) {
+      refuseClosed();
+      const asked = open.get(question);
+      if (asked !== undefined) {
+        append(answerTo(asked, approval, { by, at: Date.now() }));
+        return { status: "answered" };
+      }
+      const events = kept().filter((event) => "question" in event && event.question === question);
+      if (events.length === 0) return { status: "unknown" };
+      return closedBy(events.find((event) => event.type === "approval.decided"));
+    },
+    async attend() {
+      refuseClosed();
+      attending += 1;
+      let ended = false;
+      return async () => {
+        if (!ended) attending -= 1;
+        ended = true;
+      };
+    },
+    async isAttended() {
+      return attending > 0 && !closed;
+    },
+    async jobs() {
+      return recordedJobs(kept());
     },
     async close() {
       closed = true;

@@ -1,9 +1,13 @@
 import { resolve } from "node:path";
 import type { Store } from "../contract/activity.ts";
 import { type Database, openDatabase } from "../db/database.ts";
+import { createAttendance } from "./attendance.ts";
 import { createEventFeed } from "./event-feed.ts";
 import { createEventWriter } from "./event-writer.ts";
+import { answerIn, questionsIn } from "./questions.ts";
+import { jobsIn } from "./recorded-jobs.ts";
 import { createRetention } from "./retention.ts";
+import { searchIn } from "./search.ts";
 import { threadsIn } from "./threads.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
@@ -38,7 +42,8 @@ export const DEFAULT_MAX_DATABASE_BYTES = 1_073_741_824;
  *   one call that follow each other in that time become one. It throws when 64 MB wait and cannot be written, and for what is not JSON.
  * - `commit` resolves when its event, and all before it, are on the disk: the loss of power cannot lose them. It rejects with a sentence
  *   that says why and what to do, and its event is then not recorded.
- * - Whoever opens the file closes what dead processes left in progress, as interrupted. Nothing is run again.
+ * - Whoever opens the file, asks for questions or jobs, or follows events, closes what dead processes left in progress, as interrupted. Nothing
+ *   is run again.
  * - What is too old or too much is removed in the background, in small steps: whole calls, the oldest first, none in progress. What is too
  *   old is looked for once a day, what is too much also whenever a process has written 1/32 of a limit or 16 MB. It is removed until 7/8 of
  *   `maxBytes` is used, so that processes that write meanwhile stay within it.
@@ -107,7 +112,39 @@ export function sqliteStore({
     }
   };
 
-  const feed = createEventFeed({ borrow, settled: () => writer.settled() });
+  /** Reads, or writes in a transaction of its own, what comes after all events that were taken so far. */
+  const using = async <T>(work: (database: Database) => T | Promise<T>): Promise<T> => {
+    await writer.settled();
+    const { database, release } = await borrow();
+    try {
+      return await work(database);
+    } finally {
+      release();
+    }
+  };
+
+  /** The same, once what dead processes left in progress is closed. */
+  const afterClosing = <T>(work: (database: Database) => T): Promise<T> =>
+    using(async (database) => {
+      if ((await closeDead(database, now())) > 0) feed.wake();
+      return await database.patiently(() => work(database));
+    });
+
+  const refuseClosed = () => {
+    if (closed !== undefined) throw new Error("the store is closed");
+  };
+
+  const attendance = createAttendance(now);
+  const attending = new Set<() => Promise<void>>();
+  const feed = createEventFeed({
+    borrow,
+    settled: () => writer.settled(),
+    tend: (database) =>
+      closeDead(database, now()).then(
+        (count) => count > 0,
+        () => false, // locked: the next look is soon
+      ),
+  });
   const writer = createEventWriter({
     open,
     liveOutput,
@@ -121,6 +158,7 @@ export function sqliteStore({
 
   const end = async () => {
     const removed = retention.stop();
+    await Promise.all([...attending].map((leave) => leave()));
     try {
       await writer.close();
     } finally {
@@ -135,15 +173,36 @@ export function sqliteStore({
     append: writer.append,
     commit: writer.commit,
     events: feed.events,
-    async threads() {
-      await writer.settled();
+    threads: () => using((database) => database.patiently(() => threadsIn(database))),
+    search: (options) => using((database) => searchIn(database, options)),
+    questions: () => afterClosing(({ connection }) => questionsIn(connection)),
+    async answer(question, approval, by) {
+      refuseClosed();
+      const outcome = await afterClosing((database) =>
+        database.transaction((connection) => answerIn(connection, question, approval, { by, at: now() })),
+      );
+      if (outcome.status === "answered") feed.wake();
+      return outcome;
+    },
+    async attend() {
+      refuseClosed();
       const { database, release } = await borrow();
       try {
-        return await database.patiently(() => threadsIn(database));
-      } finally {
+        const leave = await attendance.begin(database);
+        const endAttendance = async () => {
+          if (!attending.delete(endAttendance)) return;
+          leave();
+          release();
+        };
+        attending.add(endAttendance);
+        return endAttendance;
+      } catch (error) {
         release();
+        throw error;
       }
     },
+    isAttended: () => using((database) => database.patiently(() => attendance.isAttended(database))),
+    jobs: () => afterClosing(({ connection }) => jobsIn(connection)),
     close() {
       closed ??= end();
       return closed;
@@ -151,8 +210,12 @@ export function sqliteStore({
   };
 }
 
-/** Calls of processes that have died are over, and say so. Those of living ones, and of hosts that cannot be seen from here, stay. */
-async function closeDead(database: Database, at: number): Promise<void> {
+/**
+ * Calls of processes that have died are over, and say so. Those of living ones, and of hosts that cannot be seen from here, stay. Resolves to the
+ * number of processes.
+ */
+async function closeDead(database: Database, at: number): Promise<number> {
   const dead = await database.patiently(() => sessionsThatAre(database.connection, "dead"));
   for (const { id } of dead) await database.patiently(() => closeSession(database, id, at));
+  return dead.length;
 }

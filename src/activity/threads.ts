@@ -1,44 +1,93 @@
-import type { ActivityEvent, ThreadEvent, ThreadSummary } from "../contract/activity.ts";
+import type { ActivityEvent, ActivityEventType, ThreadSummary } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Database } from "../db/database.ts";
+import { clip } from "../util/text.ts";
+import { keyOf, threadKey } from "./event-rows.ts";
 
-type Created = Extract<ThreadEvent, { type: "thread.created" }>;
+/** Of the first message of a person, in characters. */
+const MAX_TITLE = 200;
 
-/** True for an event of a thread itself, which belongs to no call. */
-function isThreadEvent(event: ActivityEvent): event is ThreadEvent {
-  return event.type === "thread.created" || event.type === "message.added";
+/** What is chosen of the events of a thread or of all. */
+export interface Choice {
+  readonly call?: CallId | undefined;
+  readonly messages?: boolean | undefined;
+  readonly types?: readonly ActivityEventType[] | undefined;
 }
 
-/** True for an event of this call (of any, where none is named); with `messages` only for one of a thread itself. */
-export function isAskedFor(event: ActivityEvent, call: CallId | undefined, messages: boolean): boolean {
-  if (isThreadEvent(event)) return call === undefined;
+/** True for an event of this call (of any, where none is named) and of these types; with `messages` only for one of a thread itself. */
+export function isAskedFor(event: ActivityEvent, { call, messages = false, types }: Choice): boolean {
+  if (types !== undefined && !types.includes(event.type)) return false;
+  if (event.call === undefined) return call === undefined;
   return !messages && (call === undefined || event.call === call);
 }
 
-/** The threads created among these events, the one with the newest event last. */
+/** The threads of these events, the one with the newest event last. */
 export function summarize(events: readonly ActivityEvent[]): readonly ThreadSummary[] {
-  const changed = new Map<ThreadId, { readonly index: number; readonly at: number }>();
-  for (const [index, { thread, at }] of events.entries()) changed.set(thread, { index, at });
-  return events
-    .filter((event): event is Created => event.type === "thread.created")
-    .map((event) => ({ event, newest: changed.get(event.thread) ?? { index: 0, at: event.at } }))
-    .toSorted((one, other) => one.newest.index - other.newest.index)
-    .map(({ event, newest }) => summaryOf(event, newest.at));
+  const threads = new Map<ThreadId, ActivityEvent[]>();
+  for (const event of events) {
+    const own = threads.get(event.thread) ?? [];
+    threads.delete(event.thread); // the newest last
+    threads.set(event.thread, [...own, event]);
+  }
+  return [...threads].flatMap(([, own]) => {
+    const [first, last] = [own[0], own.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const created = own.find((event) => event.type === "thread.created");
+    return [summaryOf({ first, last, created, said: own.find(isOfPerson) })];
+  });
 }
 
-/** The same out of a database: one look for the threads, and one into an index for each. */
+/** The same out of a database: some look-ups in an index for each thread. */
 export function threadsIn({ connection }: Database): readonly ThreadSummary[] {
-  return connection
-    .all<{ body: string; at: number }>(
-      `SELECT created.body AS body, newest.at AS at
-       FROM events AS created
-       JOIN events AS newest ON newest.id = (SELECT max(id) FROM events WHERE thread = created.thread)
-       WHERE created.type = 'thread.created'
-       ORDER BY newest.id`,
-    )
-    .map(({ body, at }) => summaryOf(JSON.parse(body) as Created, at));
+  const one = (sql: string, value: string | number): ActivityEvent | undefined => {
+    const [row] = connection.all<{ body: string }>(`SELECT body FROM events WHERE ${sql} LIMIT 1`, [value]);
+    return row === undefined ? undefined : (JSON.parse(row.body) as ActivityEvent);
+  };
+  // From each thread to the next one: the index holds every event.
+  const ends = connection.all<{ first: number; last: number }>(
+    `WITH RECURSIVE threads(thread) AS (
+       SELECT min(thread) FROM events
+       UNION ALL SELECT (SELECT min(thread) FROM events WHERE thread > threads.thread) FROM threads WHERE thread IS NOT NULL)
+     SELECT (SELECT min(id) FROM events WHERE events.thread = threads.thread) AS first,
+            (SELECT max(id) FROM events WHERE events.thread = threads.thread) AS last
+     FROM threads WHERE thread IS NOT NULL ORDER BY last`,
+  );
+  return ends.flatMap((end) => {
+    const [first, last] = [one("id = ?", end.first), one("id = ?", end.last)];
+    if (first === undefined || last === undefined) return [];
+    const key = keyOf(threadKey(last.thread));
+    const created = one("type = 'thread.created' AND call = ?", key);
+    const said = one(
+      `call = ? AND type = 'message.added' AND json_extract(body, '$.message.from') = 'person' ORDER BY id`,
+      key,
+    );
+    return [summaryOf({ first, last, created, said })];
+  });
 }
 
-function summaryOf({ thread, target, workDir, parent, at }: Created, changedMs: number): ThreadSummary {
-  return { thread, target, workDir, ...(parent !== undefined && { parent }), createdMs: at, changedMs };
+function isOfPerson(event: ActivityEvent): boolean {
+  return event.type === "message.added" && event.message.role === "user" && event.message.from === "person";
+}
+
+interface Ends {
+  readonly first: ActivityEvent;
+  readonly last: ActivityEvent;
+  /** Its `thread.created`, and the first message of a person. */
+  readonly created: ActivityEvent | undefined;
+  readonly said: ActivityEvent | undefined;
+}
+
+function summaryOf({ first, last, created, said }: Ends): ThreadSummary {
+  const { target, workDir, parent } = created?.type === "thread.created" ? created : {};
+  const { content } = said?.type === "message.added" ? said.message : {};
+  const title = content?.map((part) => ("text" in part ? part.text : "[image]")).join(" ");
+  return {
+    thread: last.thread,
+    ...(target !== undefined && { target }),
+    ...(workDir !== undefined && { workDir }),
+    ...(parent !== undefined && { parent }),
+    ...(title !== undefined && { title: clip(title, MAX_TITLE) }),
+    createdMs: (created ?? first).at,
+    changedMs: last.at,
+  };
 }

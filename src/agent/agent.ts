@@ -1,4 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
+import type { Store } from "../contract/activity.ts";
 import { type Content, text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
@@ -116,6 +117,9 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     await running?.ended;
   };
 
+  const closing = new AbortController();
+  void stopWhenAsked(toolkit.store, thread, closing.signal, () => running?.stopping.abort(new Error("the turn was stopped")));
+
   return {
     thread,
     get messages() {
@@ -127,12 +131,30 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     events: hub.follow,
     async close() {
       isClosed = true;
+      closing.abort();
       await stop();
       await last;
       await toolkit.close();
       hub.close();
     },
   };
+}
+
+/** Follows the store for a stop of the thread. Never rejects: in a store that cannot be read nobody can ask for one. */
+async function stopWhenAsked(store: Store, thread: ThreadId, signal: AbortSignal, stop: () => void): Promise<void> {
+  const events = store.events({
+    thread,
+    messages: true,
+    types: ["stop.requested"],
+    after: "now",
+    follow: true,
+    signal,
+  });
+  try {
+    for await (const _ of events) stop();
+  } catch {
+    // what else is done with the store reports it
+  }
 }
 
 function fromPerson(input: string | readonly Content[]): Message {

@@ -4,12 +4,8 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
-import { clip } from "../util/text.ts";
 import { type Calling, type ToolMessage, notStarted } from "./calls.ts";
 import { textOf } from "./prompt.ts";
-
-/** How much of a call's data stands in for a result that was lost, in characters of JSON. */
-const DATA_SHOWN = 4_000;
 
 const IMAGE_GONE =
   "[This image is no longer in the conversation. To see it again, read its file or ask the user for it.]";
@@ -91,7 +87,7 @@ function unanswered(messages: readonly Message[]): readonly Calling[] {
     .filter(({ id }) => !answered.has(id));
 }
 
-/** What is known of a call whose result was not recorded. */
+/** What is known of a call whose message was not recorded: what the model would have read, where the call finished. */
 async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
   let wasStarted = false;
   let ending =
@@ -99,9 +95,12 @@ async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
   for await (const event of store.events({ call: call.id })) {
     if (event.type === "call.started") wasStarted = true;
     if (event.type !== "call.finished") continue;
-    const data = event.data === undefined ? "" : `\nIts data: ${clip(JSON.stringify(event.data), DATA_SHOWN)}`;
-    if (event.status === "ok") ending = `This call succeeded. Its output was lost when the process ended.${data}`;
-    else if (event.error !== undefined) ending = `${event.error}${data}`;
+    if (event.content === undefined) {
+      ending = event.error ?? ending;
+      continue;
+    }
+    const texts = event.content.map((part) => (part.type === "text" ? part.text : `[Image: ${part.mimeType}]`));
+    return { role: "tool", call: call.id, status: event.status, content: [text(texts.join("\n"))] };
   }
   if (!wasStarted) return notStarted(call, "the process ended before");
   return { role: "tool", call: call.id, status: "interrupted", content: [text(ending)] };

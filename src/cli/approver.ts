@@ -1,8 +1,7 @@
-import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
 import { oneLine } from "../output/terminal-text.ts";
-import { describeCall } from "../policy/describe.ts";
+import { type Described, describeCall } from "../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../policy/scopes.ts";
 import { type TerminalChoices, askOnTerminal, hasTerminal } from "./terminal.ts";
 
@@ -11,7 +10,7 @@ const MAX_SHOWN = 2_000;
 const MAX_SHOWN_LINES = 20;
 
 /** Approves whatever is asked: `--yes`. What the policy denies never comes here. */
-export const approveAll: Approver = async () => ({ answer: "once" });
+export const approveAll: Approver = async () => ({ answer: "once", by: "--yes" });
 
 /** Asks on the terminal this process belongs to, whatever stdin is; `undefined` when there is none. */
 export function terminalApprover(): Approver | undefined {
@@ -21,12 +20,12 @@ export function terminalApprover(): Approver | undefined {
     // One question at a time: two on one screen would get each other's answer.
     const answer = asking.then(() => ask(questionOf(call, decision), signal));
     asking = answer.catch(() => undefined);
-    return answer;
+    return answer.then((approval) => ({ ...approval, by: "terminal" }));
   };
 }
 
 /** What a person is shown, and the answers beside y and n that it lets them give. */
-interface Question {
+export interface Question {
   readonly text: string;
   readonly choices: TerminalChoices<"session" | "always">;
 }
@@ -35,7 +34,7 @@ interface Question {
  * "Run: npm test [y/N/s/a] ", with the reason above it where it is not just that commands are asked about, and below it what an answer for
  * longer would allow, part by part, where that is not just what is asked. What does not fit on a screen cannot be allowed for longer.
  */
-function questionOf(call: CheckedCall, decision: Decision): Question {
+export function questionOf(call: Described, decision: Decision): Question {
   const { reason, rule } = decision;
   const why =
     reason === undefined || rule === "autonomy" || rule === "shell_confirm" ? "" : `${oneLine(reason, MAX_SHOWN)}\n`;

@@ -98,6 +98,12 @@ export function loggedStore(store: Store, log: DebugLog): Store {
     },
     events: (options) => store.events(options),
     threads: () => store.threads(),
+    search: (options) => store.search(options),
+    questions: () => store.questions(),
+    answer: (question, approval, by) => store.answer(question, approval, by).catch(fail),
+    attend: () => store.attend().catch(fail),
+    isAttended: () => store.isAttended(),
+    jobs: () => store.jobs(),
     close: () => store.close().catch(fail),
   };
 }
@@ -110,6 +116,8 @@ const LEVELS: {
   "call.approved": "debug",
   "approval.requested": "info",
   "approval.decided": "info",
+  "stop.requested": "info",
+  "activity.updated": "debug",
   "job.started": "info",
   "job.ended": "info",
   "sandbox.refused": "warn",

@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
@@ -6,6 +6,7 @@ import { messageOf } from "../util/errors.ts";
 import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
+import type { ServeOptions } from "./commands/serve.ts";
 import type { DebugLog } from "./log.ts";
 import { addMemoryCommands } from "./memory-commands.ts";
 import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
@@ -127,6 +128,20 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       await mcp(given(command, {}));
     });
 
+  root
+    .command("serve")
+    .description("serve the HTTP API: watch, approve and stop what all processes do")
+    .hook("preAction", requirePerson)
+    .option("--host <address>", "listen there (default: 127.0.0.1)")
+    .option("--port <n>", "listen on this port; 0: one that is free (default: 4747)", port)
+    .option("--model <model>", "of the agent that answers prompts: PROVIDER:NAME")
+    .option("--base-url <url>", "where the model's API is")
+    .option("--agent <name>", "an agent of the configuration")
+    .action(async (_, command: Command) => {
+      const { serve } = await import("./commands/serve.ts");
+      await serve(given(command, command.opts<Omit<ServeOptions, keyof GlobalOptions>>()));
+    });
+
   const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
   policy
     .command("check")
@@ -162,9 +177,66 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       await (await import("./commands/policy-grants.ts")).revokeGrants(id, options);
     });
 
+  const threads = root.command("threads").description("look at what was said and called, in every process");
+  threads
+    .command("list", { isDefault: true })
+    .description("list the threads")
+    .option("--json", "print each as a line of JSON")
+    .action(async (_, command: Command) => {
+      await (await import("./commands/threads.ts")).listThreads(given(command, command.opts<{ json?: true }>()));
+    });
+  threads
+    .command("show")
+    .description("print the messages of a thread")
+    .argument("<id>")
+    .option("--json", "print each as a line of JSON")
+    .action(async (id: string, _, command: Command) => {
+      await (await import("./commands/threads.ts")).showThread(id, given(command, command.opts<{ json?: true }>()));
+    });
+  threads
+    .command("follow")
+    .description("print them, and each again when it changes, until it is stopped")
+    .argument("<id>")
+    .option("--json", "print each as a line of JSON")
+    .action(async (id: string, _, command: Command) => {
+      const { showThread } = await import("./commands/threads.ts");
+      await showThread(id, given(command, { follow: true, ...command.opts<{ json?: true }>() }));
+    });
+
+  const approvals = root
+    .command("approvals")
+    .description("answer the questions of all processes")
+    .hook("preAction", requirePerson);
+  approvals
+    .command("list", { isDefault: true })
+    .description("list those that are open")
+    .option("--json", "print them as JSON")
+    .action(async (_, command: Command) => {
+      await (await import("./commands/approvals.ts")).listApprovals(given(command, command.opts<{ json?: true }>()));
+    });
+  approvals
+    .command("answer")
+    .description("answer one of them")
+    .argument("<id>")
+    .addArgument(new Argument("<answer>", "for how long to allow it, or not").choices(ANSWERS))
+    .option("--reason <text>", "told to the model, with refuse")
+    .action(async (id: string, answer: (typeof ANSWERS)[number], _, command: Command) => {
+      const { answerApproval } = await import("./commands/approvals.ts");
+      await answerApproval(id, answer, given(command, command.opts<{ reason?: string }>()));
+    });
+  approvals
+    .command("wait")
+    .description(
+      "wait for questions, and ask them on this terminal; calls that nobody else could be asked about wait meanwhile",
+    )
+    .option("--json", "print each as a line of JSON instead")
+    .action(async (_, command: Command) => {
+      await (await import("./commands/approvals.ts")).waitForApprovals(given(command, command.opts<{ json?: true }>()));
+    });
+
   const jobs = root
     .command("jobs")
-    .description("look after detached jobs: commands that outlive the session that started them");
+    .description("look after jobs: the detached ones, which outlive their session, and those of other processes");
   jobs
     .command("list", { isDefault: true })
     .description("list them")
@@ -248,6 +320,8 @@ Examples:
   handrail run "Find the failing test and repair it" --model demo
   handrail mcp --work-dir ~/project`;
 
+const ANSWERS = ["once", "session", "always", "refuse"] as const;
+
 const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
 
 /** Commander's text as ours. Where it says only what is wrong, what to do next is added. */
@@ -264,6 +338,12 @@ function url(value: string): string {
 
 function wholeNumber(value: string): number {
   if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");
+  return Number(value);
+}
+
+function port(value: string): number {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+    throw new InvalidArgumentError("expected a port from 0 to 65535");
   return Number(value);
 }
 

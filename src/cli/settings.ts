@@ -7,6 +7,7 @@ import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
+import { messageOf } from "../util/errors.ts";
 import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
@@ -111,6 +112,24 @@ export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOpt
   };
 }
 
+/** What whoever reads a denial can do, where nobody could be asked. */
+export function howToApprove({ store }: Pick<Settings, "store">, by: "call" | "mcp"): string {
+  const wait = store === "memory" ? [] : ["`handrail approvals wait` open in a terminal"];
+  if (by === "call") {
+    const ways = [
+      "run it in a terminal",
+      ...wait.map((what) => `keep ${what} meanwhile`),
+      "or approve in advance with --yes",
+    ];
+    return `To allow it, ${ways.join(", ")}.`;
+  }
+  const ways = [
+    ...wait.map((what) => `keeps ${what} while you make the call again`),
+    "uses an MCP client that can ask them",
+  ];
+  return `To allow it, a person ${ways.join(", or ")}.`;
+}
+
 /** The settings as a toolkit takes them, without the store. */
 export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Omit<ToolkitOptions, "store"> {
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
@@ -126,6 +145,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
       ...(log !== undefined &&
         options.target === undefined && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
     },
+    howToApprove: howToApprove(settings, "call"),
     passEnv: env.pass,
     sandbox,
     sandboxLimits,
@@ -157,6 +177,24 @@ export function placeOf({
     ...(session !== undefined && { terminal: session }),
     ...(session === undefined && id !== undefined && socketPath !== "" && { terminal: { id, socketPath } }),
   };
+}
+
+/**
+ * Works with the store that the processes of this user share, and closes it.
+ *
+ * @throws Error when the configuration chooses one that they do not share.
+ */
+export async function withStore(options: GlobalOptions, work: (store: Store) => Promise<void>): Promise<void> {
+  const settings = await settingsFrom(options);
+  if (settings.store === "memory") {
+    throw new Error("the configuration has store: memory, which other processes do not see. Choose store: sqlite");
+  }
+  const store = await storeOf(settings);
+  try {
+    await work(store);
+  } finally {
+    await store.close().catch((error: unknown) => warn([messageOf(error)]));
+  }
 }
 
 /** Each is loaded where it is chosen. */

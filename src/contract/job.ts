@@ -5,6 +5,8 @@ import type { CallId, ThreadId } from "./identity.ts";
 export interface Job {
   /** "1", "2", … in the order they were started; of a detached one the id it keeps for ever. */
   readonly id: string;
+  /** The call that started it. Left out of a detached job of an earlier toolkit. */
+  readonly call?: CallId;
   /** The script, as it was written. */
   readonly command: string;
   /** Milliseconds since 1970. */
@@ -19,6 +21,22 @@ export interface JobEnd {
   readonly exit: Exit;
   /** Milliseconds since 1970; of a detached job that ended while nobody was there, when that was noted. */
   readonly atMs: number;
+}
+
+/** A job as the store knows it, whichever process has it. */
+export interface RecordedJob {
+  /** Unique in the store: the id of the event that recorded its start. */
+  readonly id: number;
+  /** The call that started it, and what the job is called among those of its toolkit. Together they name it to `stop.requested`. */
+  readonly call: CallId;
+  readonly job: string;
+  readonly thread: ThreadId;
+  readonly command: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  readonly detached: boolean;
+  /** `undefined` while it runs. "lost" when the process that had it has died. A detached job may have ended while no process watched it. */
+  readonly ended: JobEnd | undefined;
 }
 
 /** The jobs of a toolkit. */

@@ -17,7 +17,12 @@ export type Autonomy =
 export type Policy = (call: CheckedCall) => Promise<Decision | undefined>;
 
 /**
- * Asks a person. Called at most once for a question; the answer is bound to this call and used up by it. The signal fires when
- * the call is stopped: take the question away. A rejection counts as a refusal.
+ * Asks a person. Called at most once for a question; the answer is bound to this call and used up by it. The signal fires when the call is stopped
+ * or the question was answered elsewhere: take the question away. A rejection counts as a refusal. `by` of the answer says through what it was
+ * given, as people are shown it; default "approver".
  */
-export type Approver = (call: CheckedCall, decision: Decision, signal: AbortSignal) => Promise<Approval>;
+export type Approver = (
+  call: CheckedCall,
+  decision: Decision,
+  signal: AbortSignal,
+) => Promise<Approval & { readonly by?: string }>;

@@ -8,7 +8,7 @@ import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
 import type { ParametersSchema } from "./schema.ts";
-import type { Tool } from "./tool.ts";
+import type { Outputs, Tool } from "./tool.ts";
 
 /** Tools by name. A value: make another to change it. */
 export type Toolset = ReadonlyMap<string, Tool>;
@@ -33,6 +33,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Asks a person about this call instead of the toolkit's own approver. */
   readonly approver?: Approver;
+  /** Ends the text of a denial where nobody could be asked. Default: the toolkit's own. */
+  readonly howToApprove?: string;
   /** Gets this call's events as they happen. What it throws is ignored. */
   readonly onEvent?: (event: CallEvent) => void;
 }
@@ -56,6 +58,8 @@ export interface Toolkit {
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get">;
   readonly memories: Memories;
+  /** Opens saved outputs by their id. */
+  readonly outputs: Pick<Outputs, "open">;
   /** Returns the value with secrets in its texts masked, as in results and in the record. */
   readonly mask: <T>(value: T) => T;
   /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */

@@ -32,6 +32,11 @@ export const RECORD_TABLES: readonly string[] = [
    CREATE INDEX events_finished ON events (call) WHERE type = 'call.finished';
    CREATE TABLE chores (name TEXT PRIMARY KEY, begun_at INTEGER NOT NULL) WITHOUT ROWID;`,
   `CREATE INDEX events_threads ON events (id) WHERE type = 'thread.created'`,
+  `DROP INDEX events_threads;
+   CREATE INDEX events_questions ON events (json_extract(body, '$.question'))
+     WHERE type IN ('approval.requested', 'approval.decided');
+   CREATE INDEX events_jobs ON events (call) WHERE type IN ('job.started', 'job.ended');
+   CREATE TABLE attendance (id INTEGER PRIMARY KEY AUTOINCREMENT, beat_at INTEGER NOT NULL)`,
 ];
 
 /**

@@ -1,6 +1,7 @@
 import type { ToolCall } from "../contract/call.ts";
 import type { Notices } from "../contract/job.ts";
 import type { ToolResult } from "../contract/result.ts";
+import { linkedTo } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
 import { execute } from "./execute.ts";
@@ -15,12 +16,23 @@ export async function callTool(request: ToolCall, host: Host, signal: AbortSigna
   try {
     const checked = await check(request, host);
     const approved = await approve(checked, host, record, signal);
-    const done = await execute(approved, host, record, signal, (nested) =>
-      callTool(nested, { ...host, notices: NO_NOTICES }, signal),
-    );
-    return record.finished({ status: "ok", ...(await fit(approved, done, host)) });
+    const done = await execute(approved, host, record, signal, (nested) => callNested(nested, host, signal));
+    const { content, data, images } = await fit(approved, done, host);
+    return record.finished({ status: "ok", content, data }, images);
   } catch (error) {
     return record.finished(toResult(error, signal));
+  }
+}
+
+/** It can be stopped by itself, and is stopped with the call that makes it. */
+async function callNested(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
+  const linked = linkedTo([signal]);
+  const unwatch = host.watch.call(request, linked.abort);
+  try {
+    return await callTool(request, { ...host, notices: NO_NOTICES }, linked.signal);
+  } finally {
+    unwatch();
+    linked.unlink();
   }
 }
 

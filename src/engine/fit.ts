@@ -4,6 +4,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
 import type { Host } from "./host.ts";
+import type { SavedImages } from "./record.ts";
 import { maskedContent } from "./mask-result.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
@@ -20,7 +21,8 @@ const IMAGE_MAX_BASE64 = 6_291_456;
 
 /**
  * Renders a tool's data, masks secrets in it and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
- * saved as `output://ID`; long texts inside the data are cut too. What the model should know beside it comes behind it.
+ * saved as `output://ID`; long texts inside the data are cut too. What the model should know beside it comes behind it. Images are saved too, for
+ * people who look at the call later.
  *
  * @throws ToolFailure when the tool returned what is not JSON, or, masked and cut, does not fit the tool's output schema.
  */
@@ -28,7 +30,7 @@ export async function fit(
   call: ApprovedCall,
   { data: returned, attached }: Executed,
   { outputs, notices, mask }: Pick<Host, "outputs" | "notices" | "mask">,
-): Promise<{ content: readonly Content[]; data: Json }> {
+): Promise<{ content: readonly Content[]; data: Json; images?: SavedImages }> {
   const { tool, request } = call;
   const keep = tool.keep ?? "head";
   const json = asJson(returned);
@@ -46,11 +48,22 @@ export async function fit(
       content,
     });
   }
+  const images = await savedImages(content, outputs);
   const news = notices.take(request.thread);
   return {
     content: news.length === 0 ? content : [...content, ...news.map((notice) => text(mask.text(`[${notice}]`)))],
     data,
+    ...(images !== undefined && { images }),
   };
+}
+
+async function savedImages(content: readonly Content[], outputs: Outputs): Promise<SavedImages | undefined> {
+  const images = content.filter((part) => part.type === "image");
+  if (images.length === 0) return undefined;
+  const ids = await Promise.all(
+    images.map(({ data }) => outputs.save(Buffer.from(data, "base64")).catch(() => undefined)),
+  );
+  return new Map(images.flatMap((image, index) => (ids[index] === undefined ? [] : [[image, ids[index]]])));
 }
 
 function plain(data: Json): string {

@@ -9,14 +9,21 @@ import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
 import type { Alarms } from "../contract/containment.ts";
 import type { Mask } from "../output/mask.ts";
+import type { Watch } from "./watch.ts";
 
 /** Everything a call needs beside itself. The composition root puts one together; the stages only read it. */
 export interface Host {
   readonly tools: Toolset;
   /** Of several decisions the strictest wins. */
   readonly policies: readonly Policy[];
-  /** `undefined`: nobody can be asked. */
+  /** `undefined`: only those who answer questions of the store can be asked. */
   readonly approver: Approver | undefined;
+  /** How long an answer from the store is waited for where there is no approver, in milliseconds. */
+  readonly answerWithinMs: number;
+  /** Ends a denial where nobody could be asked: a sentence that says what whoever reads it can do. */
+  readonly howToApprove: string;
+  /** Stops and answers from other processes. */
+  readonly watch: Watch;
   readonly grants: Grants;
   /** Counts acts as they begin; why one may not. Without it there is no limit. */
   readonly takeAct?: (() => Promise<string | undefined>) | undefined;

@@ -1,10 +1,11 @@
-import type { CallEvent, CallUpdate } from "../contract/activity.ts";
+import type { CallEvent, CallUpdate, RecordedContent } from "../contract/activity.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
-import { text } from "../contract/content.ts";
+import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Approval, Decision } from "../contract/decision.ts";
+import type { Decision } from "../contract/decision.ts";
+import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import { messageOf } from "../util/errors.ts";
@@ -12,29 +13,38 @@ import { clip } from "../util/text.ts";
 import type { MaskStream } from "../output/mask-stream.ts";
 import type { Host } from "./host.ts";
 import { maskedEnding } from "./mask-result.ts";
-import { errorOf } from "./result.ts";
+import { asText, errorOf } from "./result.ts";
+import type { Decided } from "./watch.ts";
 
 /** Writes the events of one call, secrets in them masked. Only `approved` can reject, and only for an act that could not be recorded. */
 export interface Recorder {
-  asked(effects: readonly Effect[], decision: Decision): void;
-  answered(approval: Approval): void;
+  asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
+  /** `isStored`: the store has the answer already. */
+  answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
   /** Resolves when the call may run: at once for one that only looks, when its row is durable for an act. */
   approved(call: ApprovedCall): Promise<void>;
   updated(update: CallUpdate): void;
   /** The sandbox kept the call's commands from something. */
   refused(refusals: readonly Refusal[]): void;
   /** Closes the activity and returns the result, with a notice where the store could not keep it. */
-  finished(result: ToolResult): ToolResult;
+  finished(result: ToolResult, images?: SavedImages): ToolResult;
 }
+
+/** The ids of the saved outputs that hold a result's images. */
+export type SavedImages = ReadonlyMap<Content, string>;
 
 // A cell shows one line of what went wrong; the result has all of it (seed 002).
 const ERROR_IN_EVENT = 200;
 
+/** Characters of what the model read that are recorded. */
+const MAX_RECORDED = 65_536;
+
 /** Begins the record of a call. Never throws: a store that cannot write refuses acts, still serves reads, and says so. */
 export function recordTo(
-  { store, onEvent, mask, alarms }: Pick<Host, "store" | "onEvent" | "mask" | "alarms">,
+  { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
   request: ToolCall,
 ): Recorder {
+  const paramsHint = tools.get(request.name)?.paramsHint;
   let problem: string | undefined;
   let output: MaskStream | undefined;
 
@@ -67,12 +77,18 @@ export function recordTo(
     type: "call.started",
     name: request.name,
     input: mask.json(asJson(request.input)),
+    ...(paramsHint !== undefined && { paramsHint }),
     ...(request.parent !== undefined && { parent: request.parent }),
   });
 
   return {
-    asked: (effects, decision) => append(mask.json({ type: "approval.requested", effects, decision })),
-    answered: (approval) => append(mask.json({ type: "approval.decided", approval })),
+    asked: (question, effects, decision) =>
+      append(mask.json({ type: "approval.requested", question, effects, decision })),
+    answered(question, { approval, by }, { isStored }) {
+      const event = { type: "approval.decided", question, approval: mask.json(approval), by } as const;
+      if (isStored) tell(stamp(event));
+      else append(event);
+    },
     async approved({ effects, decision, tool }) {
       const userFacing = tool.userFacing ?? true;
       if (effects.length === 0 && userFacing) return; // nothing was decided
@@ -109,17 +125,34 @@ export function recordTo(
       const alarm = alarms?.(refusals);
       if (alarm !== undefined) append({ type: "sandbox.alarmed", ...alarm });
     },
-    finished(given) {
+    finished(given, images) {
       const held = output?.end() ?? "";
       if (held !== "") append({ type: "call.updated", update: { output: held } });
       const result = given.status === "ok" ? given : maskedEnding(given, mask);
       // Spelled out: on V8, `{ ...event, data }` costs ten times as much in collected garbage (measured on Node 20).
-      if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data });
-      else append({ type: "call.finished", status: result.status, ...failureOf(result) });
+      const content = recorded(result, images);
+      if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data, content });
+      else append({ type: "call.finished", status: result.status, ...failureOf(result), content });
       if (problem === undefined || result.status !== "ok") return result;
       return { ...result, content: [...result.content, text(`[This call was not recorded: ${problem}]`)] };
     },
   };
+}
+
+/** What the model reads of a result, as much as is kept of it. */
+function recorded(result: ToolResult, images?: SavedImages): readonly RecordedContent[] {
+  const parts = result.status === "ok" ? result.content : [text(asText(result))];
+  let left = MAX_RECORDED;
+  return parts.map((part): RecordedContent => {
+    if (part.type === "image") {
+      const output = images?.get(part);
+      const bytes = Buffer.byteLength(part.data, "base64");
+      return { type: "image", mimeType: part.mimeType, bytes, ...(output !== undefined && { output }) };
+    }
+    const kept = part.text.length <= left ? part : text(clip(part.text, Math.max(1, left)));
+    left -= part.text.length;
+    return kept as RecordedContent;
+  });
 }
 
 function failureOf(result: ToolResult): { readonly error?: string; readonly data?: Json } {

@@ -4,7 +4,7 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { CallRequest, DerivedOptions, Toolkit } from "../contract/toolkit.ts";
 import { createSeenFiles } from "../files/seen.ts";
-import { onAbort } from "../util/abort.ts";
+import { linkedTo } from "../util/abort.ts";
 import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
@@ -42,7 +42,7 @@ function toolkitOf(
   above: readonly Calls[],
 ): Toolkit {
   const { tools, approver: ownApprover, seen } = own;
-  const { backend, policies, store, jobs, memories, mask } = shared;
+  const { backend, policies, store, jobs, memories, outputs, mask } = shared;
   const calls: Calls = { closing: new AbortController(), running: new Set() };
   setMaxListeners(0, calls.closing.signal); // one for every call that runs
   const all = [...above, calls];
@@ -53,19 +53,23 @@ function toolkitOf(
     store,
     jobs,
     memories,
+    outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools, format),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
-    async call(request, { signal, approver = ownApprover, onEvent } = {}) {
+    async call(given, { signal, approver = ownApprover, howToApprove = shared.howToApprove, onEvent } = {}) {
       if (all.some(({ closing }) => closing.signal.aborted))
         return { status: "failed", message: "the toolkit is closed" };
       const linked = linkedTo([...all.map(({ closing }) => closing.signal), ...(signal === undefined ? [] : [signal])]);
-      const host: Host = { ...shared, tools, approver, seen, onEvent };
-      const call = callTool(parse({ ...request, ...placed(request, own) }), host, linked.signal);
+      const host: Host = { ...shared, tools, approver, howToApprove, seen, onEvent };
+      const request = parse({ ...given, ...placed(given, own) });
+      const unwatch = shared.watch.call(request, linked.abort);
+      const call = callTool(request, host, linked.signal);
       for (const { running } of all) running.add(call);
       try {
         return await call;
       } finally {
+        unwatch();
         linked.unlink();
         for (const { running } of all) running.delete(call);
       }
@@ -102,13 +106,3 @@ const NO_CALL: Omit<CheckedCall, "effects"> = {
   tool: defineTool({ name: "none", description: "", input: {}, run: async () => null }),
   input: {},
 };
-
-/** A signal that fires with any of them; `unlink` lets go of all. (`AbortSignal.any` would be held by the long-lived ones.) */
-function linkedTo(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; unlink(): void } {
-  const [only, ...more] = signals;
-  if (only !== undefined && more.length === 0) return { signal: only, unlink: () => undefined };
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  const releases = signals.map((signal) => onAbort(signal, () => controller.abort(signal.reason)));
-  return { signal: controller.signal, unlink: () => releases.forEach((release) => release()) };
-}

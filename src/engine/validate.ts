@@ -23,7 +23,7 @@ interface Compiled {
  *
  * @throws Error when a Standard Schema's validator throws, or the schema cannot be compiled, which `createToolkit` has checked: the tool's fault.
  */
-export async function validate(tool: Tool, raw: unknown): Promise<Validated> {
+export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise<Validated> {
   const schema = await compile(tool.input.json);
   let value = raw;
   if (!schema.Check(value)) {

@@ -13,6 +13,7 @@ import type { ToolResult } from "../contract/result.ts";
 import type { JsonSchema } from "../contract/schema.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
+import { onAbort } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { type CallProgress, createProgress } from "./progress.ts";
 import { type ApprovalForm, approvalForm, approvalOf, offeredBy } from "./question.ts";
@@ -30,7 +31,11 @@ export interface CallsOptions {
   readonly askClient?: boolean;
   /** Milliseconds a person has for an answer. Default 10 minutes. */
   readonly answerWithinMs?: number;
+  /** Ends the text of a denial where nobody could be asked. */
+  readonly howToApprove?: string;
 }
+
+const USE_ELICITATION = "To allow it, a person uses an MCP client that can ask them (elicitation).";
 
 /** How the client of a request can be asked to approve the call. */
 export type Asking =
@@ -73,13 +78,15 @@ interface RunningCall {
 /** A call that waits for a request with the answer. */
 interface WaitingCall {
   readonly call: RunningCall;
+  /** What it asked. */
+  readonly form: ApprovalForm;
   readonly request: RequestId;
   readonly expiry: NodeJS.Timeout;
 }
 
 /** Makes the calls of one connection, or of all clients of a server whose requests come one by one. */
 export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls {
-  const { thread, askClient = true, answerWithinMs = ANSWER_WITHIN_MS } = options;
+  const { thread, askClient = true, answerWithinMs = ANSWER_WITHIN_MS, howToApprove = USE_ELICITATION } = options;
   const running = new Set<RunningCall>();
   const waiting = new Map<string, WaitingCall>();
 
@@ -93,6 +100,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       { name, input, ...(thread !== undefined && { thread }) },
       {
         signal: controller.signal,
+        howToApprove,
         onEvent: progress.watch,
         ...(askClient && asking !== undefined && { approver: approverOf(asking, questions, answerWithinMs) }),
       },
@@ -116,7 +124,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
     for (;;) {
       const next = await Promise.race([call.result, call.questions.next()]);
       if ("form" in next && asking === undefined) {
-        call.questions.answer({ answer: "refuse", reason: "The client can no longer ask anyone." });
+        call.questions.answer(next.form, { answer: "refuse", reason: "The client can no longer ask anyone." });
         continue;
       }
       await call.progress.finish();
@@ -131,28 +139,29 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
     const state = randomName(32);
     const expire = () => {
       waiting.delete(state);
-      call.stop("nobody answered in time");
+      if (call.questions.isOpen(form)) call.stop("nobody answered in time");
     };
-    waiting.set(state, { call, request, expiry: setTimeout(expire, answerWithinMs).unref() });
+    waiting.set(state, { call, form, request, expiry: setTimeout(expire, answerWithinMs).unref() });
     const question = { method: "elicitation/create" as const, params: form };
     return inputRequired({ inputRequests: { [QUESTION]: question }, requestState: state });
   };
 
   /** Each state is good for one request, whatever that comes to. */
-  const take = (state: string): RunningCall | undefined => {
+  const take = (state: string): WaitingCall | undefined => {
     const found = waiting.get(state);
     if (found === undefined) return undefined;
     clearTimeout(found.expiry);
     waiting.delete(state);
-    return found.call;
+    return found;
   };
 
   return {
     async answer(params, context, asking) {
       const state = context.mcpReq.requestState<string>();
       if (state === undefined) return follow(begin(params, context, asking), context, asking);
-      const call = take(state);
-      if (call === undefined) return toCallResult(UNKNOWN_STATE);
+      const taken = take(state);
+      if (taken === undefined) return toCallResult(UNKNOWN_STATE);
+      const { call, form } = taken;
       if (!isSameCall(call, params)) {
         call.stop("its requestState came back with another call");
         return toCallResult(MOVED_STATE);
@@ -160,7 +169,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       tellProgress(call.progress, context);
       const response = context.mcpReq.inputResponses?.[QUESTION];
       // Without an answer the question is asked again, as the specification wants it.
-      if (response !== undefined) call.questions.answer(approvalOf(response));
+      if (response !== undefined) call.questions.answer(form, approvalOf(response));
       return follow(call, context, asking);
     },
     cancel(request) {
@@ -197,8 +206,11 @@ function isSameCall({ name, input }: RunningCall, params: CallToolRequestParams)
 function approverOf(asking: Asking, questions: Questions, answerWithinMs: number): Approver {
   return async (call, decision, signal) => {
     const form = approvalForm(call, decision, asking.revision);
-    if (asking.how === "answer") return offeredBy(form, await questions.ask(form));
-    return offeredBy(form, approvalOf(await asking.send(form, { timeout: answerWithinMs, signal })));
+    const approval =
+      asking.how === "answer"
+        ? await questions.ask(form, signal)
+        : approvalOf(await asking.send(form, { timeout: answerWithinMs, signal }));
+    return { ...offeredBy(form, approval), by: "MCP client" };
   };
 }
 
@@ -226,11 +238,4 @@ function toCallResult(result: ToolResult, output?: JsonSchema): CallToolResult {
     isError,
     ...(isStructured && { structuredContent: result.data }),
   };
-}
-
-/** Calls `stop` when the signal fires, at once if it has; the function returned takes that back. */
-function onAbort(signal: AbortSignal, stop: () => void): () => void {
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return () => signal.removeEventListener("abort", stop);
 }

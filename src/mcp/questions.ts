@@ -1,24 +1,32 @@
 import type { Approval } from "../contract/decision.ts";
+import { onAbort } from "../util/abort.ts";
 import type { ApprovalForm } from "./question.ts";
 
 /** Questions of one call, in the order they were asked; a tool that calls others can ask several at once. */
 export interface Questions {
-  /** Resolves to the answer. */
-  ask(form: ApprovalForm): Promise<Approval>;
+  /** Resolves to the answer. When the signal fires, the question is withdrawn and gets none. */
+  ask(form: ApprovalForm, signal: AbortSignal): Promise<Approval>;
   /** Resolves to the oldest question without an answer, as soon as there is one. */
   next(): Promise<{ readonly form: ApprovalForm }>;
-  /** Answers the oldest one. */
-  answer(approval: Approval): void;
+  /** True until the question was answered or withdrawn. */
+  isOpen(form: ApprovalForm): boolean;
+  /** Answers a question; one that is not open any more stays as it was. */
+  answer(form: ApprovalForm, approval: Approval): void;
 }
 
 /** No questions yet. */
 export function createQuestions(): Questions {
   const open: { readonly form: ApprovalForm; readonly settle: (approval: Approval) => void }[] = [];
   let wake = () => {};
+  const take = (form: ApprovalForm) => {
+    const at = open.findIndex((question) => question.form === form);
+    return at === -1 ? undefined : open.splice(at, 1)[0];
+  };
   return {
-    ask: (form) =>
+    ask: (form, signal) =>
       new Promise((settle) => {
         open.push({ form, settle });
+        onAbort(signal, () => void take(form));
         wake();
       }),
     async next() {
@@ -30,6 +38,7 @@ export function createQuestions(): Questions {
         });
       }
     },
-    answer: (approval) => open.shift()?.settle(approval),
+    isOpen: (form) => open.some((question) => question.form === form),
+    answer: (form, approval) => take(form)?.settle(approval),
   };
 }

@@ -35,6 +35,8 @@ export interface ServeStdioOptions {
   readonly askClient?: boolean;
   /** Milliseconds a person has for an answer; after that the call is stopped. Default 10 minutes. */
   readonly answerWithinMs?: number;
+  /** Ends the text of a denial where nobody could be asked: a sentence that says where a person can answer. */
+  readonly howToApprove?: string;
   /** True: the toolkit is closed when the connection is. Default false. */
   readonly closeToolkit?: boolean;
   /** Where the client's messages come from. Default: stdin of this process. */

@@ -4,8 +4,13 @@ import { scriptTyped } from "./typed.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
+/** What is told of a call: the name of its tool, and its effects. */
+export interface Described extends Pick<CheckedCall, "effects"> {
+  readonly tool: Pick<CheckedCall["tool"], "name">;
+}
+
 /** What a call would do, for the person who is asked: a line an effect. Raw: whoever shows it escapes it. */
-export function describeCall({ tool, effects }: CheckedCall): string {
+export function describeCall({ tool, effects }: Described): string {
   if (effects.length === 0) return `Call: ${tool.name}`;
   return effects
     .filter((effect) => !isImplied(effect, effects))

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Backend } from "../contract/backend.ts";
-import { type Cases, type Differences, type Scene, createScene } from "./backend/scene.ts";
+import { type Differences, type Scene, createScene } from "./backend/scene.ts";
+
+/** Tests by their titles. */
+export type CasesOf<Given> = { readonly [title: string]: (given: Given) => Promise<void> };
 
 /** The functions of a test runner: those of Vitest and Jest as they are; of `node:test` with its `after` as `afterAll`. */
 export interface TestRunner {
@@ -12,13 +15,16 @@ export interface TestRunner {
   afterAll(this: void, body: () => Promise<void>): unknown;
 }
 
-export interface Suite {
+export interface Suite<Given> {
   /** Heads the titles. */
   readonly name: string;
-  readonly groups: readonly (readonly [title: string, cases: Cases])[];
-  readonly differences: Differences;
+  readonly groups: readonly (readonly [title: string, cases: CasesOf<Given>])[];
   /** Titles of tests that are not run, each with its reason. */
   readonly skip: { readonly [title: string]: string };
+}
+
+export interface BackendTests extends Suite<Scene> {
+  readonly differences: Differences;
   /** A new backend at each call, all of them on one place. */
   open(): Promise<Backend>;
 }
@@ -29,14 +35,7 @@ export interface Suite {
  *
  * @throws Error at once when `skip` names a test that there is not.
  */
-export function registerSuite(
-  { name, groups, differences, skip, open }: Suite,
-  { describe, test, afterAll }: TestRunner,
-): void {
-  requireKnown(
-    Object.keys(skip),
-    groups.flatMap(([, cases]) => Object.keys(cases)),
-  );
+export function registerSuite({ differences, open, ...suite }: BackendTests, runner: TestRunner): void {
   const folder = `handrail-suite-${randomUUID().slice(0, 8)}`;
   const opened: Backend[] = [];
   let shared: Promise<Backend> | undefined;
@@ -56,6 +55,28 @@ export function registerSuite(
     }
   };
 
+  registerCases(suite, runner, run, async () => {
+    const backend = await shared?.catch(() => undefined);
+    await backend?.files.remove(folder).catch(() => undefined); // the tests have told what is wrong with it
+    await Promise.all(opened.map((each) => each.close()));
+  });
+}
+
+/**
+ * Gives the tests of a suite to the runner. `run` performs one; `end` is called after all of them.
+ *
+ * @throws Error at once when `skip` names a test that there is not.
+ */
+export function registerCases<Given>(
+  { name, groups, skip }: Suite<Given>,
+  { describe, test, afterAll }: TestRunner,
+  run: (perform: (given: Given) => Promise<void>) => Promise<void>,
+  end: () => Promise<void>,
+): void {
+  requireKnown(
+    Object.keys(skip),
+    groups.flatMap(([, cases]) => Object.keys(cases)),
+  );
   describe(name, () => {
     for (const [group, cases] of groups) {
       describe(group, () => {
@@ -66,11 +87,7 @@ export function registerSuite(
         }
       });
     }
-    afterAll(async () => {
-      const backend = await shared?.catch(() => undefined);
-      await backend?.files.remove(folder).catch(() => undefined); // the tests have told what is wrong with it
-      await Promise.all(opened.map((each) => each.close()));
-    });
+    afterAll(end);
   });
 }
 

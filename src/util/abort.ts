@@ -47,3 +47,19 @@ export function pause(
 function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }
+
+/** A signal that fires with any of the signals, or when `abort` is called; `unlink` lets go of all. (`AbortSignal.any` would be held by the long-lived ones.) */
+export function linkedTo(signals: readonly AbortSignal[]): {
+  readonly signal: AbortSignal;
+  abort(reason: Error): void;
+  unlink(): void;
+} {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  const releases = signals.map((signal) => onAbort(signal, () => controller.abort(signal.reason)));
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    unlink: () => releases.forEach((release) => release()),
+  };
+}

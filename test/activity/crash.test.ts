@@ -5,7 +5,7 @@ import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { loadEngine } from "../../src/db/driver.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { all } from "./store-suite.ts";
+import { all } from "./events.ts";
 
 const PROGRAM = fileURLToPath(new URL("../fixtures/activity/calls.mjs", import.meta.url));
 

@@ -136,8 +136,8 @@ describe("foldMessage", () => {
     const decision = { verdict: "ask", risk: "low" } as const;
     const message = fold(
       started,
-      { type: "approval.requested", effects: [], decision },
-      { type: "approval.decided", approval: { answer: "once" } },
+      { type: "approval.requested", question: "q", effects: [], decision },
+      { type: "approval.decided", question: "q", by: "test", approval: { answer: "once" } },
     );
     expect(message).toEqual(fold(started));
   });

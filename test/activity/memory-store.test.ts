@@ -1,10 +1,11 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
-import { all, event, idsOf, storeSuite } from "./store-suite.ts";
+import { storeSuite } from "../../src/testing/store-suite.ts";
+import { all, event, idsOf } from "./events.ts";
 
-storeSuite("memory", () => memoryStore());
+storeSuite({ name: "memory", shared: false, open: async () => memoryStore() }, { describe, test, afterAll });
 
 describe("a limit", () => {
   test("numbers begin at 1, and follow one another", async () => {

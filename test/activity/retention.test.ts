@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { SqliteStoreOptions } from "../../src/activity/sqlite-store.ts";
 import { until } from "../support/until.ts";
-import { all, event, idsOf } from "./store-suite.ts";
+import { all, event, idsOf } from "./events.ts";
 import { besides, callsOf, newFile, storeOn } from "./stores.ts";
 
 describe("what is old or too much", () => {

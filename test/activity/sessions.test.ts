@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
-import { all } from "./store-suite.ts";
+import { all } from "./events.ts";
 import { besides, newFile, started, storeOn } from "./stores.ts";
 
 describe("what a process left in progress", () => {

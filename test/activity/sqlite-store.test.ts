@@ -1,16 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
 import type { Json } from "../../src/contract/schema.ts";
+import { storeSuite } from "../../src/testing/store-suite.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { all, event, following, storeSuite } from "./store-suite.ts";
+import { all, event, following } from "./events.ts";
 import { besides, callsOf, heavy, newFile, started, storeOn } from "./stores.ts";
 
-storeSuite("sqlite", () => sqliteStore({ file: newFile() }));
+const places = temporaryFolder();
+storeSuite(
+  { name: "sqlite", open: async (place) => sqliteStore({ file: `${places}/${place}/handrail.db` }) },
+  { describe, test, afterAll },
+);
 
 describe("the file", () => {
   test("is made for this user alone when the first event comes, and not before", async () => {

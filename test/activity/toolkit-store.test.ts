@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { asText } from "../../src/engine/result.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
-import { all } from "./store-suite.ts";
+import { all } from "./events.ts";
 import { besides, newFile, storeOn } from "./stores.ts";
 
 test("when an act runs its row is in the file already, and all of it when the toolkit is closed", async () => {

@@ -99,13 +99,20 @@ describe("the transcript", () => {
     for (const id of ["lost", "running"]) {
       store.append({ type: "call.started", thread, call: id, at, name: "echo", input: {} });
     }
-    store.append({ type: "call.finished", thread, call: "lost", at, status: "ok", data: { found: 7 } });
+    store.append({
+      type: "call.finished",
+      thread,
+      call: "lost",
+      at,
+      status: "ok",
+      content: [{ type: "text", text: "Found 7." }],
+    });
     const toolkit = await toolkitWith({ preset: "none", store });
     const model = scriptedModel([{ text: "I go on." }]);
     const agent = await createAgent({ model, toolkit, thread });
     expect((await agent.send("Go on")).reason).toBe("done");
     expect(resultsIn(model.requests[0]!)).toEqual({
-      lost: expect.stringMatching(/succeeded[^]*\{"found":7\}/),
+      lost: "Found 7.",
       running: expect.stringContaining("Whether it took effect is unknown"),
       never: expect.stringContaining("was not started"),
     });

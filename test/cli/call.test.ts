@@ -108,8 +108,8 @@ describe("without a terminal", () => {
     const { folder, run } = await commandLine();
     expect(await run(["call", "bash", '{"command":"touch made.txt"}', "--sandbox", "off"])).toEqual(
       ended(
-        "Medium-risk command requires approval: `touch made.txt` (changes files), and there is nobody to ask. To allow it: run where a " +
-          "person can answer (a terminal, or an MCP client with elicitation), pass an approver, or approve in advance with --yes.\n",
+        "Medium-risk command requires approval: `touch made.txt` (changes files), and there is nobody to ask. To allow it, " +
+          "run it in a terminal, keep `handrail approvals wait` open in a terminal meanwhile, or approve in advance with --yes.\n",
         1,
       ),
     );

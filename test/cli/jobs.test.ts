@@ -72,11 +72,11 @@ describe("handrail jobs", () => {
     const cli = await commandLine();
     expect(await cli.here(["jobs", "kill", "nosuchid"])).toMatchObject({
       code: 2,
-      stderr: "handrail: there is no detached job nosuchid. There are none.\n",
+      stderr: "handrail: there is no job nosuchid. There are no detached ones.\n",
     });
     const id = await detached(cli, "true");
     expect((await cli.here(["jobs", "output", "nosuchid"])).stderr).toBe(
-      `handrail: there is no detached job nosuchid. There are: ${id}.\n`,
+      `handrail: there is no job nosuchid. Detached: ${id}.\n`,
     );
   });
 });

@@ -214,8 +214,8 @@ describe("what a person answers", () => {
     const result = await toolkit.call({ name: "bash", input: { command: "true" } });
     expect(result).toMatchObject({ status: "denied", by: "policy" });
     expect(asText(result)).toBe(
-      "Command requires approval: every command is asked about (`true`), and there is nobody to ask. To allow it: run where a " +
-        "person can answer (a terminal, or an MCP client with elicitation), pass an approver, or approve in advance with --yes.",
+      "Command requires approval: every command is asked about (`true`), and there is nobody to ask. To allow it, " +
+        "pass an approver to createToolkit, or let people answer the questions of its store.",
     );
   });
 

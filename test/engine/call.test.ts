@@ -438,7 +438,10 @@ describe("the record", () => {
         type: "call.updated",
         update: { displayMessage: "Working …", data: { done: 1 } },
       },
-      { id: 4, call: "c1", thread: "t1", type: "call.finished", status: "ok", data: { result: 42 } },
+      {
+        ...{ id: 4, call: "c1", thread: "t1", type: "call.finished", status: "ok", data: { result: 42 } },
+        content: [{ type: "text", text: '{"result":42}' }],
+      },
     ]);
   });
 

@@ -174,8 +174,7 @@ describe.each(ERAS)("a client of revision %s that cannot ask", (era) => {
         type: "text",
         text:
           "Command requires approval: every command is asked about (`echo one >> ran`), and there is nobody to ask. " +
-          "To allow it: run where a person can answer (a terminal, or an MCP client with elicitation), pass an approver, " +
-          "or approve in advance with --yes.",
+          "To allow it, a person uses an MCP client that can ask them (elicitation).",
       },
     ]);
     expect(existsSync(join(workDir, "ran"))).toBe(false);

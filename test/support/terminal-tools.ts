@@ -7,6 +7,7 @@ import type { ToolResult } from "../../src/contract/result.ts";
 import type { Tool } from "../../src/contract/tool.ts";
 import { callTool } from "../../src/engine/call.ts";
 import type { Host } from "../../src/engine/host.ts";
+import { createWatch } from "../../src/engine/watch.ts";
 import { parse } from "../../src/engine/parse.ts";
 import { asText } from "../../src/engine/result.ts";
 import { toolset } from "../../src/engine/toolset.ts";
@@ -67,6 +68,9 @@ export function terminalTools(
     withheld: () => undefined,
     store,
     mask: NO_MASK,
+    watch: createWatch(store, jobs.stop),
+    answerWithinMs: 600_000,
+    howToApprove: "Pass an approver.",
   };
   const call: TerminalTools["call"] = (name, input, signal = new AbortController().signal) =>
     callTool(parse({ name, input }), host, signal);

@@ -3,16 +3,18 @@ import { join } from "node:path";
 import { detachedProcesses } from "../../backends/local/detached.ts";
 import { stateFolder } from "../../config/state.ts";
 import type { DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
+import type { Store } from "../../contract/activity.ts";
+import type { RecordedJob } from "../../contract/job.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { formatSize } from "../../output/size.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit, detachedFolderOf } from "../../toolkit.ts";
 import type { GlobalOptions } from "../options.ts";
-import { toolkitOptions } from "../settings.ts";
+import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
-/** What people may do with detached jobs, whichever session started them. */
+/** What people may do with jobs, whichever process started them. */
 export type JobsAction = "list" | "output" | "kill" | "remove";
 
 interface Found {
@@ -21,7 +23,8 @@ interface Found {
 }
 
 /**
- * Lists the detached jobs of this machine (or of the target that is named), or shows the output of one (`follow`: until it ends), stops one, forgets one that has ended.
+ * Lists the detached jobs of this machine (or of the target that is named) and the jobs that other processes have, or stops one. Of a detached one it
+ * also shows the output (`follow`: until it ends), and forgets it when it has ended.
  *
  * @throws ToolFailure when there is no such job.
  */
@@ -30,7 +33,7 @@ export async function jobs(
   id: string | undefined,
   { follow = false, ...options }: GlobalOptions & { readonly follow?: boolean },
 ): Promise<void> {
-  if (options.target === undefined) return jobsOf(await allJobs(), action, id, follow);
+  if (options.target === undefined) return localJobs(action, id, follow, options);
   const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
   try {
     const { detached } = toolkit.backend;
@@ -39,6 +42,52 @@ export async function jobs(
   } finally {
     await toolkit.close();
   }
+}
+
+/** Jobs of other processes are in the store; in one that processes do not share there are none. */
+async function localJobs(
+  action: JobsAction,
+  id: string | undefined,
+  follow: boolean,
+  options: GlobalOptions,
+): Promise<void> {
+  const detached = await allJobs();
+  if ((await settingsFrom(options)).store === "memory" || detached.some(({ job }) => job.id === id)) {
+    return jobsOf(detached, action, id, follow);
+  }
+  await withStore(options, async (store) => {
+    const others = (await store.jobs()).filter((job) => !job.detached);
+    const found = others.find((job) => String(job.id) === id);
+    if (found !== undefined) return ofOtherProcess(store, found, action);
+    const shown = others.filter(({ ended }) => ended === undefined || ended.atMs > Date.now() - DAY_MS);
+    if (action !== "list" || shown.length === 0 || detached.length > 0) await jobsOf(detached, action, id, follow);
+    if (action !== "list") return;
+    for (const { id: number, command, startedMs, ended } of shown) {
+      const state = ended === undefined ? `running for ${age(startedMs)}` : describeExit(ended.exit);
+      say(`${number}  ${state}, in another process  ${oneLine(command, 80)}`);
+    }
+  });
+}
+
+/** Jobs of other processes that ended longer ago are not listed. */
+const DAY_MS = 86_400_000;
+
+/** How long a job may take to end after it was asked to: TERM, two seconds, KILL. Milliseconds. */
+const STOPPING_MS = 10_000;
+
+async function ofOtherProcess(store: Store, { id, call, job, thread, ended }: RecordedJob, action: JobsAction) {
+  if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
+  if (action !== "kill") {
+    throw new ToolFailure(`job ${id} belongs to a process that runs, which has its output`, {
+      hint: `In that session the tool jobs shows it as job ${job}. \`handrail jobs kill ${id}\` stops it.`,
+    });
+  }
+  await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "handrail jobs", job });
+  const signal = AbortSignal.timeout(STOPPING_MS);
+  for await (const event of store.events({ call, types: ["job.ended"], follow: true, signal })) {
+    if (event.type === "job.ended" && event.job === job) return say(`${id} has ended`);
+  }
+  throw new ToolFailure(`job ${id} was asked to end, and runs after ${STOPPING_MS / 1_000} s`);
 }
 
 async function jobsOf(
@@ -51,8 +100,8 @@ async function jobsOf(
   const found = all.find(({ job }) => job.id === id);
   if (found === undefined) {
     const known = all.map(({ job }) => job.id).join(", ");
-    throw new ToolFailure(`there is no detached job ${id}`, {
-      hint: known === "" ? "There are none." : `There are: ${known}.`,
+    throw new ToolFailure(`there is no job ${id}`, {
+      hint: known === "" ? "There are no detached ones." : `Detached: ${known}.`,
     });
   }
   switch (action) {

@@ -6,7 +6,6 @@ import { keyFile } from "../../config/state.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { messageOf } from "../../util/errors.ts";
-import { clip } from "../../util/text.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { EXIT } from "../exit.ts";
@@ -125,17 +124,7 @@ async function threadsHere({ store, backend }: Toolkit): Promise<readonly Thread
 async function listThreads(toolkit: Toolkit): Promise<void> {
   const threads = await threadsHere(toolkit);
   if (threads.length === 0) process.stdout.write("(no threads in this folder)\n");
-  for (const { thread, changedMs } of threads) {
-    process.stdout.write(
-      `${thread}  ${new Date(changedMs).toISOString().slice(0, 16)}  ${oneLine(await firstWords(toolkit, thread), 80)}\n`,
-    );
+  for (const { thread, changedMs, title = "" } of threads) {
+    process.stdout.write(`${thread}  ${new Date(changedMs).toISOString().slice(0, 16)}  ${oneLine(title, 80)}\n`);
   }
-}
-
-async function firstWords({ store }: Toolkit, thread: string): Promise<string> {
-  for await (const event of store.events({ thread, messages: true })) {
-    if (event.type !== "message.added" || event.message.role !== "user" || event.message.from !== "person") continue;
-    return clip(event.message.content.map((part) => (part.type === "text" ? part.text : "[image]")).join(" "), 200);
-  }
-  return "";
 }

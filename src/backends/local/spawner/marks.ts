@@ -8,12 +8,12 @@ export const MARK_VARIABLE = "HANDRAIL_PROCESS";
 export const SPAWNER_VARIABLE = "HANDRAIL_SPAWNER";
 
 /**
- * Returns true when this process, or one of those that it descends from, was started by Handrail for a command. Not recognized: a process that both
- * left its parents (`setsid`) and dropped its environment (`env -i`), and without /proc one that dropped its environment.
+ * Returns true when a process (default: this one), or one of those that it descends from, was started by Handrail for a command. Not recognized: a
+ * process that both left its parents (`setsid`) and dropped its environment (`env -i`), and without /proc one that dropped its environment.
  */
-export function isStartedByHandrail(): boolean {
-  if (process.env[MARK_VARIABLE] !== undefined) return true;
-  for (let pid = process.pid; pid > 0; pid = processStatus(pid)?.parent ?? 0) {
+export function isStartedByHandrail(start = process.pid): boolean {
+  if (start === process.pid && process.env[MARK_VARIABLE] !== undefined) return true;
+  for (let pid = start; pid > 0; pid = processStatus(pid)?.parent ?? 0) {
     const environment = `\0${environmentOf(pid)}`;
     if ([MARK_VARIABLE, SPAWNER_VARIABLE].some((name) => environment.includes(`\0${name}=`))) return true;
   }

@@ -1,0 +1,283 @@
+import type { ActivityChange, RecordedContent, Store, StoredEvent } from "../contract/activity.ts";
+import type { Content } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { AssistantPart, MessageStatus } from "../contract/message.ts";
+import type { QuestionId } from "../contract/question.ts";
+import type { Json } from "../contract/schema.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { clip } from "../util/text.ts";
+import { type ToolMessage, foldMessage } from "./fold.ts";
+
+/** A message of a thread as apps show it. */
+export type ThreadMessage = {
+  /** The id of the event that made it: messages are in the order of these. */
+  readonly id: number;
+  /** The id of the event that changed it last. */
+  readonly changed: number;
+  readonly thread: ThreadId;
+  /** When it was made. Milliseconds since 1970. */
+  readonly at: number;
+} & (
+  | { readonly role: "user"; readonly from: "person" | "handrail"; readonly content: readonly Content[] }
+  | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
+  | CallMessage
+);
+
+/** The message that stands for a call, also for one of a tool with `userFacing: false`, which no app draws. */
+export type CallMessage = ToolMessage & {
+  readonly role: "tool";
+  /** The call during which this one was made. */
+  readonly parent?: CallId;
+  /** The question about it that is open. */
+  readonly question?: QuestionId;
+  /** How it ended, more exactly than the activity's status, and when. */
+  readonly result?: MessageStatus;
+  readonly endedMs?: number;
+  /** What the model read. */
+  readonly content?: readonly RecordedContent[];
+};
+
+export interface ThreadViewOptions {
+  /**
+   * True: a call of a tool that has failed in the last five minutes takes over the message of that failed call, with `retry_count` and
+   * `retry_history` in its activity. Default false.
+   */
+  readonly collapseRetries?: boolean;
+}
+
+/** The messages of one thread, as a fold of its events. */
+export interface ThreadView {
+  /** In their order. */
+  readonly messages: readonly ThreadMessage[];
+  /** Takes the next event of the thread. Returns the message that it made or changed, if there is one. */
+  add(event: StoredEvent): ThreadMessage | undefined;
+}
+
+const RETRY_MS = 5 * 60_000;
+/** Of the error of a call in its cell, in characters (seed 002). */
+const MAX_ERROR = 200;
+
+export function createThreadView({ collapseRetries = false }: ThreadViewOptions = {}): ThreadView {
+  const messages = new Map<number, ThreadMessage>();
+  /** The id of the message of each call. */
+  const ids = new Map<CallId, number>();
+  /** Calls as the model wrote them: one that never started has no events of its own. */
+  const written = new Map<CallId, Extract<AssistantPart, { type: "call" }>>();
+  /** The last call of each tool, where it has failed. */
+  const failed = new Map<string, { readonly id: number; readonly at: number }>();
+
+  const put = (message: ThreadMessage): ThreadMessage => {
+    messages.set(message.id, message);
+    return message;
+  };
+
+  const messageOf = (call: CallId) => {
+    const message = messages.get(ids.get(call) ?? 0);
+    return message?.role === "tool" ? message : undefined;
+  };
+
+  const start = (event: Extract<StoredEvent, { type: "call.started" }>): ThreadMessage | undefined => {
+    const { id, at, call, parent } = event;
+    const message = foldMessage(undefined, event);
+    if (message === undefined) return undefined;
+    const before = collapseRetries ? failed.get(event.name) : undefined;
+    const earlier = before !== undefined && at - before.at <= RETRY_MS ? messages.get(before.id) : undefined;
+    const retried = earlier?.role === "tool" ? withHistory(message, earlier) : message;
+    ids.set(call, earlier?.id ?? id);
+    const base = { id: earlier?.id ?? id, changed: id, at: earlier?.at ?? at, role: "tool" } as const;
+    return put({ ...retried, ...base, ...(parent !== undefined && { parent }) });
+  };
+
+  const say = (event: Extract<StoredEvent, { type: "message.added" }>): ThreadMessage | undefined => {
+    const { id, at, thread, message } = event;
+    const base = { id, changed: id, thread, at };
+    if (message.role === "user") return put({ ...base, role: "user", from: message.from, content: message.content });
+    if (message.role === "assistant") {
+      for (const part of message.content) if (part.type === "call") written.set(part.id, part);
+      return put({ ...base, role: "assistant", content: message.content.map(withoutProvider) });
+    }
+    const { call, status } = message;
+    const part = written.get(call);
+    if (part === undefined || ids.has(call)) return undefined; // its own events have all of it
+    const content = message.content.flatMap((each) => (each.type === "text" ? [each] : []));
+    const error = clip(content.map(({ text }) => text).join("\n"), MAX_ERROR);
+    const activity = { id: call, name: part.name, status: "failure", input: part.input, data: {}, error } as const;
+    ids.set(call, id);
+    return put({
+      ...{ ...base, role: "tool", userFacing: true, result: status, endedMs: at, content },
+      metadata: { tool_activity: activity },
+    });
+  };
+
+  const change = (event: Extract<StoredEvent, { call: CallId }>): ThreadMessage | undefined => {
+    const message = messageOf(event.call);
+    // A call whose message was taken over by the next one has no message of its own any more.
+    if (message === undefined || message.metadata.tool_activity.id !== event.call) return undefined;
+    const next = afterEvent(message, event);
+    if (next === message) return undefined;
+    const { status, name } = next.metadata.tool_activity;
+    if (event.type === "call.finished" && status === "failure") failed.set(name, { id: next.id, at: event.at });
+    if (event.type === "call.finished" && status === "success") failed.delete(name);
+    return put({ ...next, changed: event.id });
+  };
+
+  return {
+    get messages() {
+      return [...messages.values()];
+    },
+    add(event) {
+      if (event.type === "call.started") return start(event);
+      if (event.type === "message.added") return say(event);
+      return event.call === undefined ? undefined : change(event);
+    },
+  };
+}
+
+/** The same message where the event does not change what is shown. */
+function afterEvent<M extends CallMessage>(message: M, event: StoredEvent): M {
+  switch (event.type) {
+    case "approval.requested":
+      return { ...message, question: event.question };
+    case "approval.decided":
+      return without(message, "question");
+    case "call.updated":
+      if (event.update.displayMessage === undefined && event.update.data === undefined) return message;
+      return { ...message, ...foldMessage(message, event) };
+    case "call.finished": {
+      if (message.result !== undefined) return message;
+      const { status, at, content } = event;
+      const ended = { result: status, endedMs: at, ...(content !== undefined && { content }) };
+      const answered = without(message, "question");
+      return { ...answered, ...foldMessage(answered, event), ...ended };
+    }
+    case "call.approved":
+    case "activity.updated":
+      return { ...message, ...foldMessage(message, event) };
+    default:
+      return message;
+  }
+}
+
+function without<M extends CallMessage>(message: M, field: "question"): M {
+  const { [field]: _, ...rest } = message;
+  return rest as M;
+}
+
+/** What a provider wants back with a part is of no use to people. */
+function withoutProvider({ provider: _, ...part }: AssistantPart): AssistantPart {
+  return part;
+}
+
+function withHistory(message: ToolMessage, earlier: ToolMessage): ToolMessage {
+  const { id, input, error, retry_count = 0, retry_history = [] } = earlier.metadata.tool_activity;
+  const activity = {
+    ...message.metadata.tool_activity,
+    retry_count: retry_count + 1,
+    retry_history: [...retry_history, { id, input, ...(error !== undefined && { error }) }],
+  };
+  return { ...message, metadata: { tool_activity: activity } };
+}
+
+export interface ReadThreadOptions extends ThreadViewOptions {
+  /** Only messages that an event after this one made or changed. Default 0: all. */
+  readonly after?: number;
+}
+
+/** Reads the messages of a thread, in their order. */
+export async function readThread(
+  store: Pick<Store, "events">,
+  thread: ThreadId,
+  { after = 0, ...options }: ReadThreadOptions = {},
+): Promise<readonly ThreadMessage[]> {
+  const view = createThreadView(options);
+  for await (const event of store.events({ thread })) view.add(event);
+  return view.messages.filter(({ changed }) => changed > after);
+}
+
+/** Reads the messages of a thread, then gives each one anew whenever it changes, until the signal fires or the store is closed. */
+export async function* followThread(
+  store: Pick<Store, "events">,
+  thread: ThreadId,
+  { after = 0, signal, ...options }: ReadThreadOptions & { readonly signal?: AbortSignal } = {},
+): AsyncGenerator<ThreadMessage> {
+  const view = createThreadView(options);
+  let last = 0;
+  for await (const event of store.events({ thread })) {
+    view.add(event);
+    last = event.id;
+  }
+  yield* view.messages.filter(({ changed }) => changed > after);
+  for await (const event of store.events({ thread, after: last, follow: true, ...(signal && { signal }) })) {
+    const message = view.add(event);
+    if (message !== undefined) yield message;
+  }
+}
+
+/** Finds the message of a call, by the id of its activity. `undefined` when the store has no such call. */
+export async function findToolMessage(
+  store: Pick<Store, "events">,
+  call: CallId,
+): Promise<(ThreadMessage & CallMessage) | undefined> {
+  const view = createThreadView();
+  for await (const event of store.events({ call })) view.add(event);
+  const [message] = view.messages;
+  return message?.role === "tool" ? message : undefined;
+}
+
+/** Fields of an activity that can be changed from outside. Its id, name, input and status cannot. */
+const FIELDS = ["display_message", "error"] as const;
+type Field = (typeof FIELDS)[number];
+
+/**
+ * Changes fields of a call's activity, also after its end; a display message is shown only while the call runs. Secrets are masked.
+ *
+ * @throws TypeError for a field that cannot be changed; ToolFailure when there is no such call; Error when it cannot be recorded.
+ */
+export async function updateToolActivity(
+  toolkit: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  fields: { readonly [field in Field]?: string },
+): Promise<void> {
+  requireFields(Object.keys(fields));
+  const { error, ...rest } = fields;
+  await changeActivity(toolkit, call, { ...rest, ...(error !== undefined && { error: clip(error, MAX_ERROR) }) });
+}
+
+/** Merges data into a call's activity, also after its end. Secrets are masked. Rejects like `updateToolActivity`. */
+export async function updateToolActivityData(
+  toolkit: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  data: { readonly [key: string]: Json },
+): Promise<void> {
+  await changeActivity(toolkit, call, { data });
+}
+
+/** Deletes fields of a call's activity, also after its end. Rejects like `updateToolActivity`. */
+export async function deleteToolActivityFields(
+  toolkit: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  fields: readonly Field[],
+): Promise<void> {
+  requireFields(fields);
+  await changeActivity(toolkit, call, { deleted: fields });
+}
+
+function requireFields(names: readonly string[]): void {
+  const wrong = names.find((name) => !FIELDS.some((field) => field === name));
+  if (wrong === undefined) return;
+  throw new TypeError(
+    `expected ${FIELDS.join(" or ")}, got ${wrong}: other fields of a tool activity cannot be changed`,
+  );
+}
+
+async function changeActivity(
+  { store, mask }: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  change: ActivityChange,
+): Promise<void> {
+  for await (const { thread } of store.events({ call, types: ["call.started"] })) {
+    return store.commit({ type: "activity.updated", call, thread, at: Date.now(), change: mask(change) });
+  }
+  throw new ToolFailure(`there is no call ${call} in this store`);
+}

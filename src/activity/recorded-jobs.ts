@@ -1,0 +1,33 @@
+import type { CallEvent, StoredEvent } from "../contract/activity.ts";
+import type { RecordedJob } from "../contract/job.ts";
+import type { Connection } from "../db/driver.ts";
+
+type Ended = Extract<CallEvent, { type: "job.ended" }>;
+
+/** The jobs that these events speak of, in the order they were started. */
+export function recordedJobs(events: readonly StoredEvent[]): readonly RecordedJob[] {
+  const endings = new Map<string, Ended>();
+  for (const event of events) if (event.type === "job.ended") endings.set(keyOfJob(event), event);
+  return events
+    .filter((event) => event.type === "job.started")
+    .map((event) => {
+      const { id, call, job, thread, command, detached, at } = event;
+      const ending = endings.get(keyOfJob(event));
+      const ended = ending === undefined ? undefined : { exit: ending.exit, atMs: ending.at };
+      return { id, call, job, thread, command, startedMs: at, detached, ended };
+    });
+}
+
+/** The same of a database. */
+export function jobsIn(connection: Connection): readonly RecordedJob[] {
+  const events = connection
+    .all<{ id: number; body: string }>(
+      "SELECT id, body FROM events INDEXED BY events_jobs WHERE type IN ('job.started', 'job.ended') ORDER BY id",
+    )
+    .map(({ id, body }) => Object.assign(JSON.parse(body) as StoredEvent, { id }));
+  return recordedJobs(events);
+}
+
+function keyOfJob({ call, job }: Pick<Ended, "call" | "job">): string {
+  return JSON.stringify([call, job]);
+}

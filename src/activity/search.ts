@@ -1,0 +1,89 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ActivityEvent, SearchHit, SearchOptions, StoredEvent } from "../contract/activity.ts";
+import type { Json } from "../contract/schema.ts";
+import type { Database } from "../db/database.ts";
+import { clip } from "../util/text.ts";
+
+/** Ids that one statement looks at, so that the event loop gets a turn between two. */
+const STEP_IDS = 2_000;
+
+const MAX_TEXT = 1_000;
+const EXCERPT = 200;
+const DEFAULT_LIMIT = 50;
+
+/**
+ * Finds hits among events that come newest first.
+ *
+ * @throws RangeError for a text that is empty or too long.
+ */
+export function createSearch({ text, thread, limit = DEFAULT_LIMIT }: SearchOptions) {
+  if (text === "" || text.length > MAX_TEXT) {
+    throw new RangeError(`text of ${text.length} characters: expected 1 to ${MAX_TEXT}`);
+  }
+  const wanted = lower(text);
+  const hits: SearchHit[] = [];
+  return {
+    hits,
+    /** True when no more are wanted. */
+    isFull: () => hits.length >= limit,
+    look(event: StoredEvent) {
+      if (hits.length >= limit || (thread !== undefined && event.thread !== thread)) return;
+      for (const part of textsOf(event)) {
+        const at = lower(part).indexOf(wanted);
+        if (at === -1) continue;
+        const excerpt = clip(part.slice(Math.max(0, at - EXCERPT / 4)), EXCERPT);
+        const { thread: within, id, call } = event;
+        hits.push({ thread: within, id, ...(call !== undefined && { call }), at: event.at, excerpt });
+        return;
+      }
+    },
+  };
+}
+
+/** Searches a database, the newest events first. SQL finds the rows that may match; what matches is decided on their texts. */
+export async function searchIn(database: Database, options: SearchOptions): Promise<readonly SearchHit[]> {
+  const search = createSearch(options);
+  const json = JSON.stringify(options.text).slice(1, -1);
+  const pattern = `%${json.replaceAll(/[%_^]/g, "^$&")}%`;
+  const [newest] = database.connection.all<{ id: number | null }>("SELECT max(id) AS id FROM events");
+  for (let to = newest?.id ?? 0; to > 0 && !search.isFull(); to -= STEP_IDS) {
+    const rows = await database.patiently(() =>
+      database.connection.all<{ id: number; body: string }>(
+        `SELECT id, body FROM events WHERE id <= ? AND id > ? AND body LIKE ? ESCAPE '^'
+           AND type IN ('message.added', 'call.started', 'call.finished') ORDER BY id DESC`,
+        [to, to - STEP_IDS, pattern],
+      ),
+    );
+    for (const { id, body } of rows) search.look({ ...(JSON.parse(body) as ActivityEvent), id });
+    await nextTurn();
+  }
+  return search.hits;
+}
+
+/** What people and models wrote and read. The result of a call is searched once, where the call finished. */
+function textsOf(event: ActivityEvent): readonly string[] {
+  switch (event.type) {
+    case "message.added":
+      if (event.message.role === "tool") return [];
+      return event.message.content.flatMap((part) => ("text" in part ? [part.text] : []));
+    case "call.started":
+      return [event.name, ...stringsOf(event.input)];
+    case "call.finished":
+      return [
+        ...(event.error === undefined ? [] : [event.error]),
+        ...(event.content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])),
+      ];
+    default:
+      return [];
+  }
+}
+
+function stringsOf(value: Json): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
+}
+
+/** SQLite's LIKE knows the case of ASCII letters only. */
+function lower(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}

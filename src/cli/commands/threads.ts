@@ -1,0 +1,71 @@
+import { type ThreadMessage, followThread, readThread } from "../../activity/messages.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { oneLine } from "../../output/terminal-text.ts";
+import type { GlobalOptions } from "../options.ts";
+import { withStore } from "../settings.ts";
+import { untilStopped } from "../signals.ts";
+
+type Options = GlobalOptions & { readonly json?: true };
+
+/** Lists the threads of all processes: a line each, or with `json` each `ThreadSummary` as a line. */
+export async function listThreads({ json, ...options }: Options): Promise<void> {
+  await withStore(options, async (store) => {
+    const all = await store.threads();
+    if (all.length === 0 && !json) say("(no threads)");
+    for (const each of all) {
+      const { thread, changedMs, title = "", target, workDir = "" } = each;
+      const place = target === undefined ? "" : `  (${oneLine(`${target}:${workDir}`, 100)})`;
+      const words = title === "" ? "" : `  ${oneLine(title, 80)}`;
+      say(json ? JSON.stringify(each) : `${oneLine(thread, 100)}  ${isoMinute(changedMs)}${words}${place}`);
+    }
+  });
+}
+
+/**
+ * Shows the messages of a thread: a line each, or with `json` each `ThreadMessage` as a line. `follow`: then those that come, each again when it
+ * changes, until it is stopped.
+ *
+ * @throws ToolFailure when there is no such thread.
+ */
+export async function showThread(
+  thread: string,
+  { json, follow = false, ...options }: Options & { readonly follow?: boolean },
+): Promise<void> {
+  const show = (message: ThreadMessage) => say(json ? JSON.stringify(message) : lineOf(message));
+  await withStore(options, async (store) => {
+    if (!(await store.threads()).some((each) => each.thread === thread)) {
+      throw new ToolFailure(`there is no thread ${thread}`, { hint: "`handrail threads` lists them." });
+    }
+    if (!follow) return (await readThread(store, thread)).forEach(show);
+    const stopped = untilStopped();
+    try {
+      for await (const message of followThread(store, thread, { signal: stopped.signal })) show(message);
+    } finally {
+      stopped.release();
+    }
+  });
+}
+
+function lineOf(message: ThreadMessage): string {
+  const at = isoMinute(message.at).slice(11);
+  if (message.role !== "tool") {
+    const who = message.role === "assistant" ? "model" : message.from;
+    const texts = message.content.flatMap((part) =>
+      "text" in part ? [part.text] : part.type === "call" ? [] : ["[image]"],
+    );
+    return `${at}  ${who}: ${oneLine(texts.join(" "), 300)}`;
+  }
+  const { name, input, status, display_message: doing, error } = message.metadata.tool_activity;
+  const state =
+    message.question === undefined ? (message.result ?? status) : `waiting for an answer (${message.question})`;
+  const more = error ?? doing;
+  return `${at}  ${name} ${oneLine(JSON.stringify(input), 160)}: ${state}${more === undefined ? "" : `, ${oneLine(more, 200)}`}`;
+}
+
+function isoMinute(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, 16);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,74 @@
+import { type TSchema, Type } from "typebox";
+import type { Route } from "./route.ts";
+
+const PROBLEM = Type.Object(
+  {
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String({ description: "What was expected, what came and what to do." }),
+  },
+  { additionalProperties: true, description: "A problem (RFC 9457)." },
+);
+
+/** Problems that every route may have. */
+const COMMON: { readonly [status: number]: string } = {
+  401: "No token, or a wrong one.",
+  403: "The request comes from a page of another site.",
+  421: "The Host header names another host.",
+  500: "The request failed inside the server.",
+};
+const OF_INPUT: { readonly [status: number]: string } = { 400: "A parameter or the body does not fit." };
+const OF_BODY: { readonly [status: number]: string } = {
+  413: "The body is too large.",
+  415: "The body is not application/json.",
+};
+
+/** The routes as an OpenAPI 3.1 document. */
+export function openApi(routes: readonly Route[], version: string): object {
+  const paths: { [path: string]: { [method: string]: object } } = {};
+  for (const each of routes) (paths[each.path] ??= {})[each.method.toLowerCase()] = operation(each);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Handrail",
+      version,
+      description: "Threads, calls, approvals and jobs of every process that shares the store.",
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      schemas: { Problem: PROBLEM },
+    },
+  };
+}
+
+function operation({ method, path, summary, query, body, answer, problems = {} }: Route): object {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    ...{ name, in: "path", required: true, schema: { type: "string" } },
+  }));
+  const fields = (query as { properties?: { [name: string]: TSchema } } | undefined)?.properties ?? {};
+  const required = (query as { required?: readonly string[] } | undefined)?.required ?? [];
+  const inQuery = Object.entries(fields).map(([name, schema]) => {
+    return { name, in: "query", required: required.includes(name), schema };
+  });
+  const hasInput = inQuery.length > 0 || body !== undefined;
+  const all = { ...COMMON, ...(hasInput && OF_INPUT), ...(body !== undefined && OF_BODY), ...problems };
+  const types = answer.types ?? (answer.schema === undefined ? [] : ["application/json"]);
+  const content = Object.fromEntries(types.map((type) => [type, { schema: answer.schema ?? { type: "string" } }]));
+  return {
+    operationId: `${method.toLowerCase()}${path.replace(/^\/api/, "").replaceAll(/[/.{}]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary,
+    ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
+    ...(body !== undefined && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    responses: {
+      [answer.status]: { description: answer.description, ...(types.length > 0 && { content }) },
+      ...Object.fromEntries(Object.entries(all).map(([status, why]) => [status, problemOf(why)])),
+    },
+  };
+}
+
+function problemOf(description: string): object {
+  return { description, content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } } };
+}

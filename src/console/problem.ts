@@ -1,0 +1,40 @@
+/** What went wrong with a request, as RFC 9457 has it. Thrown by whoever handles a request. */
+export class Problem extends Error {
+  readonly status: number;
+  /** More members of the document. */
+  readonly members: { readonly [name: string]: unknown };
+
+  /** @param detail what was expected, what came and what to do; people read it */
+  constructor(status: number, detail: string, members: { readonly [name: string]: unknown } = {}) {
+    super(detail);
+    this.status = status;
+    this.members = members;
+  }
+}
+
+const TITLES: { readonly [status: number]: string } = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  409: "Conflict",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  416: "Range Not Satisfiable",
+  421: "Misdirected Request",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** The problem as a response. `type` is left out: it is "about:blank", so the title is the status's own (RFC 9457, section 4.2.1). */
+export function problemResponse(
+  { status, message, members }: Problem,
+  headers: { readonly [name: string]: string } = {},
+): Response {
+  const body = { title: TITLES[status] ?? "Error", status, detail: message, ...members };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...headers, "content-type": "application/problem+json" },
+  });
+}

@@ -1,0 +1,100 @@
+import type { Static, TObject, TSchema } from "typebox";
+import { validate } from "../engine/validate.ts";
+import { Problem } from "./problem.ts";
+
+/** What a route is asked. */
+export interface Asked<Query, Body> {
+  /** The parts of the path in braces, by name. */
+  readonly path: { readonly [name: string]: string };
+  readonly query: Query;
+  readonly body: Body;
+  readonly headers: Headers;
+  /** Fires when the client has gone. */
+  readonly signal: AbortSignal;
+  /** False when a command that Handrail started sent this. */
+  readonly isPerson: () => boolean;
+}
+
+/** What a route answers when it succeeds. */
+export interface Answer {
+  readonly status: 200 | 201 | 202 | 204;
+  readonly description: string;
+  /** Of JSON. */
+  readonly schema?: TSchema;
+  /** Other media types, of answers that are made by the route itself. */
+  readonly types?: readonly string[];
+}
+
+/** One operation of the API. The same value routes requests, checks them and describes them in the OpenAPI document. */
+export interface Route<Query = unknown, Body = unknown> {
+  readonly method: "GET" | "POST";
+  /** As OpenAPI writes it: "/api/threads/{thread}/calls". */
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: TSchema;
+  /** Of JSON. */
+  readonly body?: TSchema;
+  readonly answer: Answer;
+  /** Statuses of problems that this route has beyond those of every route, and when. */
+  readonly problems?: { readonly [status: number]: string };
+  /** Returns JSON, or a response of its own. Throws a `Problem`. */
+  handle(asked: Asked<Query, Body>): Promise<unknown>;
+}
+
+/** Types a route by its schemas. */
+export function route<Q extends TObject = TObject<{}>, B extends TObject = TObject<{}>>(
+  definition: Route<Static<Q>, Static<B>> & { readonly query?: Q; readonly body?: B },
+): Route {
+  return definition as Route;
+}
+
+/** Most bytes of a request's body. */
+export const MAX_BODY = 1_048_576;
+
+export interface RouteRequest extends Pick<Asked<unknown, unknown>, "path" | "signal" | "isPerson"> {
+  readonly request: Request;
+}
+
+/** Runs a route on a request. Rejects with a `Problem` where the request does not fit it. */
+export async function runRoute(route: Route, { request, path, signal, isPerson }: RouteRequest): Promise<Response> {
+  const given = Object.fromEntries(new URL(request.url).searchParams);
+  const query = route.query === undefined ? {} : await checked(route.query, given, "query parameter");
+  const body = route.body === undefined ? {} : await checked(route.body, await jsonOf(request), "member");
+  const result = await route.handle({ path, query, body, headers: request.headers, signal, isPerson });
+  if (result instanceof Response) return result;
+  const { status } = route.answer;
+  return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });
+}
+
+async function checked(schema: TSchema, value: unknown, what: string): Promise<unknown> {
+  const result = await validate({ input: { json: schema as { readonly [keyword: string]: unknown } } }, value);
+  if (result.ok) return result.input;
+  const errors = result.issues.map(({ path, message }) => ({ path, message }));
+  const words = errors.map(({ message }) => message.replace(/\bparameter\b/, what));
+  throw new Problem(400, `The request does not fit: ${words.join("; ")}.`, { errors });
+}
+
+async function jsonOf(request: Request): Promise<unknown> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
+    throw new Problem(415, `Expected a body of application/json, got ${type === "" ? "no content-type" : type}.`);
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await bytesOf(request)));
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(400, "The body is not JSON in UTF-8.");
+  }
+}
+
+/** Counted as it comes: a length in a header may be wrong, or missing. */
+async function bytesOf(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += (chunk as Uint8Array).length;
+    if (length > MAX_BODY) throw new Problem(413, `Expected a body of at most ${MAX_BODY} bytes.`);
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks);
+}

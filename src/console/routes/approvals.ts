@@ -1,0 +1,59 @@
+import { Type } from "typebox";
+import type { OpenQuestion } from "../../contract/question.ts";
+import type { Approval } from "../../contract/decision.ts";
+import type { Store } from "../../contract/activity.ts";
+import { describeCall } from "../../policy/describe.ts";
+import { Problem } from "../problem.ts";
+import { type Route, route } from "../route.ts";
+import { QUESTION, list } from "../schemas.ts";
+
+/** The open questions of all processes, and their answers. */
+export function approvalRoutes(store: Store): readonly Route[] {
+  return [
+    route({
+      ...{ method: "GET", path: "/api/approvals", summary: "The open questions, the oldest first." },
+      answer: { status: 200, description: "The questions.", schema: list("approvals", QUESTION) },
+      handle: async () => ({ approvals: (await store.questions()).map(shown) }),
+    }),
+    route({
+      ...{ method: "POST", path: "/api/approvals/{question}", summary: "Answer a question. The first answer counts." },
+      body: Type.Object({
+        answer: Type.Enum(["once", "session", "always", "refuse"]),
+        until: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            description: "Of session and always: no longer than this. Milliseconds since 1970.",
+          }),
+        ),
+        reason: Type.Optional(Type.String({ maxLength: 2_000, description: "Of a refusal: the model reads it." })),
+      }),
+      answer: { status: 200, description: "The answer counts.", schema: Type.Object({ question: Type.String() }) },
+      problems: { 404: "There is no such question.", 409: "It was answered before, or its call has ended." },
+      async handle({ path: { question = "" }, body, isPerson }) {
+        if (!isPerson())
+          throw new Problem(
+            403,
+            "Only people answer questions: this request comes from a command that Handrail started.",
+          );
+        const outcome = await store.answer(question, approvalOf(body), "API");
+        if (outcome.status === "answered") return { question };
+        if (outcome.status === "unknown") throw new Problem(404, `There is no question ${question}.`);
+        const { first } = outcome;
+        const why =
+          first === undefined ? "its call has ended" : `it was answered before (${first.approval.answer}, ${first.by})`;
+        throw new Problem(409, `The question is closed: ${why}.`, { ...(first !== undefined && { first }) });
+      },
+    }),
+  ];
+}
+
+function shown(question: OpenQuestion) {
+  return { ...question, ask: describeCall({ tool: { name: question.name }, effects: question.effects }) };
+}
+
+function approvalOf(body: { readonly answer: string; readonly until?: number; readonly reason?: string }): Approval {
+  const { answer, until, reason } = body;
+  if (answer === "refuse") return { answer, ...(reason !== undefined && { reason }) };
+  if (answer === "session" || answer === "always") return { answer, ...(until !== undefined && { until }) };
+  return { answer: "once" };
+}

@@ -1,0 +1,188 @@
+import { Type } from "typebox";
+import { readThread } from "../../activity/messages.ts";
+import type { ThreadId } from "../../contract/identity.ts";
+import { asContent } from "../../engine/result.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
+import { randomName } from "../../util/identifier.ts";
+import type { Agents } from "../agents.ts";
+import { eventStream } from "../event-stream.ts";
+import { Problem } from "../problem.ts";
+import { type Route, route } from "../route.ts";
+import { MESSAGE, THREAD, TOOL, list } from "../schemas.ts";
+
+const NO_THREAD = { 404: "There is no such thread." };
+const AFTER = Type.Optional(
+  Type.Union([Type.Integer({ minimum: 0 }), Type.Literal("now")], {
+    description:
+      "Only events after this id; `now`: only those that come later. Default 0. `Last-Event-ID` counts before it.",
+  }),
+);
+
+/** Tools, threads with their messages and calls, and the streams of events. */
+export function threadRoutes({
+  toolkit,
+  agents,
+}: {
+  readonly toolkit: Toolkit;
+  readonly agents: Agents;
+}): readonly Route[] {
+  const { store, backend } = toolkit;
+
+  const requireThread = async (thread: ThreadId) => {
+    for await (const _ of store.events({ thread })) return;
+    throw new Problem(404, `There is no thread ${thread}. GET /api/threads lists them.`);
+  };
+
+  const events = (headers: Headers, after: number | "now" | undefined, signal: AbortSignal, thread?: ThreadId) => {
+    const last = headers.get("last-event-id") ?? "";
+    const from = /^\d{1,15}$/.test(last) ? Number(last) : (after ?? 0);
+    const options = { after: from, follow: true, ...(thread !== undefined && { thread }) };
+    return eventStream(
+      async function* (gone) {
+        for await (const event of store.events({ ...options, signal: gone })) yield { id: event.id, data: event };
+      },
+      { signal },
+    );
+  };
+
+  return [
+    route({
+      ...{ method: "GET", path: "/api/tools", summary: "The tools that calls can be made of." },
+      answer: { status: 200, description: "The tools.", schema: list("tools", TOOL) },
+      handle: async () => ({ tools: toolkit.definitions("json") ?? [] }),
+    }),
+    route({
+      ...{ method: "GET", path: "/api/threads", summary: "All threads, the one with the newest event last." },
+      answer: { status: 200, description: "The threads.", schema: list("threads", THREAD) },
+      handle: async () => ({ threads: await store.threads() }),
+    }),
+    route({
+      ...{ method: "POST", path: "/api/threads", summary: "Create a thread." },
+      body: Type.Object({}),
+      answer: { status: 201, description: "The thread.", schema: Type.Object({ thread: Type.String() }) },
+      async handle() {
+        const thread = randomName(10);
+        const { name: target, workDir } = backend;
+        await store.commit({ type: "thread.created", thread, at: Date.now(), target, workDir });
+        return { thread };
+      },
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/threads/{thread}/messages",
+        summary: "The messages of a thread, in their order.",
+      },
+      query: Type.Object({
+        after: Type.Optional(
+          Type.Integer({ minimum: 0, description: "Only messages that an event after this id made or changed." }),
+        ),
+        collapse_retries: Type.Optional(
+          Type.Boolean({ description: "A call takes over the message of the failed call before it." }),
+        ),
+      }),
+      answer: { status: 200, description: "The messages.", schema: list("messages", MESSAGE) },
+      problems: NO_THREAD,
+      async handle({ path: { thread = "" }, query: { after = 0, collapse_retries: collapseRetries = false } }) {
+        await requireThread(thread);
+        return { messages: await readThread(store, thread, { after, collapseRetries }) };
+      },
+    }),
+    route({
+      ...{
+        method: "POST",
+        path: "/api/threads/{thread}/calls",
+        summary: "Make a call. A thread that does not exist begins with it.",
+      },
+      body: Type.Object({
+        name: Type.String({ minLength: 1, maxLength: 200 }),
+        input: Type.Optional(Type.Unknown({ description: "The arguments: an object, or JSON text." })),
+        wait: Type.Optional(
+          Type.Boolean({ description: "True: answer when the call has ended. Default false: at once." }),
+        ),
+      }),
+      answer: {
+        ...{ status: 202, description: "The call. With `wait` its result too." },
+        schema: Type.Object({ call: Type.String() }, { additionalProperties: true }),
+      },
+      async handle({ path: { thread = "" }, body: { name, input = {}, wait = false } }) {
+        const call = randomName(16);
+        const result = toolkit.call({ name, input, thread, id: call });
+        if (!wait) return { call };
+        const { status } = await result;
+        return { call, status, ...asContent(await result) };
+      },
+    }),
+    route({
+      ...{
+        method: "POST",
+        path: "/api/threads/{thread}/prompts",
+        summary: "Give the agent of a thread a message: a new turn, or steering.",
+      },
+      body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 200_000 }) }),
+      answer: { status: 202, description: "The agent has it.", schema: Type.Object({ thread: Type.String() }) },
+      problems: { 409: "There is no agent, such as where no model is chosen." },
+      async handle({ path: { thread = "" }, body: { text } }) {
+        await agents.prompt(thread, text);
+        return { thread };
+      },
+    }),
+    route({
+      ...{
+        method: "POST",
+        path: "/api/threads/{thread}/stop",
+        summary: "Stop the running calls of a thread, and the turn of its agent.",
+      },
+      body: Type.Object({}),
+      answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ thread: Type.String() }) },
+      problems: NO_THREAD,
+      async handle({ path: { thread = "" } }) {
+        await requireThread(thread);
+        await store.commit({ type: "stop.requested", thread, at: Date.now(), by: "API" });
+        return { thread };
+      },
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/threads/{thread}/events",
+        summary: "The events of a thread as server-sent events.",
+      },
+      query: Type.Object({ after: AFTER }),
+      answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
+      problems: NO_THREAD,
+      async handle({ path: { thread = "" }, query: { after }, headers, signal }) {
+        await requireThread(thread);
+        return events(headers, after, signal, thread);
+      },
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/events",
+        summary: "The events of all threads and processes as server-sent events.",
+      },
+      query: Type.Object({ after: AFTER }),
+      answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
+      handle: async ({ query: { after }, headers, signal }) => events(headers, after, signal),
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/search",
+        summary: "Search what people and models wrote and read, the newest first.",
+      },
+      query: Type.Object({
+        text: Type.String({ minLength: 1, maxLength: 1_000 }),
+        thread: Type.Optional(Type.String()),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+      }),
+      answer: {
+        status: 200,
+        description: "The hits.",
+        schema: list("hits", Type.Object({}, { additionalProperties: true })),
+      },
+      handle: async ({ query }) => ({ hits: await store.search(query) }),
+    }),
+  ];
+}

@@ -1,0 +1,214 @@
+import { Type } from "typebox";
+import type { OpenFile, OutputLog } from "../../contract/backend.ts";
+import type { Captured } from "../../contract/terminal.ts";
+import type { Job, RecordedJob } from "../../contract/job.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
+import { pause } from "../../util/abort.ts";
+import { type StreamEvent, eventStream } from "../event-stream.ts";
+import { Problem } from "../problem.ts";
+import { type Route, route } from "../route.ts";
+import { JOB, list } from "../schemas.ts";
+
+/** How often a terminal's screen is looked at. */
+const LOOK_MS = 200;
+/** After so long without more, the beginning of a line is shown. */
+const PROMPT_MS = 300;
+/** Bytes of one event of a job's output, and of one answer with a saved output. */
+const PIECE_BYTES = 65_536;
+const MAX_RANGE = 4_194_304;
+
+/** Calls and jobs that run, a terminal's screen, and saved outputs. */
+export function workRoutes(toolkit: Toolkit): readonly Route[] {
+  const { store, backend, jobs, outputs, mask } = toolkit;
+
+  const recorded = async (id: string): Promise<RecordedJob> => {
+    const job = (await store.jobs()).find((each) => String(each.id) === id);
+    if (job === undefined) throw new Problem(404, `There is no job ${id}. GET /api/jobs lists them.`);
+    return job;
+  };
+  /** The same job, where this process has it. */
+  const own = async ({ job: id, call }: RecordedJob): Promise<Job | undefined> => {
+    const job = await jobs.get(id);
+    return job?.detached === true || job?.call === call ? job : undefined;
+  };
+
+  return [
+    route({
+      ...{ method: "POST", path: "/api/calls/{call}/stop", summary: "Stop a call, whichever process runs it." },
+      body: Type.Object({}),
+      answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ call: Type.String() }) },
+      problems: { 404: "There is no such call.", 409: "The call has ended." },
+      async handle({ path: { call = "" } }) {
+        let thread: string | undefined;
+        for await (const event of store.events({ call, types: ["call.started", "call.finished"] })) {
+          if (event.type === "call.finished") throw new Problem(409, `The call ${call} has ended.`);
+          thread = event.thread;
+        }
+        if (thread === undefined) throw new Problem(404, `There is no call ${call}.`);
+        await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
+        return { call };
+      },
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/jobs",
+        summary: "The jobs that calls of all processes have started, the oldest first.",
+      },
+      answer: { status: 200, description: "The jobs.", schema: list("jobs", JOB) },
+      async handle() {
+        const all = (await store.jobs()).map(async (job) => ({ ...job, here: (await own(job)) !== undefined }));
+        return { jobs: await Promise.all(all) };
+      },
+    }),
+    route({
+      ...{ method: "POST", path: "/api/jobs/{job}/stop", summary: "Stop a job, whichever process has it." },
+      body: Type.Object({}),
+      answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ job: Type.Integer() }) },
+      problems: { 404: "There is no such job.", 409: "The job has ended." },
+      async handle({ path: { job: id = "" } }) {
+        const { call, thread, job, ended, id: number } = await recorded(id);
+        if (ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
+        await store.commit({ type: "stop.requested", call, thread, job, at: Date.now(), by: "API" });
+        return { job: number };
+      },
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/jobs/{job}/output",
+        summary: "What a job has written and goes on to write, as server-sent events.",
+      },
+      query: Type.Object({
+        offset: Type.Optional(
+          Type.Integer({ minimum: 0, description: "The first byte. Default 0. `Last-Event-ID` counts before it." }),
+        ),
+      }),
+      answer: {
+        ...{
+          status: 200,
+          description: 'Pieces `{"text"}`; the id of each is the offset behind it. It ends with the job.',
+        },
+        types: ["text/event-stream"],
+      },
+      problems: { 404: "There is no such job.", 409: "Another process has the job, or had it." },
+      async handle({ path: { job: id = "" }, query: { offset = 0 }, headers, signal }) {
+        const known = await recorded(id);
+        const job = await own(known);
+        if (job === undefined) {
+          const end =
+            known.ended === undefined
+              ? "has the job: read its output there"
+              : "had the job, and its output went with that";
+          throw new Problem(409, `Another process ${end}.`);
+        }
+        const last = headers.get("last-event-id") ?? "";
+        const from = /^\d{1,15}$/.test(last) ? Number(last) : offset;
+        return eventStream((gone) => piecesOf(job.process.output, { from, mask, signal: gone }), { signal });
+      },
+    }),
+    route({
+      ...{ method: "GET", path: "/api/terminal", summary: "What a pane of the terminal shows, as server-sent events." },
+      query: Type.Object({
+        pane: Type.Optional(Type.String({ description: "As tmux's -t. Default: where commands are typed." })),
+      }),
+      answer: {
+        status: 200,
+        description: 'Screens `{"pane","text"}` with colours as escape sequences, when they change.',
+        types: ["text/event-stream"],
+      },
+      problems: { 404: "There is no terminal: start with --tmux." },
+      async handle({ query: { pane }, signal }) {
+        const { terminal } = backend;
+        if (terminal === undefined) throw new Problem(404, "There is no terminal. Start `handrail serve` with --tmux.");
+        const look = () =>
+          terminal.capture({ includeEscapeSequences: true, ...(pane !== undefined && { target: pane }) });
+        const first = await look().catch((error: unknown) => {
+          throw new Problem(404, error instanceof Error ? error.message : String(error));
+        });
+        return eventStream((gone) => screens(first, look, gone), { signal });
+      },
+    }),
+    route({
+      ...{
+        method: "GET",
+        path: "/api/outputs/{output}",
+        summary: "A saved output as text, or the range of bytes that `Range` names.",
+      },
+      answer: { status: 200, description: "The text. 206 for a range.", types: ["text/plain"] },
+      problems: { 404: "There is no such output.", 416: "There are no such bytes." },
+      async handle({ path: { output = "" }, headers }) {
+        const file = await outputs.open(output).catch(() => {
+          throw new Problem(404, `There is no saved output ${output} (any more).`);
+        });
+        try {
+          return await rangeOf(file, headers.get("range"), mask);
+        } finally {
+          await file.close();
+        }
+      },
+    }),
+  ];
+}
+
+interface Pieces {
+  readonly from: number;
+  readonly mask: (text: string) => string;
+  readonly signal: AbortSignal;
+}
+
+/** Whole lines, so that no secret is cut; the beginning of a line, such as a prompt, after a moment without more. */
+async function* piecesOf(log: OutputLog, { from, mask, signal }: Pieces): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  for (let at = from; ;) {
+    await log.grown(at, signal);
+    if (signal.aborted) return;
+    const bytes = await log.read(at, Math.min(log.kept, at + PIECE_BYTES));
+    if (bytes.length === 0) return;
+    const lines = bytes.lastIndexOf(0x0a) + 1;
+    if (lines === 0 && bytes.length < PIECE_BYTES && (await growsSoon(log, at + bytes.length, signal))) continue;
+    const length = lines === 0 ? bytes.length : lines;
+    at += length;
+    yield { id: at, data: { text: mask(decoder.decode(bytes.subarray(0, length), { stream: true })) } };
+  }
+}
+
+async function growsSoon(log: OutputLog, size: number, signal: AbortSignal): Promise<boolean> {
+  await Promise.race([log.grown(size, signal), pause(PROMPT_MS, signal)]);
+  return log.kept > size;
+}
+
+/** A screen whenever it has changed. */
+async function* screens(
+  first: Captured,
+  look: () => Promise<Captured>,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent> {
+  let shown: string | undefined;
+  for (let [count, screen] = [1, first]; !signal.aborted; screen = await look()) {
+    if (screen.text !== shown) yield { id: count++, data: { pane: screen.pane, text: screen.text } };
+    shown = screen.text;
+    await pause(LOOK_MS, signal);
+  }
+}
+
+/** `Range: bytes=…` with one range (RFC 9110, section 14). Without it the first `MAX_RANGE` bytes of a longer output are answered as a range. */
+async function rangeOf(file: OpenFile, header: string | null, mask: (text: string) => string): Promise<Response> {
+  const { size } = file.info;
+  const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "bytes=0-") ?? [];
+  const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const end = Math.min(size, from === "" || to === "" ? size : Number(to) + 1, start + MAX_RANGE);
+  if ((from === "" && to === "") || (start >= end && size > 0)) {
+    throw new Problem(416, `Expected one range of bytes of ${size}, got ${header}.`);
+  }
+  const bytes = await file.read(start, end - start);
+  const isWhole = header === null && end === size;
+  return new Response(mask(Buffer.from(bytes).toString("utf8")), {
+    status: isWhole ? 200 : 206,
+    headers: {
+      "content-type": "text/plain; charset=utf-8",
+      "accept-ranges": "bytes",
+      ...(!isWhole && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
+    },
+  });
+}

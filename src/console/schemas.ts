@@ -1,0 +1,63 @@
+import { Type } from "typebox";
+
+// Of what the API answers. Members that are not listed here are described by the types of the package (`StoredEvent`, `ThreadMessage`).
+const open = { additionalProperties: true };
+const time = (description: string) => Type.Number({ description: `${description} Milliseconds since 1970.` });
+
+export const THREAD = Type.Object(
+  {
+    thread: Type.String(),
+    title: Type.Optional(Type.String({ description: "The beginning of the first message of a person." })),
+    target: Type.Optional(Type.String()),
+    workDir: Type.Optional(Type.String()),
+    parent: Type.Optional(Type.String({ description: "The call that started the thread." })),
+    createdMs: time("When its first event happened."),
+    changedMs: time("When its newest event happened."),
+  },
+  open,
+);
+
+export const MESSAGE = Type.Object(
+  {
+    id: Type.Integer({ description: "Messages are in the order of these." }),
+    changed: Type.Integer({ description: "The id of the event that changed it last: pass the greatest as `after`." }),
+    thread: Type.String(),
+    at: time("When it was made."),
+    role: Type.Enum(["user", "assistant", "tool"]),
+  },
+  open,
+);
+
+export const QUESTION = Type.Object(
+  {
+    question: Type.String(),
+    call: Type.String(),
+    thread: Type.String(),
+    name: Type.String({ description: "The tool." }),
+    askedMs: time("When it was asked."),
+    ask: Type.String({ description: "What the call would do, and why it is asked about, in words." }),
+    decision: Type.Object({ risk: Type.String() }, open),
+  },
+  open,
+);
+
+export const JOB = Type.Object(
+  {
+    id: Type.Integer(),
+    call: Type.String({ description: "The call that started it." }),
+    thread: Type.String(),
+    command: Type.String(),
+    startedMs: time("When it was started."),
+    detached: Type.Boolean(),
+    here: Type.Boolean({ description: "True: this process has it, and serves its output." }),
+  },
+  open,
+);
+
+export const TOOL = Type.Object(
+  { name: Type.String(), description: Type.String(), parameters: Type.Object({}, open) },
+  open,
+);
+
+export const list = (name: string, schema: Parameters<typeof Type.Array>[0]) =>
+  Type.Object({ [name]: Type.Array(schema) });

@@ -1,0 +1,70 @@
+import type { CallEvent, Store } from "../contract/activity.ts";
+import type { ToolCall } from "../contract/call.ts";
+import type { CallId } from "../contract/identity.ts";
+import type { QuestionId } from "../contract/question.ts";
+import { pause } from "../util/abort.ts";
+
+export type Decided = Pick<Extract<CallEvent, { type: "approval.decided" }>, "approval" | "by">;
+
+/** Follows a store for what other processes want of the calls of a toolkit: stops, and answers to questions. */
+export interface Watch {
+  /** Calls `stop` when somebody wants the call or its thread stopped. The returned function ends that. The first call starts the watch. */
+  call(call: Pick<ToolCall, "id" | "thread">, stop: (reason: Error) => void): () => void;
+  /** Calls `decided` when the question has been answered, by whomever. The returned function ends that. */
+  question(question: QuestionId, decided: (answer: Decided) => void): () => void;
+  close(): void;
+}
+
+/** Between two attempts to read a store that cannot be read, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/** @param stopJob stops a job if it is the toolkit's */
+export function createWatch(store: Pick<Store, "events">, stopJob: (call: CallId, job: string) => void): Watch {
+  const calls = new Set<{ readonly call: Pick<ToolCall, "id" | "thread">; readonly stop: (reason: Error) => void }>();
+  const questions = new Map<QuestionId, (answer: Decided) => void>();
+  const closing = new AbortController();
+  let started = false;
+
+  const follow = async () => {
+    const { signal } = closing;
+    let after: number | "now" = "now";
+    while (!signal.aborted) {
+      try {
+        const types = ["stop.requested", "approval.decided"] as const;
+        for await (const event of store.events({ follow: true, after, types, signal })) {
+          after = event.id;
+          if (event.type === "approval.decided") questions.get(event.question)?.(event);
+          if (event.type !== "stop.requested") continue;
+          const reason = new Error(`stopped by ${event.by}`);
+          if ("job" in event && event.job !== undefined) stopJob(event.call, event.job);
+          else for (const { call, stop } of calls) if (isMeant(call, event)) stop(reason);
+        }
+        return; // the store was closed
+      } catch {
+        await pause(RETRY_MS, signal, { keepsAlive: false });
+      }
+    }
+  };
+
+  return {
+    call(call, stop) {
+      const entry = { call, stop };
+      calls.add(entry);
+      if (!started) void follow();
+      started = true;
+      return () => void calls.delete(entry);
+    },
+    question(question, decided) {
+      questions.set(question, decided);
+      return () => void questions.delete(question);
+    },
+    close: () => closing.abort(),
+  };
+}
+
+function isMeant(
+  { id, thread }: Pick<ToolCall, "id" | "thread">,
+  event: { readonly call?: CallId | undefined; readonly thread: string },
+): boolean {
+  return event.call === undefined ? thread === event.thread : id === event.call;
+}

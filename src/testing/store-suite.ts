@@ -1,0 +1,58 @@
+import type { Store } from "../contract/activity.ts";
+import { events } from "./store/events.ts";
+import { following } from "./store/following.ts";
+import { questions } from "./store/questions.ts";
+import type { StoreScene } from "./store/scene.ts";
+import { shared as sharedStores } from "./store/shared.ts";
+import { threads } from "./store/threads.ts";
+import { type TestRunner, registerCases } from "./suite.ts";
+
+/** Which store is tested. */
+export interface StoreSuiteOptions {
+  /** Heads the titles. */
+  readonly name: string;
+  /**
+   * Opens the store that `place` names (letters, digits and hyphens): empty the first time, later another connection to the same. It keeps at
+   * least 1,000 events. The suite closes it.
+   */
+  open(place: string): Promise<Store>;
+  /** False: each store is on its own, so the tests of several that share a place are left out. Default true. */
+  readonly shared?: boolean;
+  /** Titles of tests that are not run, each with its reason, which is shown. */
+  readonly skip?: { readonly [title: string]: string };
+}
+
+/**
+ * Holds a store to its contract (`Store`).
+ *
+ * @throws Error at once when `skip` names a test that there is not.
+ */
+export function storeSuite({ name, open, shared = true, skip = {} }: StoreSuiteOptions, runner: TestRunner): void {
+  const groups = [
+    ["events", events],
+    ["following", following],
+    ["threads, search and jobs", threads],
+    ["questions", questions],
+    ...(shared ? ([["several processes", sharedStores]] as const) : []),
+  ] as const;
+  let places = 0;
+  registerCases<StoreScene>(
+    { name, groups, skip },
+    runner,
+    async (perform) => {
+      const place = `place-${++places}`;
+      const opened: Store[] = [];
+      const another = async () => {
+        const store = await open(place);
+        opened.push(store);
+        return store;
+      };
+      try {
+        await perform({ store: await another(), open: another });
+      } finally {
+        await Promise.all(opened.map((store) => store.close()));
+      }
+    },
+    async () => undefined,
+  );
+}

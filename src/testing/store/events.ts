@@ -1,0 +1,94 @@
+import { deepEqual, ok } from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ActivityEvent } from "../../contract/activity.ts";
+import { AT, type StoreCases, all, asked, event, finished, idsOf, withoutId } from "./scene.ts";
+
+/** `append`, `commit`, and `events` without following. */
+export const events: StoreCases = {
+  "come back as they were, numbered upwards in the order they were taken": async ({ store }) => {
+    const own = { call: "a", thread: "main" };
+    const given: ActivityEvent[] = [
+      { ...own, at: AT + 1, type: "call.started", name: "bash", input: { command: "ls", list: [1, null, "é\0"] } },
+      {
+        ...own,
+        at: AT + 2,
+        type: "call.approved",
+        effects: [{ kind: "read", path: "/x" }],
+        decision: { verdict: "allow", risk: "low" },
+        userFacing: true,
+      },
+      { ...own, at: AT + 3, type: "call.updated", update: { displayMessage: null, output: "\u{1F600}" } },
+      finished("a"),
+    ];
+    for (const [index, each] of given.entries()) {
+      if (index === 1) await store.commit(each);
+      else store.append(each);
+    }
+    const kept = await all(store);
+    deepEqual(kept.map(withoutId), given);
+    const ids = idsOf(kept);
+    deepEqual(
+      ids,
+      [...new Set(ids)].toSorted((one, other) => one - other),
+    );
+    ok((ids[0] ?? 0) > 0);
+  },
+
+  "are chosen by thread, by call, by type and by the last one that was seen": async ({ store }) => {
+    for (const [call, thread] of [
+      ["a", "one"],
+      ["b", "two"],
+      ["a", "one"],
+      ["c", "one"],
+      ["b", "two"],
+    ] as const)
+      store.append(event(call, thread));
+    store.append(asked("d", "q"));
+    const ids = idsOf(await all(store));
+    const third = ids[2] ?? 0;
+    const chosen = [
+      [{ thread: "one" }, [1, 3, 4]],
+      [{ call: "b" }, [2, 5]],
+      [{ thread: "one", call: "a", after: ids[0] ?? 0 }, [3]],
+      [{ after: third }, [4, 5, 6]],
+      [{ after: third + 500 }, []],
+      [{ after: "now" }, []],
+      [{ after: -1 }, [1, 2, 3, 4, 5, 6]],
+      [{ thread: "none" }, []],
+      [{ thread: "two", call: "a" }, []],
+      [{ types: ["approval.requested"] }, [6]],
+      [{ types: ["job.ended"], call: "b", after: third }, [5]],
+      [{ types: ["job.ended", "approval.requested"], thread: "two" }, [2, 5]],
+    ] as const;
+    for (const [options, places] of chosen) {
+      const expected = places.map((place) => ids[place - 1]);
+      deepEqual(idsOf(await all(store, options)), expected, JSON.stringify(options));
+    }
+  },
+
+  "are each there once and in their place, however they are appended, committed and asked for": async ({ store }) => {
+    const names = ["a", "b", "\0", "\ud800", '"\\u0000"', "\u{1F600}'--"];
+    const taken: ActivityEvent[] = [];
+    const commits: Promise<void>[] = [];
+    for (let step = 0; step < 300; step++) {
+      // Every way of taking one comes before and after every other: 7 and 6 have no common divisor.
+      const [how, call = ""] = [step % 7, names[Math.floor(step / 2) % names.length]];
+      if (how === 0) await nextTurn();
+      if (how === 1) {
+        const kept = await all(store, { call });
+        deepEqual(
+          kept.map(withoutId),
+          taken.filter((each) => each.call === call),
+        );
+      }
+      if (how < 2) continue;
+      const next = { ...event(call), at: AT + step };
+      taken.push(next);
+      if (how < 5) store.append(next);
+      else commits.push(store.commit(next));
+      if (how === 6) await commits.at(-1);
+    }
+    await Promise.all(commits);
+    deepEqual((await all(store)).map(withoutId), taken);
+  },
+};

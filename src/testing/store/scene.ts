@@ -1,0 +1,78 @@
+import type {
+  ActivityEvent,
+  CallEvent,
+  FeedOptions,
+  Store,
+  StoredEvent,
+  ThreadEvent,
+} from "../../contract/activity.ts";
+import type { CasesOf } from "../suite.ts";
+
+/** What a test works with. */
+export interface StoreScene {
+  /** Empty at the beginning. */
+  readonly store: Store;
+  /** Another connection to the same store. */
+  open(): Promise<Store>;
+}
+
+export type StoreCases = CasesOf<StoreScene>;
+
+/** Now: a store may remove what is old. */
+export const AT = Date.now();
+
+/** An event that holds nothing but whose it is. */
+export function event(call: string, thread = "main"): CallEvent {
+  return { call, thread, at: AT, type: "job.ended", job: "1", exit: { how: "aborted" } };
+}
+
+export function started(call: string, thread = "main"): CallEvent {
+  return { call, thread, at: AT, type: "call.started", name: "bash", input: { command: `echo ${call}` } };
+}
+
+export function finished(call: string, thread = "main"): CallEvent {
+  return { call, thread, at: AT + 1, type: "call.finished", status: "ok", content: [{ type: "text", text: "Done." }] };
+}
+
+export function asked(call: string, question: string): CallEvent {
+  return {
+    ...{ call, thread: "main", at: AT, type: "approval.requested", question },
+    effects: [{ kind: "exec", command: "echo" }],
+    decision: { verdict: "ask", risk: "medium" },
+  };
+}
+
+export function created(thread: string): ThreadEvent {
+  return { type: "thread.created", thread, at: AT, target: "local", workDir: `/w/${thread}` };
+}
+
+export function said(thread: string, text: string): ThreadEvent {
+  return {
+    ...{ type: "message.added", thread, at: AT + 5 },
+    message: { role: "user", from: "person", content: [{ type: "text", text }] },
+  };
+}
+
+/** All that a store keeps, or what the options choose of it. */
+export async function all(store: Store, options?: FeedOptions): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for await (const each of store.events(options)) events.push(each);
+  return events;
+}
+
+/** Follows a store into a list, until it ends. */
+export function follow(store: Store, options: FeedOptions = {}): { seen: StoredEvent[]; ended: Promise<void> } {
+  const seen: StoredEvent[] = [];
+  const ended = (async () => {
+    for await (const each of store.events({ follow: true, ...options })) seen.push(each);
+  })();
+  return { seen, ended };
+}
+
+export const idsOf = (events: readonly StoredEvent[]) => events.map(({ id }) => id);
+
+export const callsOf = (events: readonly ActivityEvent[]) => events.map(({ call }) => call);
+
+export function withoutId({ id: _, ...rest }: StoredEvent): object {
+  return rest;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { createAccess } from "../../src/console/access.ts";
+import { MAX_BODY } from "../../src/console/route.ts";
+import { TOKEN, rawRequest, served } from "./served.ts";
+
+describe("who may use the API", () => {
+  test.for<[string, { readonly [name: string]: string }, number]>([
+    ["the token", {}, 200],
+    ["no token", { authorization: "" }, 401],
+    ["a wrong token", { authorization: "Bearer wrong" }, 401],
+    ["the token as a password", { authorization: `Basic ${TOKEN}` }, 401],
+    ["the token as a cookie", { authorization: "", cookie: `handrail=${TOKEN}` }, 401],
+    ["the host localhost", { host: "localhost:80" }, 200],
+    ["a host of somebody's DNS", { host: "attacker.example:80" }, 421],
+    ["an address that is not listened on", { host: "10.0.0.1" }, 421],
+    ["a page of another site", { origin: "https://attacker.example" }, 403],
+    ["a page in a sandboxed frame", { origin: "null" }, 403],
+    ["a page of another port", { origin: "http://127.0.0.1:1" }, 403],
+  ])("%s", async ([, headers, status]) => {
+    const { url } = await server;
+    const answer = await rawRequest(`${url}/api/threads`, { authorization: `Bearer ${TOKEN}`, ...headers });
+    expect(answer.status, answer.text).toBe(status);
+    if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject({ status, title: expect.any(String) as string });
+  });
+
+  test("?token= is exchanged for a cookie that opens the API, and leaves the address", async () => {
+    const { url } = await server;
+    const exchanged = await fetch(`${url}/?token=${TOKEN}&thread=main`, { redirect: "manual" });
+    expect(exchanged.status).toBe(303);
+    expect(exchanged.headers.get("location")).toBe("/?thread=main");
+    const cookie = exchanged.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict/);
+    expect(cookie).not.toContain(TOKEN);
+    const [pair = ""] = cookie.split(";");
+    expect((await fetch(`${url}/api/threads`, { headers: { cookie: pair } })).status).toBe(200);
+    expect((await fetch(`${url}/?token=wrong`, { redirect: "manual" })).status).toBe(401);
+  });
+
+  test("where other machines may connect, an address is accepted as the host, a name is not", () => {
+    const access = createAccess({ token: TOKEN, host: "0.0.0.0", port: 80 });
+    const from = (host: string) => new Request("http://x/", { headers: { host, authorization: `Bearer ${TOKEN}` } });
+    expect(() => access.check(from("192.168.1.5:80"))).not.toThrow();
+    expect(() => access.check(from("[fe80::1]:80"))).not.toThrow();
+    expect(() => access.check(from("attacker.example"))).toThrow(/host/);
+  });
+});
+
+describe("what does not fit is a problem document", () => {
+  const json = { "content-type": "application/json" };
+  test.for<[string, string, string, RequestInit, number, RegExp]>([
+    ["an unknown path", "GET", "/api/nothing", {}, 404, /openapi\.json/],
+    ["an unknown thread", "GET", "/api/threads/none/messages", {}, 404, /GET \/api\/threads/],
+    ["a wrong method", "DELETE", "/api/threads", {}, 405, /GET, POST/],
+    ["a query that does not fit", "GET", "/api/threads/main/messages?after=x", {}, 400, /after/],
+    [
+      "no content type",
+      "POST",
+      "/api/threads/main/calls",
+      { body: new Uint8Array([0x7b, 0x7d]) },
+      415,
+      /application\/json/,
+    ],
+    ["no JSON", "POST", "/api/threads/main/calls", { body: "{", headers: json }, 400, /not JSON/],
+    ["a body that does not fit", "POST", "/api/threads/main/calls", { body: "{}", headers: json }, 400, /name/],
+    [
+      "a body that is too large",
+      "POST",
+      "/api/threads",
+      { body: " ".repeat(MAX_BODY + 1), headers: json },
+      413,
+      /1048576/,
+    ],
+  ])("%s", async ([, method, path, init, status, detail]) => {
+    const { ask } = await server;
+    const answer = await ask(method, path, undefined, init);
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+    expect(await answer.json()).toMatchObject({ status, detail: expect.stringMatching(detail) as string });
+    expect(answer.status).toBe(status);
+  });
+});
+
+const server = served({ preset: "none" });

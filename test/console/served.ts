@@ -1,0 +1,106 @@
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import { createAgent } from "../../src/agent/agent.ts";
+import { type RunningServer, serveApi } from "../../src/console/server.ts";
+import type { Store } from "../../src/contract/activity.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
+import type { ToolkitOptions } from "../../src/toolkit.ts";
+import { afterFile } from "../support/after-file.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+
+export const TOKEN = "a-token-for-tests-0123456789";
+
+const servers: RunningServer[] = [];
+
+afterFile(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+/** A server over a toolkit with a SQLite store. */
+export interface Served {
+  readonly url: string;
+  readonly toolkit: Toolkit;
+  readonly store: Store;
+  /** The database, for other processes and stores. */
+  readonly file: string;
+  /** What the server could not explain to a client. */
+  readonly errors: readonly Error[];
+  /** A request with the token. A `body` is sent as JSON. */
+  ask(method: string, path: string, body?: unknown, init?: RequestInit): Promise<Response>;
+  /** The JSON of a successful answer. */
+  json<T>(method: string, path: string, body?: unknown): Promise<T>;
+  close(): Promise<void>;
+}
+
+export async function served(
+  options: ToolkitOptions = {},
+  { script = [] }: { readonly script?: readonly ScriptedReply[] } = {},
+): Promise<Served> {
+  const file = join(temporaryFolder(), "handrail.db");
+  const store = sqliteStore({ file });
+  const toolkit = await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" }, ...options, store });
+  const errors: Error[] = [];
+  const model = scriptedModel(script);
+  const server = await serveApi({
+    ...{ toolkit, token: TOKEN, onError: (error) => errors.push(error) },
+    openAgent: (thread) => createAgent({ model, toolkit, thread }),
+  });
+  servers.push(server);
+  const ask: Served["ask"] = (method, path, body, init = {}) =>
+    fetch(server.url + path, {
+      ...{ method, redirect: "manual", ...init },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(init.headers as { readonly [name: string]: string } | undefined),
+      },
+    });
+  return {
+    ...{ url: server.url, toolkit, store, file, errors, ask, close: server.close },
+    async json<T>(method: string, path: string, body?: unknown) {
+      const response = await ask(method, path, body);
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+      return (await response.json()) as T;
+    },
+  };
+}
+
+export interface Received {
+  readonly id: string;
+  readonly data: { readonly [name: string]: unknown };
+}
+
+/** Reads server-sent events until `enough` says so or the stream ends. */
+export async function receive(response: Response, enough: (event: Received) => boolean): Promise<Received[]> {
+  const events: Received[] = [];
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+      const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(text.slice(0, end)) ?? [];
+      text = text.slice(end + 2);
+      if (id === undefined || data === undefined) continue; // a comment, or how soon to come back
+      const event = { id, data: JSON.parse(data) as Received["data"] };
+      events.push(event);
+      if (enough(event)) return events; // leaving the loop cancels the stream
+    }
+  }
+  return events;
+}
+
+/** A request with headers that `fetch` sets itself. Resolves to status and body. */
+export async function rawRequest(url: string, headers: { readonly [name: string]: string }, method = "GET") {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const sent = httpRequest(url, { method, headers }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+      resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() });
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
