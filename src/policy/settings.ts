@@ -55,19 +55,6 @@ export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "
 // Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the
 // longer match and stays usable.
 export const DEFAULT_FORBIDDEN_PATHS: readonly string[] = [
-  "/etc",
-  "/root",
-  "/home",
-  "/usr",
-  "/bin",
-  "/sbin",
-  "/lib",
-  "/opt",
-  "/boot",
-  "/dev",
-  "/proc",
-  "/sys",
-  "/var",
-  "/tmp",
+  ..."/etc /root /home /usr /bin /sbin /lib /opt /boot /dev /proc /sys /var /tmp".split(" "),
   ...KEY_FOLDERS,
 ];

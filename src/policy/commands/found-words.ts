@@ -96,14 +96,13 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   const open = [word];
   const done: string[] = [];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    const braces = bracesIn(each);
-    if (braces === undefined) {
+    const list = LIST.exec(each);
+    if (list === null) {
+      if (each.match(/\{[^{}]*\}/g)?.some((braces) => braces.includes("..")) === true) return undefined;
       done.push(each);
-    } else if (!braces.content.includes(",")) {
-      return undefined;
     } else {
-      const [before, after] = [each.slice(0, braces.start), each.slice(braces.end)];
-      for (const item of braces.content.split(",").toReversed()) open.push(before + item + after);
+      const [before, after] = [each.slice(0, list.index), each.slice(list.index + list[0].length)];
+      for (const item of list[1]?.split(",").toReversed() ?? []) open.push(before + item + after);
     }
     // Also of words that are alike: `{,}{,}{,}` doubles them each time.
     if (open.length + done.length > MOST_WORDS) return "too many";
@@ -111,20 +110,8 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   return [...new Set(done)];
 }
 
-/** The first list without another in it, else the first range: from `start` to before `end`. In one pass. */
-function bracesIn(word: string): { start: number; end: number; content: string } | undefined {
-  let range: ReturnType<typeof bracesIn>;
-  let start = -1;
-  for (let at = 0; at < word.length; at++) {
-    if (word[at] === "{") start = at;
-    if (word[at] !== "}" || start === -1) continue;
-    const found = { start, end: at + 1, content: word.slice(start + 1, at) };
-    if (found.content.includes(",")) return found;
-    if (found.content.includes("..")) range ??= found;
-    start = -1;
-  }
-  return range;
-}
+/** A list without another in it. */
+const LIST = /\{([^{},]*(?:,[^{},]*)+)\}/;
 
 /** The first word that is no option, nor the value of one of git's own. */
 export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {

@@ -84,14 +84,12 @@ export interface Search {
   readonly redirections: FoundRedirection[];
   readonly unclear: Set<string>;
   readonly unread: Set<string>;
-  readonly unknown: Set<string>;
   tooLong: string | undefined;
   steps: number;
 }
 
 export function newSearch(): Search {
-  const [unclear, unread, unknown] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  return { commands: [], redirections: [], unclear, unread, unknown, tooLong: undefined, steps: 0 };
+  return { commands: [], redirections: [], unclear: new Set(), unread: new Set(), tooLong: undefined, steps: 0 };
 }
 
 /** A part of the script is not looked at. */

@@ -1,4 +1,5 @@
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
+import { isListedProgram } from "./reasons.ts";
 import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, wrapperOf } from "./wrappers.ts";
 
 /** What a command runs in its turn. */
@@ -6,11 +7,7 @@ export type Wrapped =
   /** Another command, name first. */
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
   /** Text of a shell. `hidden`: an option or a setting of a program that is no shell names it. */
-  | { readonly kind: "script"; readonly text: string; readonly hidden?: true }
-  /** Text in which a builtin expands substitutions: `test -v 'a[$(id)]'`. */
-  | { readonly kind: "expanded"; readonly text: string }
-  /** Something that nobody knows before it runs. */
-  | { readonly kind: "unknown"; readonly why: string };
+  | { readonly kind: "script"; readonly text: string; readonly hidden?: true };
 
 /** True for programs that run another, and so are known. */
 export function isWrapper(name: string): boolean {
@@ -34,11 +31,13 @@ export function wrappedIn(name: string, words: readonly FoundWord[], here: reado
   ];
 }
 
-/** A word in which substitutions are expanded later. */
+/** A word in which a builtin expands substitutions: `test -v 'a[$(id)]'`. A here-document expands them alike. */
 export function expandedIn(value: string | undefined): readonly Wrapped[] {
   if (value === undefined || !/\$[({[]|`|[<>]\(/.test(value)) return [];
-  const array = value.includes("=(") && value.endsWith(")") ? [{ kind: "script", text: value } as const] : [];
-  return [{ kind: "expanded", text: value }, ...array];
+  const array = value.includes("=(") && value.endsWith(")") ? textScript(value) : [];
+  let end = "END";
+  while (value.includes(end)) end += "_";
+  return [...textScript(`:<<${end}\n${value}\n${end}\n`), ...array];
 }
 
 /** Builtins and programs that run something in a way of their own. */
@@ -47,8 +46,8 @@ const SPECIAL: {
 } = {
   eval: (words) => joined(words.slice(words[1]?.value === "--" ? 2 : 1)),
   trap: (words) => words.slice(1, -1).filter(isNoOption).slice(0, 1).flatMap(script),
-  source: sourced,
-  ".": sourced,
+  source: (_, here) => here.flatMap(script),
+  ".": (_, here) => here.flatMap(script),
   find: actionsOfFind,
   fd: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
   fdfind: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
@@ -64,10 +63,8 @@ const SPECIAL: {
   gsed: commandsOfSed,
   make: shellOfMake,
   gmake: shellOfMake,
-  ...Object.fromEntries("gcc g++ cc c++ clang clang++".split(" ").map((name) => [name, wrapperOfCompiler])),
   tmux: typed,
   screen: typed,
-  printf: (words) => (/%[-\d.*]*n/.test(words[1]?.value ?? "") ? [{ kind: "unknown", why: "%n sets a variable" }] : []),
 };
 
 /** `env -S TEXT WORD…` is `env` with the words of the text before the others. */
@@ -78,11 +75,7 @@ function splitText(words: readonly FoundWord[]): readonly Wrapped[] {
   const glued = option.prefix.replace(/^(-[iv0]*S|--s[^=]*=?)/, "");
   const text = glued === "" ? (next?.prefix ?? "") : glued;
   const rest = words.slice(glued === "" ? at + 2 : at + 1);
-  const split = text.split(/\s+/).filter((each) => each !== "");
-  const command = { kind: "command", words: ["env", ...split].map(knownWord).concat(rest) } as const;
-  if (!/["'\\$]/.test(text)) return [command];
-  // Its quotes and variables are those of env itself.
-  return [command, ...textScript(text), { kind: "unknown", why: "env -S reads quotes in a way of its own" }];
+  return textScript(`env ${text} ${rest.map(scriptIn).join(" ")}`);
 }
 
 function behind(words: readonly FoundWord[], wrapper: Wrapper): readonly Wrapped[] {
@@ -138,18 +131,7 @@ function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonl
   if (words[at]?.value === "-") at++;
   const first = words[at];
   if (takesScript) return first === undefined ? [] : script(first);
-  const read = here.flatMap(script);
-  if (first !== undefined && !READS_INPUT.test(first.value ?? ""))
-    return [...read, { kind: "unknown", why: `what the script ${first.text} does is not looked at` }];
-  if (words.some(({ value }) => value === "--version" || value === "--help")) return [];
-  return here.length > 0 ? read : [{ kind: "unknown", why: "it runs whatever it reads" }];
-}
-
-const READS_INPUT = /^(-|\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
-
-function sourced(words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
-  const file = words[1]?.text ?? "";
-  return [...here.flatMap(script), { kind: "unknown", why: `what is in the file ${file} is not looked at` }];
+  return here.flatMap(script);
 }
 
 function actionsOfFind(words: readonly FoundWord[]): readonly Wrapped[] {
@@ -191,11 +173,6 @@ function shellOfMake(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.flatMap((word) => (word.prefix.startsWith("SHELL=") ? script(behindPrefix(word, 6)) : []));
 }
 
-/** `gcc -wrapper PROGRAM,WORD`. */
-function wrapperOfCompiler(words: readonly FoundWord[]): readonly Wrapped[] {
-  return optionValues(words, "-wrapper").flatMap(({ prefix }) => textScript(prefix.replaceAll(",", " ")));
-}
-
 /** `git submodule foreach COMMAND`, `git bisect run COMMAND`. */
 function gitCommands(words: readonly FoundWord[]): readonly Wrapped[] {
   const subcommand = subcommandOf(words);
@@ -221,16 +198,14 @@ function gitSettings(words: readonly FoundWord[]): readonly Wrapped[] {
   });
 }
 
+/** `python -m pip install` is `pip install`. */
 function python(words: readonly FoundWord[]): readonly Wrapped[] {
-  const at = words.findIndex(
-    ({ prefix }, index) => index > 0 && (!prefix.startsWith("-") || /^-[A-Za-z]*m/.test(prefix)),
-  );
+  const at = words.findIndex(({ prefix }, index) => index > 0 && /^(?!-)|^-[A-Za-z]*m/.test(prefix));
   const module = /^-[A-Za-z]*m(.*)$/.exec(words[at]?.value ?? "")?.[1];
   if (module === undefined) return [];
-  const command = [...(module === "" ? [] : [knownWord(module)]), ...words.slice(at + 1)];
-  return /^(pip|pytest|tox|nox|mypy|ruff|black|isort|flake8|pylint|uv|poetry)$/.test(command[0]?.value ?? "")
-    ? [{ kind: "command", words: command }]
-    : [];
+  const rest = words.slice(at + 1);
+  const command = module === "" ? rest : [knownWord(module), ...rest];
+  return isListedProgram(command[0]?.value ?? "") ? [{ kind: "command", words: command }] : [];
 }
 
 /** What is typed into another terminal, or started there. */
@@ -239,7 +214,7 @@ function typed(words: readonly FoundWord[]): readonly Wrapped[] {
 }
 
 function hidden(word: FoundWord): readonly Wrapped[] {
-  const text = scriptIn(word).replace(/^exec=/, "");
+  const text = scriptIn(word).replace(/^exec=/, "").replace(/^(\S+),/, "$1 "); // `gcc -wrapper PROGRAM,WORD`
   return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true }];
 }
 
@@ -257,10 +232,7 @@ export function editor(words: readonly FoundWord[]): readonly Wrapped[] {
 }
 
 function script(word: FoundWord): readonly Wrapped[] {
-  const found = textScript(scriptIn(word));
-  return word.value === undefined
-    ? [...found, { kind: "unknown", why: `the script ${word.text} is not known` }]
-    : found;
+  return textScript(scriptIn(word));
 }
 
 function textScript(text: string): readonly Wrapped[] {
@@ -268,10 +240,7 @@ function textScript(text: string): readonly Wrapped[] {
 }
 
 function joined(words: readonly FoundWord[]): readonly Wrapped[] {
-  const unknown = words.find(({ value }) => value === undefined);
-  const why = `the script ${unknown?.text ?? ""} is not known`;
-  const text = words.map(scriptIn).join(" ");
-  return [...textScript(text), ...(unknown === undefined ? [] : [{ kind: "unknown", why } as const])];
+  return textScript(words.map(scriptIn).join(" "));
 }
 
 function isNoOption({ prefix }: FoundWord): boolean {

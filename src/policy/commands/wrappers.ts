@@ -86,6 +86,7 @@ const HIDING: { readonly [names: string]: string } = {
   "git push: git fetch: git pull: git clone: git ls-remote:": "--upload-pack --receive-pack --exec",
   "git grep:": "-O --open-files-in-pager",
   "make gmake": "--eval",
+  "gcc g++ cc c++ clang clang++": "-wrapper",
   "git filter-branch:":
     "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter",
 };
