@@ -28,7 +28,7 @@ const PROTECTED: { readonly [what: string]: string } = {
     \.wgetrc|\.tmux\.conf  wget(1), --use-askpass; tmux(1)`,
   "an agent's settings, which run programs": String.raw`
     \.(claude|codex|cursor|gemini|opencode)/  hooks, plugins and tool servers of each
-    opencode\.jsonc?|\.aider\.conf\.yml  https://opencode.ai/docs/plugins/; https://aider.chat/docs/usage/lint-test.html`,
+    opencode\.jsonc?|\.aider\.conf\.yml  https://opencode.ai/docs/plugins; https://aider.chat/docs/usage/lint-test.html`,
   "a list of tool servers to start": String.raw`
     \.?mcp\.json  https://code.claude.com/docs/en/mcp`,
   "a package manager's settings, which run programs": String.raw`

@@ -1,4 +1,4 @@
-import { type FoundWord, optionValues, subcommandOf } from "./found-words.ts";
+import { optionValues, subcommandOf } from "./found-words.ts";
 import { isListedProgram } from "./reasons.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 import { SENDING, SENDS } from "./sending.ts";
@@ -127,6 +127,7 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
   ...Object.entries(SENDING).map(([name, sends]): [string, Look] => {
     return [name, (command) => (sends(command) ? SENDS : undefined)];
   }),
+  ...["docker", "podman", "nerdctl"].map((name): [string, Look] => [name, container]),
   ...EDITORS.map((name): [string, Look] => {
     return [name, ({ words }) => (editor(words).length > 0 ? "it makes an editor run a program" : undefined)];
   }),
@@ -140,9 +141,6 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     },
     install: ({ words }) =>
       optionValues(words, "-m --mode").some(({ prefix }) => SETS_ID.test(prefix)) ? AS_OWNER : undefined,
-    docker: container,
-    podman: container,
-    nerdctl: container,
     git: ({ words }) => {
       const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
         const [key = "", value = ""] = prefix.split(/=(.*)/s);
@@ -200,20 +198,17 @@ function download({ words, reads, inWords }: FoundCommand, name: string): string
   return reads.some((each) => DOWNLOADER.test(each)) ? "it runs what was downloaded" : undefined;
 }
 
-/** What gives a container this machine. */
+const SYSTEM_PATH = String.raw`(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/[^:,\0]*)?|[^:,\0]*docker\.sock)`;
+/** What gives a container this machine, among words with NUL bytes around them. */
+const OPENS_MACHINE = new RegExp(
+  String.raw`\0(--(privileged|cap-add|device|security-opt)(?![^\0]*=false\0)[=\0]` +
+    String.raw`|--(pid|ipc|uts|userns|cgroupns)[=\0]host\0|(-[itdPq]*v|--volume)[=\0]?${SYSTEM_PATH}[:\0]` +
+    String.raw`|--mount[=\0]([^\0]*,)?(source|src)=${SYSTEM_PATH}[,\0])`,
+);
+
 function container({ words }: FoundCommand): string | undefined {
-  const option = words.find((word, at) => opensMachine(word, words[at + 1]?.prefix ?? ""));
-  if (option !== undefined) return `${option.text} gives the container this machine`;
+  const text = words.map(({ prefix }) => `\0${prefix}`).join("");
+  if (OPENS_MACHINE.test(`${text}\0`)) return "it gives the container this machine";
   const subcommand = subcommandOf(words)?.value ?? "";
   return /^(swarm|plugin|unshare|checkpoint)$/.test(subcommand) ? "it changes the container engine" : undefined;
-}
-
-function opensMachine({ prefix }: FoundWord, next: string): boolean {
-  if (/^--(privileged|cap-add|device|security-opt)(=|$)/.test(prefix)) return !prefix.endsWith("=false");
-  if (/^--(pid|ipc|uts|userns|cgroupns)(=host|$)/.test(prefix)) return prefix.endsWith("=host") || next === "host";
-  const [mount, glued = ""] = /^(?:-[itdPq]*v=?|--volume=?|--mount=?)(.*)$/s.exec(prefix) ?? [];
-  if (mount === undefined) return false;
-  const mounted = glued === "" ? next : glued;
-  const source = prefix.startsWith("--mount") ? /(?:source|src)=([^,]*)/.exec(mounted)?.[1] : mounted.split(":")[0];
-  return /^(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/.*)?|.*docker\.sock)$/.test(source ?? "");
 }

@@ -214,7 +214,9 @@ function typed(words: readonly FoundWord[]): readonly Wrapped[] {
 }
 
 function hidden(word: FoundWord): readonly Wrapped[] {
-  const text = scriptIn(word).replace(/^exec=/, "").replace(/^(\S+),/, "$1 "); // `gcc -wrapper PROGRAM,WORD`
+  const text = scriptIn(word)
+    .replace(/^exec=/, "")
+    .replace(/^(\S+),/, "$1 "); // `gcc -wrapper PROGRAM,WORD`
   return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true }];
 }
 
