@@ -113,9 +113,19 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
 /** A list without another in it. */
 const LIST = /\{([^{},]*(?:,[^{},]*)+)\}/;
 
+/** The words of a git command from its subcommand on; none of other commands. */
+export function gitWords(words: readonly FoundWord[]): readonly string[] {
+  const subcommand = isGitIn(words) ? subcommandOf(words) : undefined;
+  return subcommand === undefined ? [] : words.slice(words.indexOf(subcommand)).map(({ prefix }) => prefix);
+}
+
+function isGitIn([name]: readonly FoundWord[]): boolean {
+  return /(^|\/)git$/.test(name?.value ?? "");
+}
+
 /** The first word that is no option, nor the value of one of git's own. */
 export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {
-  const isGit = /(^|\/)git$/.test(words[0]?.value ?? "");
+  const isGit = isGitIn(words);
   const isValue = (at: number) =>
     isGit && /^(-[Cc]|--git-dir|--work-tree|--namespace)$/.test(words[at - 1]?.value ?? "");
   return words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-") && !isValue(at));

@@ -10,7 +10,8 @@ import { protectedFile } from "../protected.ts";
 import { sensitive } from "../sensitive.ts";
 import type { FoundScript } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
-import { type FoundCommand, nameOf } from "./search.ts";
+import { gitWords } from "./found-words.ts";
+import type { FoundCommand } from "./search.ts";
 
 /** Names of a script that are looked up, … */
 const MOST_NAMES = 600;
@@ -117,7 +118,7 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
 
 /** The files of a repository's configuration that a git command writes. */
 function configurationOf(command: FoundCommand): readonly string[] {
-  const [subcommand, ...rest] = gitWords(command);
+  const [subcommand, ...rest] = gitWords(command.words);
   const operands = rest.filter((word) => !word.startsWith("-"));
   const [first = ""] = operands;
   const has = (option: RegExp) => rest.some((word) => option.test(word));
@@ -142,7 +143,7 @@ function configurationOf(command: FoundCommand): readonly string[] {
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
 
 function gitNeeds({ commands }: FoundScript): Needs["git"] {
-  const seen = commands.map(gitWords).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
+  const seen = commands.map(({ words }) => gitWords(words)).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
   if (seen.length === 0) return undefined;
   return {
     exec: seen.flatMap((words) =>
@@ -152,16 +153,6 @@ function gitNeeds({ commands }: FoundScript): Needs["git"] {
       }),
     ),
   };
-}
-
-/** The words of a git command from its subcommand on; none of other commands. */
-function gitWords(command: FoundCommand): readonly string[] {
-  if (nameOf(command) !== "git") return [];
-  const words = command.words.slice(1).map(({ prefix }) => prefix);
-  const at = words.findIndex(
-    (word, index) => !word.startsWith("-") && !/^(-C|-c|--git-dir|--work-tree)$/.test(words[index - 1] ?? ""),
-  );
-  return at === -1 ? [] : words.slice(at);
 }
 
 function against(decision: Decision): Decision | undefined {

@@ -20,6 +20,7 @@ const RUNNER: Wrapper = {
   values: "-p --package --python --with --env --group --extra --cwd --prefix -w --workspace -C --dir -n --name",
   scripts: "-c --call",
 };
+const ON_RUNNER: Wrapper = { ...RUNNER, operands: 1 };
 const USER: Wrapper = { values: "-u -g -h -p -C -D -R -T -U -r -t --user --group --chdir", assigns: true };
 const AS_USER: Wrapper = { values: "-s -g -G -w -u --shell --group", operands: 1, scripts: "-c --command" };
 
@@ -61,12 +62,8 @@ const WRAPPERS: { readonly [names: string]: Wrapper } = {
   "sudo doas pkexec unshare nsenter setpriv capsh systemd-run machinectl proot fakeroot bwrap": USER,
   "su runuser sg": AS_USER,
   "npx bunx pnpx uvx": RUNNER,
-  ...Object.fromEntries(
-    [
-      ...["npm exec", "npm x", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "bun x", "uv run", "poetry run"],
-      ...["pipenv run", "pdm run", "hatch run", "rye run", "bundle exec", "conda run", "pipx run", "mise exec"],
-    ].map((name) => [`${name}:`, { ...RUNNER, operands: 1 }]),
-  ),
+  "npm exec: npm x: pnpm exec: pnpm dlx: yarn exec: yarn dlx: bun x: bundle exec: mise exec:": ON_RUNNER,
+  "uv run: poetry run: pipenv run: pdm run: hatch run: rye run: conda run: pipx run:": ON_RUNNER,
 };
 
 /** Options of programs that are no wrappers, and whose value is run all the same. */
