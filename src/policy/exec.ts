@@ -12,11 +12,9 @@ import type { PolicySettings } from "./settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-/** Judges a command as it would be run: in its folder, in the sandbox or not. */
 export type ExecJudge = (effect: Exec, given: GivenToJudge) => Promise<Decision>;
 
 export interface GivenToJudge {
-  /** The path rules. */
   readonly judgePath: PathJudge;
   /** The path rules for what a contained command names: what the user forbids, and no default list. */
   readonly judgeContained: PathJudge;
@@ -88,5 +86,4 @@ function withoutSandbox(decision: Decision): Decision {
   };
 }
 
-/** What the sandbox would have spared people. */
 const SPARED: ReadonlySet<string | undefined> = new Set(["require_approval_for_medium_risk", "not_plain"]);

@@ -11,7 +11,6 @@ export interface Workspace {
   readonly folder: string;
 }
 
-/** Something a person has allowed for good. */
 export interface Grant {
   readonly workspace: Workspace;
   /** As `Scope.key`. */

@@ -56,7 +56,6 @@ export function createPolicy(
           (strictness === "strict" ? judgeExec : judgeLeniently)(command, { ...given, typed: true }),
         ),
     };
-    // All begun together, like what they look up.
     const decisions = await Promise.all(
       call.effects.map(async (effect): Promise<Decision> => {
         const judged = await judgeEffect(effect, autonomy, judges);

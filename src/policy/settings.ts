@@ -23,7 +23,6 @@ export interface PolicySettings {
   readonly shellConfirm?: boolean;
   /** Contained commands that are asked about: "nothing" (the default), or "all" that would be asked without it. */
   readonly askInSandbox?: AskInSandbox;
-  /** Which hosts may be fetched from. */
   readonly network?: NetworkSettings;
 }
 

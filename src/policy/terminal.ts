@@ -91,7 +91,6 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     return refusals.find((refusal) => refusal !== undefined);
   };
 
-  /** Keys that start and confirm nothing. */
   const judgeHarmless = async (pane: string | undefined, strokes: readonly string[]): Promise<Decision> => {
     const interrupts = strokes.includes("C-c");
     if (interrupts || movesAbout(strokes)) {

@@ -39,7 +39,6 @@ export function scriptTyped(typing: Typing): string {
   return scriptOf(strokesOf(typing));
 }
 
-/** The same of strokes. */
 export function scriptOf(strokes: readonly string[]): string {
   return strokes.map((stroke) => (isCharacter(stroke) ? stroke : (LEAVES[stroke] ?? ""))).join("");
 }
@@ -82,7 +81,6 @@ const SEARCH = /^(?:failing )?(?:bck|fwd)-i-search: /;
 /** What shells show before a line that belongs to the one before: PS2. */
 const CONTINUED = /^(?:[a-z ]+)?> ?/;
 
-/** The last line of a screen that has something on it. */
 export function lastLine(screen: string): string {
   return screen.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }

@@ -19,7 +19,6 @@ export const MAX_DEPTH = 10;
 const MAX_FOLDER = 4_096;
 
 export interface Follower {
-  /** Adds a command to what was found. */
   open(words: readonly FoundWord[], text: string, assigns: readonly Assigned[], place: Place): Writable<FoundCommand>;
   /** Finds what a command runs in its turn, and changes the folder of `shell` to the one where it leaves it. */
   follow(found: Writable<FoundCommand>, place: Place, shell: Place): void;

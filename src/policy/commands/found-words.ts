@@ -2,7 +2,6 @@ import type { Assignment, Word as ParsedWord, WordPart } from "./grammar.ts";
 
 /** A word of a command, quotes removed. */
 export interface FoundWord {
-  /** As it is written. */
   readonly text: string;
   /** What it is when it runs; `undefined` when that is not known before (expansions, patterns). */
   readonly value: string | undefined;
@@ -10,7 +9,6 @@ export interface FoundWord {
   readonly prefix: string;
 }
 
-/** A word with this value. */
 export function knownWord(value: string): FoundWord {
   return { text: value, value, prefix: value };
 }
@@ -110,7 +108,6 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   return [...new Set(done)];
 }
 
-/** A list without another in it. */
 const LIST = /\{([^{},]*(?:,[^{},]*)+)\}/;
 
 /** The words of a git command from its subcommand on; none of other commands. */

@@ -30,7 +30,6 @@ import {
 import { type SubstitutionAccount, accountOf } from "./substitutions.ts";
 import { expandedIn } from "./wrapped.ts";
 
-/** What was found in a script. */
 export interface FoundScript {
   readonly commands: readonly FoundCommand[];
   readonly redirections: readonly FoundRedirection[];
@@ -51,7 +50,6 @@ export interface FoundScript {
 export function findCommands(script: string, { home }: { readonly home: string }): FoundScript {
   const search = newSearch();
   const { commands, redirections, unclear } = search;
-  /** The text whose nodes are visited, and its account. */
   let source = "";
   let account: SubstitutionAccount = accountOf("");
 
@@ -63,7 +61,6 @@ export function findCommands(script: string, { home }: { readonly home: string }
     return words === "too many" ? [] : words;
   };
 
-  /** Parses a text and visits all of it. */
   const readScript = (text: string, place: Place): void => {
     const large =
       place.depth > MAX_DEPTH ? `scripts in it are nested more than ${MAX_DEPTH} deep; split it` : tooLarge(text);

@@ -102,7 +102,6 @@ const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[]
   ],
 ];
 
-/** Programs that are of high risk unless their first operand is such a one. */
 const LOOKING: readonly (readonly [names: string, action: RegExp, why: string])[] = [
   ["systemctl", /^(status|show|cat|help|is-.*|list-.*|get-default|)$/, SERVICES],
   ["launchctl", /^(list|print|help|version)$/, SERVICES],

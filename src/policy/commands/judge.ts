@@ -21,17 +21,14 @@ import { weigh } from "./weigh.ts";
 interface CommandJudgeOptions {
   readonly settings: PolicySettings;
   readonly backend: Backend;
-  /** What people's own rules say of one command of a script. */
   readonly rules: Rules["command"];
 }
 
-/** Judges a script. */
 export type CommandJudge = (effect: Exec, given: GivenToJudge) => Promise<JudgedScript>;
 
 export interface GivenToJudge {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
-  /** It would run in a sandbox that works. */
   readonly contained: boolean;
   /** It is typed into a terminal: what is typed is never plain, since nobody can write it anew. */
   readonly typed: boolean;
@@ -135,7 +132,6 @@ const BLANKS = " \t\n";
 
 const NOT_TYPED = "it is typed into a terminal";
 
-/** The script as plain words; else why it is none. */
 function plainScriptOf(command: string, { env = {} }: Exec, found: FoundScript): PlainScript | string {
   const [variable] = Object.keys(env);
   if (variable !== undefined) return `the call sets the variable ${variable}`;

@@ -1,6 +1,5 @@
 import type { Risk } from "../../contract/decision.ts";
 
-/** What a question about one command says. */
 export interface CommandRisk {
   readonly risk: Risk;
   /** What it does, as the end of a sentence that begins with "it". */
@@ -9,7 +8,6 @@ export interface CommandRisk {
   readonly project: boolean;
 }
 
-/** What is said of a program, or of a subcommand of one (`git add`); `undefined`: nothing is known of it. */
 export function entryOf(name: string): CommandRisk | undefined {
   return byName.get(name);
 }
@@ -86,7 +84,6 @@ const MEDIUM: Reasons = {
   "runs a command of Handrail": "handrail",
 };
 
-/** What runs code of the project. */
 const OF_PROJECT: Reasons = {
   "commits, and runs the hooks of the repository": "git: commit am cherry-pick revert merge rebase notes",
   "changes files to those of another commit": "git: checkout switch restore reset stash apply read-tree",

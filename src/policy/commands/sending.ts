@@ -3,7 +3,6 @@ import type { FoundCommand } from "./search.ts";
 
 export const SENDS = "it sends data to other machines";
 
-/** Options of a program that asks servers. */
 interface Options {
   /** The next word is their value, and no server. */
   readonly values: RegExp;

@@ -2,14 +2,11 @@ import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcom
 import { isListedProgram } from "./reasons.ts";
 import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, wrapperOf } from "./wrappers.ts";
 
-/** What a command runs in its turn. */
 export type Wrapped =
-  /** Another command, name first. */
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
   /** Text of a shell. `hidden`: an option or a setting of a program that is no shell names it. */
   | { readonly kind: "script"; readonly text: string; readonly hidden?: true };
 
-/** True for programs that run another, and so are known. */
 export function isWrapper(name: string): boolean {
   const { wrapper, options } = wrapperOf(name);
   const isKnown = wrapper !== undefined || options !== undefined || Object.hasOwn(SPECIAL, name);
@@ -161,14 +158,12 @@ function oldOptionsOfTar(words: readonly FoundWord[]): readonly FoundWord[] {
   return /^[A-Za-z]*[IF][A-Za-z]*$/.test(letters) ? words.slice(2, 2 + letters.length) : [];
 }
 
-/** `sed '1e COMMAND'`. */
 function commandsOfSed(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.slice(1).flatMap(({ prefix }) => {
     return Array.from(prefix.matchAll(/(?:^|[\s;{\d$!/])e[ \t]+([^\n]+)/g), ([, text = ""]) => textScript(text)).flat();
   });
 }
 
-/** `make SHELL=PROGRAM`. */
 function shellOfMake(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.flatMap((word) => (word.prefix.startsWith("SHELL=") ? script(behindPrefix(word, 6)) : []));
 }

@@ -2,11 +2,8 @@ import { type OptionTable, optionTable, readOptions } from "./options.ts";
 import type { GitReading, Reading } from "./reading.ts";
 import type { PlainWord } from "./script.ts";
 
-/** A subcommand of git that only looks. */
 interface Subcommand {
-  /** See `OptionTable`. */
   readonly options: string;
-  /** Options that we add. Default: none. */
   readonly added?: readonly string[];
   /** Operands are accepted only with one of these options: without, it makes something. */
   readonly listsWith?: readonly string[];

@@ -3,11 +3,9 @@ import type { PlainWord } from "./script.ts";
 
 /** How many comparisons of characters the patterns of one script may take, and how many names they may match. */
 const MOST_STEPS = 250_000;
-/** What a name costs beside that. */
 const STEPS_A_NAME = 10;
 const MOST_NAMES = 1_000;
 
-/** A word with wildcards. */
 export interface Pattern {
   /** With its slash; "" for the working folder. */
   readonly folder: string;
@@ -33,7 +31,6 @@ export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | str
   return { folder: value.slice(0, start), name };
 }
 
-/** What the patterns of one script may still take together. */
 export interface Budget {
   steps: number;
   names: number;

@@ -4,11 +4,9 @@ import { readFind } from "./find.ts";
 import { readGit } from "./git.ts";
 import type { Reading } from "./reading.ts";
 
-/** A program that only looks, with all that is accepted of it. */
 interface Program {
   /** See `OptionTable`. Default: none. "any": no word is an option, and no word is a path. */
   readonly options?: string;
-  /** Default "paths". */
   readonly operands?: "paths" | RegExp;
   /** The first operand is no path, and has to be like this. */
   readonly first?: RegExp;

@@ -1,7 +1,5 @@
-/** Of a git command. */
 export interface GitReading {
   readonly subcommand: number;
-  /** Options that we add behind it. */
   readonly added: readonly string[];
   /** Paths in revisions, `src/a` of `HEAD:src/a`. They begin in the workspace, with "./" in the working folder. */
   readonly revisionPaths: readonly string[];
@@ -13,7 +11,6 @@ export interface GitReading {
 
 /** How a command of a program on the list is judged and run. Indexes are those of its words. */
 export interface Reading {
-  /** Words that are judged as paths. */
   readonly paths: readonly number[];
   /** It looks at everything under its paths. */
   readonly isRecursive?: boolean;
@@ -25,6 +22,5 @@ export interface Reading {
   readonly keepsOut?: "grep" | "rg";
   /** Where words that we add belong. */
   readonly end: number;
-  /** It reads the workspace's own repository. */
   readonly git?: GitReading;
 }
