@@ -34,11 +34,7 @@ export function movesAbout(strokes: readonly string[]): boolean {
 
 const STAYS: ReadonlySet<string> = new Set("Enter C-c C-d C-l C-u C-z Escape BSpace PageUp PageDown".split(" "));
 
-/** What is typed as a shell would read it: characters and line ends, without keys that move or edit. */
-export function scriptTyped(typing: Typing): string {
-  return scriptOf(strokesOf(typing));
-}
-
+/** Strokes as a shell would read them: characters and line ends, without keys that move or edit. */
 export function scriptOf(strokes: readonly string[]): string {
   return strokes.map((stroke) => (isCharacter(stroke) ? stroke : (LEAVES[stroke] ?? ""))).join("");
 }

@@ -18,31 +18,32 @@ export const MAX_DEPTH = 10;
 /** A longer path of a folder is not followed (PATH_MAX of Linux). */
 const MAX_FOLDER = 4_096;
 
-export interface Follower {
-  open(words: readonly FoundWord[], text: string, assigns: readonly Assigned[], place: Place): Writable<FoundCommand>;
-  /** Finds what a command runs in its turn, and changes the folder of `shell` to the one where it leaves it. */
-  follow(found: Writable<FoundCommand>, place: Place, shell: Place): void;
-  /** Follows all of them; returns the folder that they leave their shell in. */
-  applyAll(wrapped: readonly Wrapped[], place: Place): string | undefined;
-}
-
 /** Follows commands to what they run. `home` is where `cd` alone leads, `readScript` reads a script that they run. */
-export function createFollower(
-  search: Search,
-  home: string,
-  readScript: (text: string, place: Place) => void,
-): Follower {
+export function createFollower(search: Search, home: string, readScript: (text: string, place: Place) => void) {
   const { commands, unclear, unread } = search;
 
-  const open: Follower["open"] = (words, text, assigns, { folder, nested, hidden, reads, inFunction }) => {
+  const open = (words: readonly FoundWord[], text: string, assigns: readonly Assigned[], place: Place) => {
+    const { folder, nested, hidden, reads, inFunction } = place;
     const own = words.length;
-    const found = { words, own, text, nested, hidden, folder, assigns, reads, inWords: [], inFunction };
+    const found: Writable<FoundCommand> = {
+      words,
+      own,
+      text,
+      nested,
+      hidden,
+      folder,
+      assigns,
+      reads,
+      inWords: [],
+      inFunction,
+    };
     commands.push(found);
     spend(search, STEPS.command);
     return found;
   };
 
-  const follow: Follower["follow"] = (found, place, shell) => {
+  /** Finds what a command runs in its turn, and changes the folder of `shell` to the one where it leaves it. */
+  const follow = (found: Writable<FoundCommand>, place: Place, shell: Place): void => {
     const [name] = found.words;
     const base = nameOf(found);
     if (SETTERS.has(base)) found.assigns = [...found.assigns, ...found.words.slice(1).flatMap(assignedIn)];
@@ -76,7 +77,8 @@ export function createFollower(
     return undefined;
   };
 
-  const applyAll: Follower["applyAll"] = (wrapped, place) => {
+  /** Follows all of them; returns the folder that they leave their shell in. */
+  const applyAll = (wrapped: readonly Wrapped[], place: Place): string | undefined => {
     const within = { ...place, nested: true, depth: place.depth + 1, quoted: false };
     for (const each of wrapped) {
       if (each.kind === "script") readScript(each.text, each.hidden ? { ...within, hidden: true } : within);

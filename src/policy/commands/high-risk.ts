@@ -3,7 +3,7 @@ import { isListedProgram } from "./reasons.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 import { SENDING, SENDS } from "./sending.ts";
 import { editor, isWrapper } from "./wrapped.ts";
-import { EDITORS, GIT_PROGRAM_SETTING, SHELLS } from "./wrappers.ts";
+import { EDITORS, GIT_PROGRAM_SETTING, SHELLS, expandNames } from "./wrappers.ts";
 
 /** Why a command is of high risk wherever it runs; `undefined`: it is not. */
 export function highRisk(command: FoundCommand): string | undefined {
@@ -68,12 +68,7 @@ const BLOCKED: { readonly [why: string]: string } = {
 };
 
 const BY_NAME: ReadonlyMap<string, string> = new Map(
-  Object.entries(BLOCKED).flatMap(([why, names]) =>
-    names
-      .trim()
-      .split(/\s+/)
-      .map((name) => [name, why]),
-  ),
+  Object.entries(BLOCKED).flatMap(([why, names]) => Array.from(names.trim().split(/\s+/), (name) => [name, why])),
 );
 
 export const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|loop|md\d|mem|kmem|port)/;
@@ -123,14 +118,12 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     const action = words.slice(1).find(({ prefix }) => !prefix.startsWith("-"));
     return pattern.test(action === undefined ? "" : (action.value ?? "?")) ? undefined : why;
   }),
-  ...Object.entries(SENDING).map(([name, sends]): [string, Look] => {
+  ...expandNames(SENDING).map(([name, sends]): [string, Look] => {
     return [name, (command) => (sends(command) ? SENDS : undefined)];
   }),
-  ...["docker", "podman", "nerdctl"].map((name): [string, Look] => [name, container]),
-  ...EDITORS.map((name): [string, Look] => {
-    return [name, ({ words }) => (editor(words).length > 0 ? "it makes an editor run a program" : undefined)];
-  }),
-  ...Object.entries<Look>({
+  ...expandNames<Look>({
+    [EDITORS]: ({ words }) => (editor(words).length > 0 ? "it makes an editor run a program" : undefined),
+    "docker podman nerdctl": container,
     crontab: ({ words: [, ...given] }) => (given.length === 1 && given[0]?.value === "-l" ? undefined : RUNS_ON),
     service: ({ words }) => (/^(status|--status-all)$/.test(words.at(-1)?.value ?? "") ? undefined : SERVICES),
     kill: ({ words }) => {

@@ -122,13 +122,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
 
 /** The text without spaces, tabs and line ends around it, in one pass. Blanks of other kinds are letters to a shell. */
 function withoutBlanks(text: string): string {
-  let [start, end] = [0, text.length];
-  while (start < end && BLANKS.includes(text.charAt(start))) start++;
-  while (end > start && BLANKS.includes(text.charAt(end - 1))) end--;
-  return text.slice(start, end);
+  return /^[ \t\n]*([^]*[^ \t\n])?/.exec(text)?.[1] ?? "";
 }
-
-const BLANKS = " \t\n";
 
 const NOT_TYPED = "it is typed into a terminal";
 

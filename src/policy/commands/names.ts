@@ -76,7 +76,7 @@ export async function judgeNames(
   );
   // git writes its configuration by itself, where it is told to.
   const configured = (contained ? found.commands : []).flatMap((command) =>
-    configurationOf(command).map((path): NamedPath => {
+    CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([path]): NamedPath => {
       return { path, use: "write", folder: command.folder, command };
     }),
   );
@@ -116,28 +116,15 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/** The files of a repository's configuration that a git command writes. */
-function configurationOf(command: FoundCommand): readonly string[] {
-  const [subcommand, ...rest] = gitWords(command.words);
-  const operands = rest.filter((word) => !word.startsWith("-"));
-  const [first = ""] = operands;
-  const has = (option: RegExp) => rest.some((word) => option.test(word));
-  switch (subcommand) {
-    case "remote":
-      return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(first) ? [".git/config"] : [];
-    case "submodule":
-      if (/^(add|set-url|set-branch)$/.test(first)) return [".git/config", ".gitmodules"];
-      return /^(init|update|sync|deinit|absorbgitdirs)$/.test(first) ? [".git/config"] : [];
-    case "branch":
-      return has(/^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/) ? [".git/config"] : [];
-    case "config": {
-      const changes = operands.length > 1 || has(/^--(unset|add|replace-all|remove-section|rename-section|edit)/);
-      return changes && !rest.includes("--global") ? [".git/config"] : [];
-    }
-    default:
-      return [];
-  }
-}
+/** Files of a repository's configuration, by the git commands that write them. */
+const CONFIGURING: readonly (readonly [file: string, words: RegExp])[] = [
+  [".git/config", /^remote( -\S+)* (add|remove|rm|rename|set-url|set-branches|set-head)( |$)/],
+  [".git/config", /^submodule( -\S+)* (add|set-url|set-branch|init|update|sync|deinit|absorbgitdirs)( |$)/],
+  [".gitmodules", /^submodule( -\S+)* (add|set-url|set-branch)( |$)/],
+  [".git/config", /^branch .*(?<= )(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/s],
+  [".git/config", /^config(?!.* --global( |$))(( -\S*)* (?!-).*){2}/s],
+  [".git/config", /^config(?!.* --global( |$)).* --(unset|add|replace-all|remove-section|rename-section|edit)/s],
+];
 
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;

@@ -38,20 +38,17 @@ const HTTPIE: Options = {
 const NETCAT: Options = { values: /^\0/, leadAway: /^\0/ };
 
 /** Which commands send data to other machines. What goes to a server of this machine does not. */
-export const SENDING: { readonly [name: string]: (command: FoundCommand) => boolean } = {
+export const SENDING: { readonly [names: string]: (command: FoundCommand) => boolean } = {
   curl: (command) => sendsByCurl(command) && !isLocal(command, CURL),
   wget: (command) => has(command, /^--(post|body)|^--method=?(?!get|head)/i) && !isLocal(command, WGET),
-  http: sendsByHttpie,
-  https: sendsByHttpie,
-  xh: sendsByHttpie,
+  "http https xh": sendsByHttpie,
   // With -z it looks whether a port of this machine is open.
   nc: (command) => {
     const words = command.words.filter(({ value = "" }) => !/^\d+(-\d+)?$/.test(value));
     return !has({ words }, /^-\w*z/, 0) || !isLocal({ ...command, words }, NETCAT);
   },
   // `host:path` or `user@host:path`, or `rsync://`.
-  scp: (command) => has(command, /^[^-/.][^/]*:/),
-  rsync: (command) => has(command, /^[^-/.][^/]*:/),
+  "scp rsync": (command) => has(command, /^[^-/.][^/]*:/),
 };
 
 function has({ words }: Pick<FoundCommand, "words">, word: RegExp, from = 1): boolean {

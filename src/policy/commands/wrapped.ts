@@ -1,6 +1,6 @@
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
 import { isListedProgram } from "./reasons.ts";
-import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, wrapperOf } from "./wrappers.ts";
+import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, expandNames, wrapperOf } from "./wrappers.ts";
 
 export type Wrapped =
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
@@ -9,7 +9,7 @@ export type Wrapped =
 
 export function isWrapper(name: string): boolean {
   const { wrapper, options } = wrapperOf(name);
-  const isKnown = wrapper !== undefined || options !== undefined || Object.hasOwn(SPECIAL, name);
+  const isKnown = wrapper !== undefined || options !== undefined || special.has(name);
   return isKnown || SHELLS.has(name) || EVALUATING.has(name);
 }
 
@@ -24,7 +24,7 @@ export function wrappedIn(name: string, words: readonly FoundWord[], here: reado
     ...(/^(g|bsd)?tar$/.test(name) ? oldOptionsOfTar(words).flatMap(hidden) : []),
     ...(SHELLS.has(name) ? shell(words, here) : []),
     ...(EVALUATING.has(name) ? words.slice(1).flatMap(({ value }) => expandedIn(value)) : []),
-    ...(Object.hasOwn(SPECIAL, name) ? (SPECIAL[name]?.(words, here) ?? []) : []),
+    ...(special.get(name)?.(words, here) ?? []),
   ];
 }
 
@@ -39,30 +39,26 @@ export function expandedIn(value: string | undefined): readonly Wrapped[] {
 
 /** Builtins and programs that run something in a way of their own. */
 const SPECIAL: {
-  readonly [name: string]: (words: readonly FoundWord[], here: readonly FoundWord[]) => readonly Wrapped[];
+  readonly [names: string]: (words: readonly FoundWord[], here: readonly FoundWord[]) => readonly Wrapped[];
 } = {
   eval: (words) => joined(words.slice(words[1]?.value === "--" ? 2 : 1)),
   trap: (words) => words.slice(1, -1).filter(isNoOption).slice(0, 1).flatMap(script),
-  source: (_, here) => here.flatMap(script),
-  ".": (_, here) => here.flatMap(script),
+  "source .": (_, here) => here.flatMap(script),
   find: actionsOfFind,
-  fd: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
-  fdfind: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
+  "fd fdfind": (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
   jobs: (words) => afterOption(words, /^-[a-z]*x$/, ""),
   bind: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf(":") + 1))),
   alias: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf("=") + 1))),
   git: (words) => [...gitSettings(words), ...gitCommands(words)],
-  ...Object.fromEntries(EDITORS.map((name) => [name, editor])),
-  python: python,
-  python3: python,
+  [EDITORS]: editor,
+  "python python3": python,
   cmake: (words) => afterOption(words, /^-E$/, ""),
-  sed: commandsOfSed,
-  gsed: commandsOfSed,
-  make: shellOfMake,
-  gmake: shellOfMake,
-  tmux: typed,
-  screen: typed,
+  "sed gsed": commandsOfSed,
+  "make gmake": shellOfMake,
+  "tmux screen": typed,
 };
+
+const special = new Map(expandNames(SPECIAL));
 
 /** `env -S TEXT WORD…` is `env` with the words of the text before the others. */
 function splitText(words: readonly FoundWord[]): readonly Wrapped[] {

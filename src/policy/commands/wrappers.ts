@@ -106,7 +106,7 @@ export const EVALUATING = new Set(
 export const SHELLS: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
 
 /** Editors and pagers, which run commands of their own that can start programs. */
-export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb".split(" ");
+export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb";
 
 const wrappers = new Map(expandNames(WRAPPERS));
 const hiding = new Map(expandNames(HIDING));
@@ -120,7 +120,8 @@ export function wrapperOf(
   return { wrapper: wrappers.get(full) ?? wrappers.get(name), options: hiding.get(full) ?? hiding.get(name) };
 }
 
-function expandNames<T>(table: { readonly [names: string]: T }): readonly (readonly [string, T])[] {
+/** Each name between blanks by itself: "a b", or with subcommands "a x: a y:". */
+export function expandNames<T>(table: { readonly [names: string]: T }): readonly (readonly [string, T])[] {
   return Object.entries(table).flatMap(([names, entry]) => {
     const listed = names.includes(":") ? names.split(": ").map((name) => name.replace(/:?$/, ":")) : names.split(" ");
     return listed.map((name) => [name, entry] as const);
