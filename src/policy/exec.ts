@@ -36,7 +36,7 @@ export function execJudge(
   const { sandbox } = backend;
   const { autonomy = "supervised" } = settings;
   const judgeNeeds = needsJudge(settings, backend, own);
-  const judgeCommand: CommandJudge = createCommandJudge({ settings, backend, rules });
+  const judgeCommand: CommandJudge = createCommandJudge(settings, backend, rules);
 
   return async (effect, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();

@@ -8,8 +8,7 @@ import { type GivenToJudge, execJudge } from "./exec.ts";
 import { fetchJudge } from "./fetch.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
-import { ruled } from "./ruled.ts";
-import { type Rules, createRules } from "./rules/rules.ts";
+import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 import { terminalJudge } from "./terminal.ts";
@@ -144,4 +143,21 @@ function verb(effect: Effect): string {
   if (effect.kind === "state") return `change ${effect.store}`;
   if (effect.kind === "terminal") return "type into a terminal";
   return effect.kind === "write" ? "write files" : effect.kind;
+}
+
+/** What a rule may allow. What is asked about for other reasons (protected files, hard links) stays asked about. */
+const LEFT_TO_PEOPLE: ReadonlySet<string | undefined> = new Set(["autonomy", "outside"]);
+
+/**
+ * A rule tightens whatever the policy says, and allows what the policy leaves to people. A file that is asked about for
+ * what it holds (`.env`) must be named without wildcards to be allowed.
+ */
+function ruled(decision: Decision, ruling: Ruling | undefined): Decision {
+  if (ruling === undefined || decision.verdict === "deny") return decision;
+  const { verdict, rule, reason, isExact } = ruling;
+  if (verdict !== "allow") return { ...decision, verdict, rule, reason };
+  const mayLift = LEFT_TO_PEOPLE.has(decision.rule) || (decision.rule === "sensitive_files" && isExact === true);
+  if (decision.verdict === "allow" || !mayLift) return decision;
+  const { reason: _, ...rest } = decision;
+  return { ...rest, verdict, rule };
 }

@@ -24,7 +24,6 @@ export const SENSITIVE_FILES: readonly string[] = [
   ...["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "kubeconfig"],
 ];
 
-/** Names of the folders in which `sensitive` knows files. */
 export const SENSITIVE_FOLDERS = [".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker"] as const;
 
 /** What makes the file one to ask about before it is read; `undefined` for ordinary files. */

@@ -7,13 +7,13 @@ import { findCommands } from "./commands/found.ts";
 import { type Piece, createPieces } from "./pieces.ts";
 import { counts, wholeLines } from "./standing.ts";
 import {
+  MOVE,
   asksForLeave,
   asksForSecret,
   escapedToShell,
   isHarmless,
   lastLine,
   movesAbout,
-  onlyMoves,
   recallsLine,
   scriptOf,
   strokesOf,
@@ -99,7 +99,8 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
       if (movesAbout(strokes.slice(strokes.lastIndexOf("C-c") + 1))) pieces.add(place, "", true);
     }
     if (!(await isOwn(pane))) return elsewhere(pane ?? "", "Typing into");
-    if (terminal?.isPersons === true && !strokes.every(onlyMoves)) return askedOutsideFull(INHABITED);
+    if (terminal?.isPersons === true && !strokes.every((stroke) => MOVE.test(stroke)))
+      return askedOutsideFull(INHABITED);
     return { verdict: "allow", risk: interrupts || strokes.includes("C-z") ? "medium" : "low", rule: "harmless_keys" };
   };
 

@@ -11,10 +11,8 @@ const HARMLESS: ReadonlySet<string> = new Set(
   "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PageDown BSpace".split(" "),
 );
 
-/** True for a stroke that neither interrupts, leaves nor takes anything back. */
-export function onlyMoves(stroke: string): boolean {
-  return /^(?:Up|Down|Left|Right|Home|End|PageUp|PageDown)$/.test(stroke);
-}
+/** A stroke that neither interrupts, leaves nor takes anything back. */
+export const MOVE = /^(?:Up|Down|Left|Right|Home|End|PageUp|PageDown)$/;
 
 /** What is typed, stroke by stroke: the text, then the keys (see `strokesOfKey`). What is no key stands as it is. */
 export function strokesOf({ types = "", keys = [] }: Typing): readonly string[] {

@@ -103,7 +103,6 @@ export function printedFor(found: FoundCommand, inner: readonly FoundCommand[]):
   return printers.map(({ words }) => ({ kind: "script", text: words.slice(1).map(scriptIn).join(" ") }));
 }
 
-/** Commands whose words set variables. */
 const SETTERS = new Set("export declare typeset local readonly env cross-env sudo doas".split(" "));
 
 function assignedIn({ prefix, value, text }: FoundWord): readonly Assigned[] {

@@ -152,7 +152,6 @@ export function optionValues(words: readonly FoundWord[], names: string): readon
   });
 }
 
-/** What is behind the first `length` letters of a word. */
 export function behindPrefix(word: FoundWord, length: number): FoundWord {
   const value = word.value?.slice(length);
   return { text: word.text, value, prefix: word.prefix.slice(length) };

@@ -155,7 +155,6 @@ export function findCommands(script: string, { home }: { readonly home: string }
     }
   };
 
-  /** What a redirection lets a command read, if that is in the script. */
   const hereText = (redirect: Redirection): readonly FoundWord[] => {
     if (redirect.type === "HereString") return redirect.target === undefined ? [] : expand(redirect.target);
     if (redirect.type !== "HereDoc") return [];

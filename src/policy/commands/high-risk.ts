@@ -30,7 +30,6 @@ export function mayRunWords(name: string): boolean {
   return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
 }
 
-/** True when something is known of a program of this name here. */
 export function isHighProgram(name: string): boolean {
   return BY_NAME.has(name) || BY_WORDS.has(name);
 }
@@ -45,7 +44,6 @@ const LOGS = "it removes logs";
 const RUNS_ON = "what it starts runs on without anyone watching";
 const AS_OWNER = "it lets others run the file with its owner's rights";
 
-/** Programs of high risk, whatever their words. */
 const BLOCKED: { readonly [why: string]: string } = {
   [AS_ANOTHER]: `
     sudo sudoedit doas su pkexec run0 gosu su-exec setuidgid chpst runuser sg newgrp chroot nsenter unshare setpriv
@@ -76,10 +74,8 @@ const INSTALLS = new RegExp(
   "^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|" +
     String.raw`-(?!S[si]$|Q|q)(?=\w+$)\w*[iUeFSRP].*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$`,
 );
-/** A mode with which a file runs with the rights of its owner or group. */
 const SETS_ID = /^([ugoa]*[+=][rwxXt]*s|0?[2-7]\d{3}$)/;
 
-/** Programs that are of high risk when one of their words is such a one. */
 const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[] = [
   ["dd", new RegExp(RAW_DEVICE.source.replace("^", "^of=")), DEVICE],
   ["cp tee", RAW_DEVICE, DEVICE],
@@ -109,7 +105,6 @@ type Look = (command: FoundCommand) => string | undefined;
 const looks = <T>(table: readonly (readonly [string, RegExp, string])[], look: (pattern: RegExp, why: string) => T) =>
   table.flatMap(([names, pattern, why]) => names.split(" ").map((name) => [name, look(pattern, why)] as const));
 
-/** Programs of which the words decide. */
 const BY_WORDS: ReadonlyMap<string, Look> = new Map([
   ...looks(CHANGING, (pattern, why): Look => ({ words }) => {
     return words.some(({ prefix }, at) => at > 0 && pattern.test(prefix)) ? why : undefined;

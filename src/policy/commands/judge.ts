@@ -18,12 +18,6 @@ import { riskOf, throwsAway } from "./risk.ts";
 import type { FoundCommand } from "./search.ts";
 import { weigh } from "./weigh.ts";
 
-interface CommandJudgeOptions {
-  readonly settings: PolicySettings;
-  readonly backend: Backend;
-  readonly rules: Rules["command"];
-}
-
 export type CommandJudge = (effect: Exec, given: GivenToJudge) => Promise<JudgedScript>;
 
 export interface GivenToJudge {
@@ -46,7 +40,7 @@ type Exec = Extract<Effect, { kind: "exec" }>;
  * Judges a script. Contained it runs, unless a rule, a name or work that it throws away says otherwise; else only a
  * plain script runs unasked, written anew. What is never run is refused in both.
  */
-export function createCommandJudge({ settings, backend, rules }: CommandJudgeOptions): CommandJudge {
+export function createCommandJudge(settings: PolicySettings, backend: Backend, rules: Rules["command"]): CommandJudge {
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
   const judgePlain = createPlainJudge({ backend, writable: open });
@@ -64,12 +58,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       judgeNames(found, { judgePath, look, contained, folder, backend }),
     ]);
     // The sandbox has temporary folders of its own.
-    const refusals = neverRun(found, {
-      workDir,
-      home,
-      cwd: folder,
-      open: contained ? [...open, "/tmp", "/var/tmp"] : open,
-    });
+    const removable = contained ? [...open, "/tmp", "/var/tmp"] : open;
+    const refusals = neverRun(found, { workDir, home, cwd: folder, open: removable });
     const own = typeof script === "string" ? [] : ownCommands(found, script);
 
     const parts = found.commands.map((each): Part => {

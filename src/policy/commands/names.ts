@@ -36,7 +36,6 @@ interface NamesOptions {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   readonly contained: boolean;
-  /** Where the script runs. */
   readonly folder: string;
   readonly backend: Pick<Backend, "home" | "sandbox">;
 }
@@ -106,7 +105,6 @@ const TOO_LONG: Decision = {
   reason: `Command requires approval: a path in it is not looked up, since it has ${TOO_LONG_PATH}; use a shorter one`,
 };
 
-/** The first names, as many as are looked up. */
 function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   let components = 0;
   const end = names.findIndex(({ path, folder = "" }, at) => {

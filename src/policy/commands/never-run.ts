@@ -87,7 +87,6 @@ function isBeyond(word: FoundWord, { folder }: FoundCommand, context: NeverRunCo
   return wholly && path === holder && (word.value !== undefined || isAll);
 }
 
-/** A function that starts itself twice: a fork bomb. */
 function forks(command: FoundCommand, commands: readonly FoundCommand[]): string | undefined {
   const { inFunction } = command;
   if (inFunction === undefined || nameOf(command) !== inFunction) return undefined;

@@ -55,5 +55,4 @@ const THROWING: readonly (readonly [subcommand: string, words: RegExp, why: stri
 
 const SYSTEM_FOLDER = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$/;
 
-/** Where package managers put the tools of a project. */
 const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/;

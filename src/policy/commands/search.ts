@@ -32,9 +32,7 @@ export interface FoundCommand {
   readonly hidden: boolean;
   /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: nobody knows. */
   readonly folder: string | undefined;
-  /** Variables that are set for it, or by it. */
   readonly assigns: readonly Assigned[];
-  /** Names of the commands whose output it reads. */
   readonly reads: readonly string[];
   /** Names of the commands in its words: `a` in `eval "$(a)"`. */
   readonly inWords: readonly string[];
@@ -61,9 +59,7 @@ export interface Place extends Pick<FoundCommand, "nested" | "hidden" | "reads" 
   readonly depth: number;
   /** The command whose words and redirections these are. */
   readonly owner: string;
-  /** What is read from here-documents and here-strings. */
   readonly here: readonly FoundWord[];
-  /** In double quotes or a here-document. */
   readonly quoted: boolean;
 }
 

@@ -58,7 +58,6 @@ function has({ words }: Pick<FoundCommand, "words">, word: RegExp, from = 1): bo
 /** A server of this machine, by a name or address that is nobody else's. */
 const LOOPBACK = /^([a-z]+:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)(:\d{1,5})?([/?#][^\s\\@]*)?$/i;
 
-/** Every operand is a server of this machine. */
 function isLocal({ words, assigns }: FoundCommand, { values, leadAway }: Options): boolean {
   if (assigns.some(({ name }) => /_proxy$/i.test(name)) || has({ words }, leadAway, 0)) return false;
   const servers = words.filter(({ prefix }, at) => {

@@ -10,7 +10,6 @@ export interface Weighed {
   readonly refusal: { readonly why: string; readonly answersForPerson?: true } | undefined;
   /** What the path rules say against a file that it names. */
   readonly named: Decision | undefined;
-  /** Which work it throws away. */
   readonly throwsAway: string | undefined;
   /** Why it is not plain although its script can be written anew. */
   readonly problem: string | undefined;

@@ -34,7 +34,7 @@ export function expandedIn(value: string | undefined): readonly Wrapped[] {
   const array = value.includes("=(") && value.endsWith(")") ? textScript(value) : [];
   let end = "END";
   while (value.includes(end)) end += "_";
-  return [...textScript(`:<<${end}\n${value}\n${end}\n`), ...array];
+  return [...textScript(`<<${end}\n${value}\n${end}\n`), ...array];
 }
 
 /** Builtins and programs that run something in a way of their own. */
@@ -99,7 +99,6 @@ function takesNext(option: string, values: string): boolean {
   return first === option.length - 1;
 }
 
-/** The word for what is added to a command when it runs. */
 export const ADDED: FoundWord = { text: "{}", value: undefined, prefix: "" };
 
 /** What xargs and find put in is not known: wherever a word has `{}` in it, or at the end. */
@@ -199,7 +198,6 @@ function python(words: readonly FoundWord[]): readonly Wrapped[] {
   return isListedProgram(command[0]?.value ?? "") ? [{ kind: "command", words: command }] : [];
 }
 
-/** What is typed into another terminal, or started there. */
 function typed(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.slice(1).flatMap((word) => (/\s/.test(word.prefix) ? script(word) : []));
 }
@@ -218,8 +216,7 @@ export function editor(words: readonly FoundWord[]): readonly Wrapped[] {
     ? "-ex -iex -eval-command --eval-command --init-eval-command -o -O --one-line"
     : "-c --cmd";
   return [...given, ...optionValues(words, options)].flatMap((word) => {
-    const text =
-      /(?:!|\bshell\s)(.*)$/s.exec(scriptIn(word))?.[1] ?? (/system\s*\(/.exec(scriptIn(word)) === null ? "" : "sh");
+    const [, text = ""] = /(?:!|\bshell\s|system\s*\()(.*)$/s.exec(scriptIn(word)) ?? [];
     return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true } as const];
   });
 }

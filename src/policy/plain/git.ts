@@ -92,7 +92,6 @@ const TABLES: ReadonlyMap<string, OptionTable> = new Map(
 /** Placeholders that have gpg check a signature: `%GG`, `%+G?`, `%(signature)`. */
 const SIGNATURE = /%[-+ ]?G|signature/i;
 
-/** Reads a git command. A string says why it is not on the list. */
 export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const at = words[1]?.value === "--no-pager" ? 2 : 1;
   const name = words[at]?.value ?? "";

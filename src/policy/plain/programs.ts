@@ -1,6 +1,5 @@
 import type { PlainWord } from "./script.ts";
 import { type OptionTable, optionTable, readOptions } from "./options.ts";
-import { readFind } from "./find.ts";
 import { readGit } from "./git.ts";
 import type { Reading } from "./reading.ts";
 
@@ -22,7 +21,6 @@ interface Program {
   readonly onlyFiles?: true;
   readonly keepsOut?: "grep" | "rg";
   readonly needs?: string;
-  /** The value of an option is always the next word. */
   readonly isNotGlued?: true;
   /** It does not end its options at `--`. */
   readonly hasNoEnd?: true;
@@ -113,7 +111,6 @@ export function isListed(name: string): boolean {
   return BY_NAME.has(name) || name === "find";
 }
 
-/** Reads a command by the list. A string says why it is not on it. */
 export function readByList(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const [{ value: name }, second] = words;
   if (words.length === 2 && second?.value === "--version" && VERSIONS.has(name)) return { paths: [], end: 2 };
@@ -166,4 +163,26 @@ function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: Liste
 
 function wrong(name: string, { value }: PlainWord): string {
   return `${JSON.stringify(value)} is not one of the operands of ${name} that only look`;
+}
+
+const FIND_VALUES: ReadonlySet<string> = new Set(
+  "-name -iname -path -type -maxdepth -mindepth -size -mtime -mmin".split(" "),
+);
+const FIND_ALONE: ReadonlySet<string> = new Set("-empty -prune -not ! -o -a -print -print0".split(" "));
+
+/** Reads find(1): folders, then tests that only look. A string says why it is not on the list. */
+function readFind(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
+  const paths: number[] = [];
+  let isExpression = false;
+  for (let index = 1; index < words.length; index++) {
+    const { value, wildcards } = words[index] as PlainWord;
+    isExpression ||= /^(-|!$|[(),]$)/.test(value);
+    if (wildcards !== undefined) return `find takes no bare "*" or "?": quote ${JSON.stringify(value)}`;
+    if (!isExpression) paths.push(index);
+    else if (FIND_VALUES.has(value) && index + 1 < words.length) {
+      index += 1;
+      if (words[index]?.wildcards !== undefined) return `find takes no bare "*" or "?": quote the value of ${value}`;
+    } else if (!FIND_ALONE.has(value)) return `${JSON.stringify(value)} is not one of the tests of find that only look`;
+  }
+  return { paths, isRecursive: true, looksBelow: paths.length === 0, end: words.length };
 }

@@ -12,11 +12,9 @@ export interface GitReading {
 /** How a command of a program on the list is judged and run. Indexes are those of its words. */
 export interface Reading {
   readonly paths: readonly number[];
-  /** It looks at everything under its paths. */
   readonly isRecursive?: boolean;
   /** It names no path, and looks at everything under the working folder. */
   readonly looksBelow?: boolean;
-  /** Its paths have to be files. */
   readonly onlyFiles?: boolean;
   /** It keeps out files with sensitive names, in this program's way. */
   readonly keepsOut?: "grep" | "rg";
