@@ -1,6 +1,6 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
-import { scriptTyped } from "./typed.ts";
+import { scriptOf, strokesOf } from "./typed.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
@@ -57,7 +57,7 @@ function typingOf(effect: Extract<Effect, { kind: "terminal" }>): string {
   }
   const where = job === undefined ? (pane === undefined ? "" : ` into pane ${pane}`) : ` to job ${job}`;
   const typed = [...(types === undefined ? [] : [types]), ...keys.map((key) => `[${key}]`)].join(" ");
-  const isOpen = job === undefined && types !== undefined && !scriptTyped(effect).endsWith("\n");
+  const isOpen = job === undefined && types !== undefined && !scriptOf(strokesOf(effect)).endsWith("\n");
   return `Type${where}: ${typed}${isOpen ? " (without Enter)" : ""}`;
 }
 

@@ -12,11 +12,9 @@ import type { PolicySettings } from "./settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-/** Judges a command as it would be run: in its folder, in the sandbox or not. */
 export type ExecJudge = (effect: Exec, given: GivenToJudge) => Promise<Decision>;
 
 export interface GivenToJudge {
-  /** The path rules. */
   readonly judgePath: PathJudge;
   /** The path rules for what a contained command names: what the user forbids, and no default list. */
   readonly judgeContained: PathJudge;
@@ -38,7 +36,7 @@ export function execJudge(
   const { sandbox } = backend;
   const { autonomy = "supervised" } = settings;
   const judgeNeeds = needsJudge(settings, backend, own);
-  const judgeCommand: CommandJudge = createCommandJudge({ settings, backend, rules });
+  const judgeCommand: CommandJudge = createCommandJudge(settings, backend, rules);
 
   return async (effect, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
@@ -88,5 +86,4 @@ function withoutSandbox(decision: Decision): Decision {
   };
 }
 
-/** What the sandbox would have spared people. */
 const SPARED: ReadonlySet<string | undefined> = new Set(["require_approval_for_medium_risk", "not_plain"]);

@@ -6,7 +6,6 @@ import type { NetworkSettings } from "../network/settings.ts";
 import type { UrlJudge } from "../network/url.ts";
 import { hasKnownKey } from "../output/mask-keys.ts";
 
-/** Judges a fetch by its URL and method. */
 export type FetchJudge = (effect: Extract<Effect, { kind: "fetch" }>) => Promise<Decision>;
 
 /**

@@ -16,7 +16,6 @@ export interface GrantsOptions {
   readonly now?: () => number;
 }
 
-/** What people have allowed for longer than one call. */
 export interface Grants {
   /**
    * The decision with what of it nobody has granted yet as its scopes, and as the command is contained if a person
@@ -31,7 +30,6 @@ export interface Grants {
   remember(question: Decision, approval: Approval): Promise<void>;
 }
 
-/** Grants of the session, in memory, and those for good, in the state folder. */
 export function createGrants({ workspace, folder, longest = "always", now = Date.now }: GrantsOptions): Grants {
   const session = new Map<string, number>();
   const kept = keptGrants(folder, now);

@@ -11,7 +11,6 @@ export interface Workspace {
   readonly folder: string;
 }
 
-/** Something a person has allowed for good. */
 export interface Grant {
   readonly workspace: Workspace;
   /** As `Scope.key`. */
@@ -24,7 +23,6 @@ export interface Grant {
   readonly until?: number;
 }
 
-/** Grants that outlive the process. */
 export interface KeptGrants {
   holds(workspace: Workspace, key: string): Promise<boolean>;
   /** Durable and whole when it resolves. Rejects with the system's error. */

@@ -31,7 +31,6 @@ export const MAX_PATH_BYTES = 4_096;
 
 export const TOO_LONG_PATH = `more than ${MAX_PATH_BYTES} bytes or ${MOST_IN_PATH} names`;
 
-/** True for a path that is not looked up. */
 export function isTooLong(path: string): boolean {
   return Buffer.byteLength(path) > MAX_PATH_BYTES || path.split("/").length > MOST_IN_PATH;
 }

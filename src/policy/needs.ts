@@ -15,7 +15,6 @@ type Use = "read" | "write";
 /** Judges what a command asks the sandbox for. `undefined`: it asks for nothing. */
 export type NeedsJudge = (effect: Exec, look: LookUps) => Promise<Decision | undefined>;
 
-/** Every public host. */
 const ANY_HOST = "*";
 
 /**
@@ -110,7 +109,6 @@ export async function realNeeds(
   return { network: within.network ?? [], write: await real(within.write), read: await real(within.read) };
 }
 
-/** Both together. */
 export function withMore(within: Containment, more: Needs): Containment {
   if (within === "none") return within;
   const both = (one: readonly string[] = [], other: readonly string[] = []) => [...new Set([...one, ...other])];
@@ -141,7 +139,6 @@ export function afterApproval({ within, scopes }: Pick<Decision, "within" | "sco
   return (within.network ?? []).every(isAsked) ? shown : within;
 }
 
-/** A rule's host as a URL to be judged: `*.example.org` by the name that the others are below. */
 function urlOf({ text, port }: HostRule): string {
   const host = text.startsWith("*.") ? text.slice(2) : text;
   return `${port === 80 ? "http" : "https"}://${host}/`;

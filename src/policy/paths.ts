@@ -7,7 +7,6 @@ import { lookAhead, repositoryFiles } from "./repository-files.ts";
 import { sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 
-/** What is done with a path. "cwd": a command runs there. */
 export type PathOperation = "read" | "write" | "cwd";
 
 /** Judges one path, as it was written and where it leads, every link followed (`undefined`: looks that up). */
@@ -56,7 +55,6 @@ export function pathJudge(
       const refused = judgeText(written);
       if (refused) return refused;
       const path = absolutePath(written, backend);
-      // Begun together.
       if (operation === "write" && real !== undefined) {
         void look.infoAt(real);
         lookAhead(real, backend.workDir, look);

@@ -1,6 +1,5 @@
 /** What is remembered of one place, in characters. The oldest goes first. */
 const MOST_CHARACTERS = 4_096;
-/** So many places. */
 const MOST_PLACES = 64;
 
 /** What was let through to be typed and is no whole line yet, by place: a pane or a job. */
@@ -19,7 +18,6 @@ export interface Piece {
   readonly before: string;
   /** Somebody may stand at another place of it than its end. */
   readonly moved: boolean;
-  /** It is not typed after all. */
   takeBack(): void;
 }
 
@@ -51,7 +49,6 @@ export function createPieces(isWhole: (script: string) => boolean): Pieces {
         before: before.typed,
         moved: before.moved,
         takeBack() {
-          // Otherwise more has come.
           if (places.get(place) === line || (line.typed === "" && !places.has(place))) remember(place, before);
         },
       };

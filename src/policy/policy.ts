@@ -5,11 +5,10 @@ import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { type GivenToJudge, execJudge } from "./exec.ts";
-import { type FetchJudge, fetchJudge } from "./fetch.ts";
-import { type LookUps, createLookUps } from "./look-ups.ts";
+import { fetchJudge } from "./fetch.ts";
+import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
-import { ruled } from "./ruled.ts";
-import { type Rules, createRules } from "./rules/rules.ts";
+import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 import { terminalJudge } from "./terminal.ts";
@@ -41,25 +40,52 @@ export function createPolicy(
     const { outside } = backend;
     const lookAtFiles = createLookUps(backend.files, outside === undefined ? foldersOf(call) : new Set(), call.found);
     const look = outside === undefined ? lookAtFiles : createLookUps(outside, foldersOf(call));
-    const withRules = (judge: PathJudge) => ruledPaths(judge, { rules, backend, call, look });
+    /** Paths that a command names fall under people's rules about reading and writing, like those of any other tool. */
+    const withRules = (judgePath: PathJudge): PathJudge => {
+      return async (operation, written, real) => {
+        const decision = await judgePath(operation, written, real);
+        if (operation === "cwd" || decision.verdict === "deny") return decision;
+        const target = real ?? (await look.realPath(absolutePath(written, backend)));
+        const effect: Effect = { kind: operation, path: written, ...(typeof target === "string" && { real: target }) };
+        return withExceptions(ruled(decision, rules.effect(effect, call)), effect, rules);
+      };
+    };
     const given: GivenToJudge = {
       judgePath: withRules(pathJudgeOfCommands(look)),
       judgeContained: withRules(pathJudgeInSandbox(look)),
       look,
     };
-    const judges: Judges = {
-      path: pathJudgeBy(lookAtFiles),
-      fetch: judgeFetch,
-      exec: (effect) => judgeExec(effect, given),
-      terminal: (effect) =>
-        judgeTerminal(effect, (command, strictness) =>
-          (strictness === "strict" ? judgeExec : judgeLeniently)(command, { ...given, typed: true }),
-        ),
+    const judgePath = pathJudgeBy(lookAtFiles);
+    const judgeEffect = async (effect: Effect): Promise<Decision> => {
+      // What a command may do is known to its judge.
+      if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
+        const reason = `Read-only mode: cannot perform '${verb(effect)}'`;
+        return { verdict: "deny", risk: "medium", rule: "autonomy", reason };
+      }
+      switch (effect.kind) {
+        case "read":
+        case "write":
+          return judgePath(effect.kind, effect.path, effect.real);
+        case "exec":
+          return judgeExec(effect, given);
+        case "terminal":
+          return judgeTerminal(effect, (command, strictness) =>
+            (strictness === "strict" ? judgeExec : judgeLeniently)(command, { ...given, typed: true }),
+          );
+        case "fetch":
+          return judgeFetch(effect);
+        case "output": // only the toolkit that made it can open it
+        case "state":
+          return { verdict: "allow", risk: "low", rule: effect.kind };
+        case "delegate":
+          return judgeAct(autonomy, `Handing work to agent ${effect.agent} requires approval`);
+        case "foreign":
+          return judgeAct(autonomy, `A tool of ${effect.from} requires approval: it does not say what it touches`);
+      }
     };
-    // All begun together, like what they look up.
     const decisions = await Promise.all(
       call.effects.map(async (effect): Promise<Decision> => {
-        const judged = await judgeEffect(effect, autonomy, judges);
+        const judged = await judgeEffect(effect);
         const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
         const decision = effect.kind === "exec" ? inBackground(byRules, effect.background) : byRules;
         // What is asked about is this effect, and not the others of the call.
@@ -107,57 +133,6 @@ function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules)
   return inside.length === 0 ? decision : { ...decision, except: [...(decision.except ?? []), ...inside] };
 }
 
-interface Judges {
-  readonly path: PathJudge;
-  readonly fetch: FetchJudge;
-  readonly exec: (effect: Extract<Effect, { kind: "exec" }>) => Promise<Decision>;
-  readonly terminal: (effect: Extract<Effect, { kind: "terminal" }>) => Promise<Decision>;
-}
-
-interface Ruled {
-  readonly rules: Rules;
-  readonly backend: Backend;
-  readonly call: CheckedCall;
-  readonly look: LookUps;
-}
-
-/** Paths that a command names fall under people's rules about reading and writing, like those of any other tool. */
-function ruledPaths(judgePath: PathJudge, { rules, backend, call, look }: Ruled): PathJudge {
-  return async (operation, written, real) => {
-    const decision = await judgePath(operation, written, real);
-    if (operation === "cwd" || decision.verdict === "deny") return decision;
-    const target = real ?? (await look.realPath(absolutePath(written, backend)));
-    const effect: Effect = { kind: operation, path: written, ...(typeof target === "string" && { real: target }) };
-    return withExceptions(ruled(decision, rules.effect(effect, call)), effect, rules);
-  };
-}
-
-async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): Promise<Decision> {
-  // What a command may do is known to its judge.
-  if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
-    const reason = `Read-only mode: cannot perform '${verb(effect)}'`;
-    return { verdict: "deny", risk: "medium", rule: "autonomy", reason };
-  }
-  switch (effect.kind) {
-    case "read":
-    case "write":
-      return judge.path(effect.kind, effect.path, effect.real);
-    case "exec":
-      return judge.exec(effect);
-    case "terminal":
-      return judge.terminal(effect);
-    case "fetch":
-      return judge.fetch(effect);
-    case "output": // only the toolkit that made it can open it
-    case "state":
-      return { verdict: "allow", risk: "low", rule: effect.kind };
-    case "delegate":
-      return judgeAct(autonomy, `Handing work to agent ${effect.agent} requires approval`);
-    case "foreign":
-      return judgeAct(autonomy, `A tool of ${effect.from} requires approval: it does not say what it touches`);
-  }
-}
-
 function judgeAct(autonomy: Autonomy, reason: string): Decision {
   if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
   return { verdict: "ask", risk: "medium", rule: "autonomy", reason };
@@ -168,4 +143,21 @@ function verb(effect: Effect): string {
   if (effect.kind === "state") return `change ${effect.store}`;
   if (effect.kind === "terminal") return "type into a terminal";
   return effect.kind === "write" ? "write files" : effect.kind;
+}
+
+/** What a rule may allow. What is asked about for other reasons (protected files, hard links) stays asked about. */
+const LEFT_TO_PEOPLE: ReadonlySet<string | undefined> = new Set(["autonomy", "outside"]);
+
+/**
+ * A rule tightens whatever the policy says, and allows what the policy leaves to people. A file that is asked about for
+ * what it holds (`.env`) must be named without wildcards to be allowed.
+ */
+function ruled(decision: Decision, ruling: Ruling | undefined): Decision {
+  if (ruling === undefined || decision.verdict === "deny") return decision;
+  const { verdict, rule, reason, isExact } = ruling;
+  if (verdict !== "allow") return { ...decision, verdict, rule, reason };
+  const mayLift = LEFT_TO_PEOPLE.has(decision.rule) || (decision.rule === "sensitive_files" && isExact === true);
+  if (decision.verdict === "allow" || !mayLift) return decision;
+  const { reason: _, ...rest } = decision;
+  return { ...rest, verdict, rule };
 }

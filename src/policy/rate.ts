@@ -10,7 +10,6 @@ const HOUR_MS = 3_600_000;
 const STILL = "Calls that only look still work.";
 
 export interface RateOptions {
-  /** Acts in any hour; 0: none. */
   readonly max: number;
   /** Where acts are counted, for all that share it: processes side by side and one after the other. */
   readonly folder: string;
@@ -18,7 +17,6 @@ export interface RateOptions {
   readonly now?: () => number;
 }
 
-/** At most so many acts in any hour. */
 export interface RateLimit {
   /** Refuses acts when the hour is full, so that nobody is asked about what cannot run; takes nothing. */
   readonly policy: Policy;

@@ -7,11 +7,8 @@ const MAKING = ["HEAD", "commondir", "objects", "refs"] as const;
 
 /** What else git reads there that leads it to programs. */
 const LEADING =
-  "config config.worktree hooks info modules worktrees packed-refs index rebase-merge rebase-apply sequencer".split(
-    " ",
-  );
-
-const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING]);
+  "config config.worktree hooks info modules worktrees packed-refs index rebase-merge rebase-apply sequencer";
+const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING.split(" ")]);
 
 /**
  * Resolves to true when the file `real` belongs to a repository once it is written, in `root` or a folder below it.

@@ -24,7 +24,6 @@ export function scopeOf(effect: Effect, { tool, input }: Pick<CheckedCall, "tool
   }
 }
 
-/** The decision with each of its scopes changed. */
 export function withScopes(decision: Decision, change: (scope: Scope) => Scope): Decision {
   return decision.scopes === undefined ? decision : { ...decision, scopes: decision.scopes.map(change) };
 }

@@ -1,27 +1,14 @@
-/** A kind of file with what it is, for the question a person is asked. */
-interface Kind {
-  readonly pattern: RegExp;
-  readonly what: string;
-}
-
-// Matched against a whole path. Names are compared without regard to case: some file systems do the same.
-const SENSITIVE: readonly Kind[] = [
-  {
-    pattern: /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i,
-    what: "environment secrets",
-  },
-  {
-    pattern: /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i,
-    what: "stored credentials",
-  },
-  {
-    pattern: /(^|\/)(credentials|credentials\.(json|ya?ml|toml|csv)|secrets\.(json|ya?ml|toml))$/i,
-    what: "stored credentials",
-  },
-  { pattern: /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(?!pub$)[^/]*)?$/i, what: "a private key" },
-  { pattern: /\.(pem|key|p12|pfx|jks|keystore|kdbx)$/i, what: "a private key" },
-  { pattern: /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json)$/i, what: "cluster or registry credentials" },
-  { pattern: /(^|\/)\.(ssh|gnupg|aws|azure|gcloud)(\/|$)/i, what: "a key folder" },
+/** What files hold, by patterns of whole paths. Without regard to case: some file systems do the same. */
+const SENSITIVE: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ["environment secrets", /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i],
+  ["stored credentials", /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i],
+  ["stored credentials", /(^|\/)(credentials(\.(json|ya?ml|toml|csv))?|secrets\.(json|ya?ml|toml))$/i],
+  [
+    "a private key",
+    /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(?!pub$)[^/]*)?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$/i,
+  ],
+  ["cluster or registry credentials", /(^|\/)(kubeconfig|\.kube\/config|\.docker\/config\.json)$/i],
+  ["a key folder", /(^|\/)\.(ssh|gnupg|aws|azure|gcloud)(\/|$)/i],
 ];
 
 /**
@@ -37,12 +24,11 @@ export const SENSITIVE_FILES: readonly string[] = [
   ...["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "kubeconfig"],
 ];
 
-/** Names of the folders in which `sensitive` knows files. */
 export const SENSITIVE_FOLDERS = [".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker"] as const;
 
 /** What makes the file one to ask about before it is read; `undefined` for ordinary files. */
 export function sensitive(path: string): string | undefined {
-  return SENSITIVE.find(({ pattern }) => pattern.test(path))?.what;
+  return SENSITIVE.find(([, pattern]) => pattern.test(path))?.[0];
 }
 
 /**

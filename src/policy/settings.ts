@@ -23,7 +23,6 @@ export interface PolicySettings {
   readonly shellConfirm?: boolean;
   /** Contained commands that are asked about: "nothing" (the default), or "all" that would be asked without it. */
   readonly askInSandbox?: AskInSandbox;
-  /** Which hosts may be fetched from. */
   readonly network?: NetworkSettings;
 }
 
@@ -55,19 +54,6 @@ export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "
 // Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the
 // longer match and stays usable.
 export const DEFAULT_FORBIDDEN_PATHS: readonly string[] = [
-  "/etc",
-  "/root",
-  "/home",
-  "/usr",
-  "/bin",
-  "/sbin",
-  "/lib",
-  "/opt",
-  "/boot",
-  "/dev",
-  "/proc",
-  "/sys",
-  "/var",
-  "/tmp",
+  ..."/etc /root /home /usr /bin /sbin /lib /opt /boot /dev /proc /sys /var /tmp".split(" "),
   ...KEY_FOLDERS,
 ];

@@ -7,13 +7,13 @@ import { findCommands } from "./commands/found.ts";
 import { type Piece, createPieces } from "./pieces.ts";
 import { counts, wholeLines } from "./standing.ts";
 import {
+  MOVE,
   asksForLeave,
   asksForSecret,
   escapedToShell,
   isHarmless,
   lastLine,
   movesAbout,
-  onlyMoves,
   recallsLine,
   scriptOf,
   strokesOf,
@@ -91,7 +91,6 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     return refusals.find((refusal) => refusal !== undefined);
   };
 
-  /** Keys that start and confirm nothing. */
   const judgeHarmless = async (pane: string | undefined, strokes: readonly string[]): Promise<Decision> => {
     const interrupts = strokes.includes("C-c");
     if (interrupts || movesAbout(strokes)) {
@@ -100,7 +99,8 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
       if (movesAbout(strokes.slice(strokes.lastIndexOf("C-c") + 1))) pieces.add(place, "", true);
     }
     if (!(await isOwn(pane))) return elsewhere(pane ?? "", "Typing into");
-    if (terminal?.isPersons === true && !strokes.every(onlyMoves)) return askedOutsideFull(INHABITED);
+    if (terminal?.isPersons === true && !strokes.every((stroke) => MOVE.test(stroke)))
+      return askedOutsideFull(INHABITED);
     return { verdict: "allow", risk: interrupts || strokes.includes("C-z") ? "medium" : "low", rule: "harmless_keys" };
   };
 
@@ -171,32 +171,25 @@ const INHABITED =
 const TOGETHER = " together with what stands there already, which C-c takes back";
 const AS_COMMAND = "It is refused as a command";
 
-/** Asked about each time. */
-const SECRET: Decision = {
-  verdict: "ask",
-  risk: "high",
-  rule: "password_prompt",
-  reason:
-    "Typing here requires approval: the terminal asks for a password or the like, and what is typed is shown to nobody",
-  scopes: [],
-};
+const SECRET = askedEachTime(
+  "password_prompt",
+  "Typing here requires approval: the terminal asks for a password or the like, and what is typed is shown to nobody",
+);
+const RECALLS = askedEachTime(
+  "recalled_line",
+  "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. " +
+    "Type that line itself",
+);
+
+function askedEachTime(rule: string, reason: string): Decision {
+  return { verdict: "ask", risk: "high", rule, reason, scopes: [] };
+}
 
 const QUESTION: Decision = {
   verdict: "deny",
   risk: "high",
   rule: "approval_question",
   reason: "The pane shows a question whether something may be done, which a person answers: it is not typed into",
-};
-
-/** Asked about each time too. */
-const RECALLS: Decision = {
-  verdict: "ask",
-  risk: "high",
-  rule: "recalled_line",
-  reason:
-    "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. " +
-    "Type that line itself",
-  scopes: [],
 };
 
 function refused({ reason = AS_COMMAND, ...decision }: Decision, how = ""): Decision {

@@ -11,10 +11,8 @@ const HARMLESS: ReadonlySet<string> = new Set(
   "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PageDown BSpace".split(" "),
 );
 
-/** True for a stroke that neither interrupts, leaves nor takes anything back. */
-export function onlyMoves(stroke: string): boolean {
-  return /^(?:Up|Down|Left|Right|Home|End|PageUp|PageDown)$/.test(stroke);
-}
+/** A stroke that neither interrupts, leaves nor takes anything back. */
+export const MOVE = /^(?:Up|Down|Left|Right|Home|End|PageUp|PageDown)$/;
 
 /** What is typed, stroke by stroke: the text, then the keys (see `strokesOfKey`). What is no key stands as it is. */
 export function strokesOf({ types = "", keys = [] }: Typing): readonly string[] {
@@ -34,12 +32,7 @@ export function movesAbout(strokes: readonly string[]): boolean {
 
 const STAYS: ReadonlySet<string> = new Set("Enter C-c C-d C-l C-u C-z Escape BSpace PageUp PageDown".split(" "));
 
-/** What is typed as a shell would read it: characters and line ends, without keys that move or edit. */
-export function scriptTyped(typing: Typing): string {
-  return scriptOf(strokesOf(typing));
-}
-
-/** The same of strokes. */
+/** Strokes as a shell would read them: characters and line ends, without keys that move or edit. */
 export function scriptOf(strokes: readonly string[]): string {
   return strokes.map((stroke) => (isCharacter(stroke) ? stroke : (LEAVES[stroke] ?? ""))).join("");
 }
@@ -82,7 +75,6 @@ const SEARCH = /^(?:failing )?(?:bck|fwd)-i-search: /;
 /** What shells show before a line that belongs to the one before: PS2. */
 const CONTINUED = /^(?:[a-z ]+)?> ?/;
 
-/** The last line of a screen that has something on it. */
 export function lastLine(screen: string): string {
   return screen.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }

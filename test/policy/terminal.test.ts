@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Verdict } from "../../src/contract/decision.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
-import { asksForLeave, asksForSecret, halfTyped, isHarmless, scriptTyped } from "../../src/policy/typed.ts";
+import { asksForLeave, asksForSecret, halfTyped, isHarmless, scriptOf, strokesOf } from "../../src/policy/typed.ts";
 import { type Typing, judged, plain } from "./typing.ts";
 
 describe("what is typed is judged like the command it would be", () => {
@@ -112,8 +112,8 @@ describe("keys alone", () => {
 });
 
 test("what is typed is read as a shell would", () => {
-  expect(scriptTyped({ types: "a\r\nb\rc", keys: ["Space", "ä", "Enter", "Up", "C-j"] })).toBe("a\nb\nc ä\n\n");
-  expect(scriptTyped({})).toBe("");
+  expect(scriptOf(strokesOf({ types: "a\r\nb\rc", keys: ["Space", "ä", "Enter", "Up", "C-j"] }))).toBe("a\nb\nc ä\n\n");
+  expect(scriptOf(strokesOf({}))).toBe("");
   expect(isHarmless({ keys: ["C-c"] })).toBe(true);
   expect(isHarmless({ types: "", keys: ["C-c"] })).toBe(false);
 });

@@ -5,7 +5,6 @@ import type { PolicySettings } from "../settings.ts";
 import type { FoundScript } from "./found.ts";
 import { highRisk, shorten } from "./weigh.ts";
 
-/** One command of a script with what is said of it. */
 export interface Part {
   readonly text: string;
   readonly words: readonly string[];
@@ -13,7 +12,6 @@ export interface Part {
   readonly folder: string | undefined;
   /** It is one of the commands of a script that can be written anew. */
   readonly isOwn: boolean;
-  /** It runs the project's own code. */
   readonly project: boolean;
   readonly decision: Decision;
 }
@@ -23,7 +21,6 @@ interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly effect: Extract<Effect, { kind: "exec" }>;
   /** The script of the effect without blanks around it. */
   readonly command: string;
-  /** Where it runs. */
   readonly folder: string;
   readonly contained: boolean;
   readonly typed: boolean;
@@ -78,7 +75,6 @@ function notUnderstood(whole: Whole): readonly Decision[] {
   return [{ verdict: "ask", risk: "medium", rule: "not_understood", reason }];
 }
 
-/** What else is said of the script beyond its commands. */
 function decisionsOnWhole(whole: Whole): readonly Decision[] {
   const { effect, command, contained, typed, settings, problem, refusal, redirected } = whole;
   const { autonomy, askInSandbox = "nothing", blockHighRiskCommands = true } = settings;

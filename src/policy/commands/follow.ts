@@ -18,41 +18,36 @@ export const MAX_DEPTH = 10;
 /** A longer path of a folder is not followed (PATH_MAX of Linux). */
 const MAX_FOLDER = 4_096;
 
-/** Reads text that a command runs. */
-interface Readers {
-  /** As a script. */
-  readonly script: (text: string, place: Place) => void;
-  /** As a text in which only substitutions are expanded. */
-  readonly expanded: (text: string, place: Place) => void;
-}
+/** Follows commands to what they run. `home` is where `cd` alone leads, `readScript` reads a script that they run. */
+export function createFollower(search: Search, home: string, readScript: (text: string, place: Place) => void) {
+  const { commands, unclear, unread } = search;
 
-export interface Follower {
-  /** Adds a command to what was found. */
-  open(words: readonly FoundWord[], text: string, assigns: readonly Assigned[], place: Place): Writable<FoundCommand>;
-  /** Finds what a command runs in its turn, and changes the folder of `shell` to the one where it leaves it. */
-  follow(found: Writable<FoundCommand>, place: Place, shell: Place): void;
-  /** Follows all of them; returns the folder that they leave their shell in. */
-  applyAll(wrapped: readonly Wrapped[], place: Place): string | undefined;
-}
-
-/** Follows commands to what they run. `home` is where `cd` alone leads. */
-export function createFollower(search: Search, home: string, read: Readers): Follower {
-  const { commands, unclear, unread, unknown } = search;
-
-  const open: Follower["open"] = (words, text, assigns, { folder, nested, hidden, reads, inFunction }) => {
+  const open = (words: readonly FoundWord[], text: string, assigns: readonly Assigned[], place: Place) => {
+    const { folder, nested, hidden, reads, inFunction } = place;
     const own = words.length;
-    const found = { words, own, text, nested, hidden, folder, assigns, reads, inWords: [], inFunction };
+    const found: Writable<FoundCommand> = {
+      words,
+      own,
+      text,
+      nested,
+      hidden,
+      folder,
+      assigns,
+      reads,
+      inWords: [],
+      inFunction,
+    };
     commands.push(found);
     spend(search, STEPS.command);
     return found;
   };
 
-  const follow: Follower["follow"] = (found, place, shell) => {
+  /** Finds what a command runs in its turn, and changes the folder of `shell` to the one where it leaves it. */
+  const follow = (found: Writable<FoundCommand>, place: Place, shell: Place): void => {
     const [name] = found.words;
     const base = nameOf(found);
     if (SETTERS.has(base)) found.assigns = [...found.assigns, ...found.words.slice(1).flatMap(assignedIn)];
     for (const { name: variable, value = "" } of found.assigns) {
-      if (RUN_VARIABLES.test(variable)) unknown.add(`the variable ${variable} makes shells run something else`);
       if (variable.startsWith("BASH_FUNC_")) applyAll([{ kind: "script", text: `f ${value}` }], place);
     }
     if (name === undefined) return;
@@ -82,12 +77,11 @@ export function createFollower(search: Search, home: string, read: Readers): Fol
     return undefined;
   };
 
-  const applyAll: Follower["applyAll"] = (wrapped, place) => {
+  /** Follows all of them; returns the folder that they leave their shell in. */
+  const applyAll = (wrapped: readonly Wrapped[], place: Place): string | undefined => {
     const within = { ...place, nested: true, depth: place.depth + 1, quoted: false };
     for (const each of wrapped) {
-      if (each.kind === "unknown") unknown.add(each.why);
-      else if (each.kind === "expanded") read.expanded(each.text, within);
-      else if (each.kind === "script") read.script(each.text, each.hidden ? { ...within, hidden: true } : within);
+      if (each.kind === "script") readScript(each.text, each.hidden ? { ...within, hidden: true } : within);
       else if (each.words.length === 0) continue;
       else if (within.depth > MAX_DEPTH)
         leaveOut(search, `commands in it are nested more than ${MAX_DEPTH} deep; split it`);
@@ -109,16 +103,12 @@ export function printedFor(found: FoundCommand, inner: readonly FoundCommand[]):
   return printers.map(({ words }) => ({ kind: "script", text: words.slice(1).map(scriptIn).join(" ") }));
 }
 
-/** Commands whose words set variables. */
 const SETTERS = new Set("export declare typeset local readonly env cross-env sudo doas".split(" "));
 
 function assignedIn({ prefix, value, text }: FoundWord): readonly Assigned[] {
   const at = prefix.indexOf("=");
   return at <= 0 || prefix.startsWith("-") ? [] : [{ name: prefix.slice(0, at), value: value?.slice(at + 1), text }];
 }
-
-/** Variables whose text is run as a script, or names one. */
-const RUN_VARIABLES = /^(BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|BASH_FUNC_.*|SHELLOPTS|BASHOPTS)$/;
 
 /** Builtins after which the shell reads words or commands in another way. */
 const CHANGES_SHELL: ReadonlyMap<string, RegExp> = new Map([

@@ -2,7 +2,6 @@ import type { Assignment, Word as ParsedWord, WordPart } from "./grammar.ts";
 
 /** A word of a command, quotes removed. */
 export interface FoundWord {
-  /** As it is written. */
   readonly text: string;
   /** What it is when it runs; `undefined` when that is not known before (expansions, patterns). */
   readonly value: string | undefined;
@@ -10,7 +9,6 @@ export interface FoundWord {
   readonly prefix: string;
 }
 
-/** A word with this value. */
 export function knownWord(value: string): FoundWord {
   return { text: value, value, prefix: value };
 }
@@ -96,14 +94,13 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   const open = [word];
   const done: string[] = [];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    const braces = bracesIn(each);
-    if (braces === undefined) {
+    const list = LIST.exec(each);
+    if (list === null) {
+      if (each.match(/\{[^{}]*\}/g)?.some((braces) => braces.includes("..")) === true) return undefined;
       done.push(each);
-    } else if (!braces.content.includes(",")) {
-      return undefined;
     } else {
-      const [before, after] = [each.slice(0, braces.start), each.slice(braces.end)];
-      for (const item of braces.content.split(",").toReversed()) open.push(before + item + after);
+      const [before, after] = [each.slice(0, list.index), each.slice(list.index + list[0].length)];
+      for (const item of list[1]?.split(",").toReversed() ?? []) open.push(before + item + after);
     }
     // Also of words that are alike: `{,}{,}{,}` doubles them each time.
     if (open.length + done.length > MOST_WORDS) return "too many";
@@ -111,24 +108,21 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
   return [...new Set(done)];
 }
 
-/** The first list without another in it, else the first range: from `start` to before `end`. In one pass. */
-function bracesIn(word: string): { start: number; end: number; content: string } | undefined {
-  let range: ReturnType<typeof bracesIn>;
-  let start = -1;
-  for (let at = 0; at < word.length; at++) {
-    if (word[at] === "{") start = at;
-    if (word[at] !== "}" || start === -1) continue;
-    const found = { start, end: at + 1, content: word.slice(start + 1, at) };
-    if (found.content.includes(",")) return found;
-    if (found.content.includes("..")) range ??= found;
-    start = -1;
-  }
-  return range;
+const LIST = /\{([^{},]*(?:,[^{},]*)+)\}/;
+
+/** The words of a git command from its subcommand on; none of other commands. */
+export function gitWords(words: readonly FoundWord[]): readonly string[] {
+  const subcommand = isGitIn(words) ? subcommandOf(words) : undefined;
+  return subcommand === undefined ? [] : words.slice(words.indexOf(subcommand)).map(({ prefix }) => prefix);
+}
+
+function isGitIn([name]: readonly FoundWord[]): boolean {
+  return /(^|\/)git$/.test(name?.value ?? "");
 }
 
 /** The first word that is no option, nor the value of one of git's own. */
 export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {
-  const isGit = /(^|\/)git$/.test(words[0]?.value ?? "");
+  const isGit = isGitIn(words);
   const isValue = (at: number) =>
     isGit && /^(-[Cc]|--git-dir|--work-tree|--namespace)$/.test(words[at - 1]?.value ?? "");
   return words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-") && !isValue(at));
@@ -158,7 +152,6 @@ export function optionValues(words: readonly FoundWord[], names: string): readon
   });
 }
 
-/** What is behind the first `length` letters of a word. */
 export function behindPrefix(word: FoundWord, length: number): FoundWord {
   const value = word.value?.slice(length);
   return { text: word.text, value, prefix: word.prefix.slice(length) };

@@ -7,7 +7,6 @@ import {
   type Pipeline,
   type Redirect,
   type Redirection,
-  type Script,
   type SyntaxNode,
   type Word,
   forEachChild,
@@ -31,7 +30,6 @@ import {
 import { type SubstitutionAccount, accountOf } from "./substitutions.ts";
 import { expandedIn } from "./wrapped.ts";
 
-/** What was found in a script. */
 export interface FoundScript {
   readonly commands: readonly FoundCommand[];
   readonly redirections: readonly FoundRedirection[];
@@ -41,8 +39,6 @@ export interface FoundScript {
   readonly tooLong: string | undefined;
   /** Commands whose name is known only when they run. */
   readonly unread: readonly string[];
-  /** What else it runs that is known only when it runs: parts of scripts, files with scripts. */
-  readonly unknown: readonly string[];
   /** How much work it was; at most `MAX_STEPS` and one. */
   readonly steps: number;
 }
@@ -53,8 +49,7 @@ export interface FoundScript {
  */
 export function findCommands(script: string, { home }: { readonly home: string }): FoundScript {
   const search = newSearch();
-  const { commands, redirections, unclear, unknown } = search;
-  /** The text whose nodes are visited, and its account. */
+  const { commands, redirections, unclear } = search;
   let source = "";
   let account: SubstitutionAccount = accountOf("");
 
@@ -66,8 +61,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     return words === "too many" ? [] : words;
   };
 
-  /** Parses a text and visits what `choose` takes of it. */
-  const readText = (text: string, place: Place, choose: (root: Script) => SyntaxNode | undefined): void => {
+  const readScript = (text: string, place: Place): void => {
     const large =
       place.depth > MAX_DEPTH ? `scripts in it are nested more than ${MAX_DEPTH} deep; split it` : tooLarge(text);
     if (large !== undefined) return leaveOut(search, large);
@@ -75,8 +69,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     if (problem !== undefined) unclear.add(problem);
     spend(search, STEPS.text + text.length);
     try {
-      const root = choose(parse(text));
-      if (root !== undefined) visitIn(text, root, place);
+      visitIn(text, parse(text), place);
     } catch (error) {
       if (error === SPENT) throw error;
       unclear.add(`it cannot be parsed: ${error instanceof Error ? error.message : String(error)}`);
@@ -94,24 +87,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     ({ source, account } = outer);
   };
 
-  const readScript = (text: string, place: Place): void => readText(text, place, (root) => root);
-
-  /** Expands text as the body of a here-document, which is how arithmetic and prompts expand it. */
-  const readExpanded = (text: string, place: Place): void => {
-    let end = "END";
-    while (text.includes(end)) end += "_";
-    readText(`:<<${end}\n${text}\n${end}\n`, place, (root) => {
-      let body: SyntaxNode | undefined;
-      const find = (node: SyntaxNode): void => {
-        if (node.type === "HereDoc") body = node;
-        else forEachChild(node, find);
-      };
-      find(root);
-      return body;
-    });
-  };
-
-  const { open, follow, applyAll } = createFollower(search, home, { script: readScript, expanded: readExpanded });
+  const { open, follow, applyAll } = createFollower(search, home, readScript);
 
   const visitAll = (node: SyntaxNode, place: Place): void => forEachChild(node, (child) => visit(child, place));
 
@@ -139,22 +115,18 @@ export function findCommands(script: string, { home }: { readonly home: string }
       case "ArithmeticCommand":
         if (node.type === "ArithmeticCommand") account.word(node.pos, node.end);
         else account.visited(node.pos, node.end);
-        // Names in arithmetic are looked up, and what they hold is evaluated in its turn.
-        if (/[A-Za-z_]/.test(textOf(node))) unknown.add(`${textOf(node)} evaluates what its variables hold`);
         return visitAll(node, node.type === "ArithmeticCommand" ? place : { ...place, quoted: true });
       case "ParameterExpansion": {
-        const { operation, prefix, index } = node;
+        const { operation } = node;
         if (operation?.type === "Transform" && !/^[QULuKkAa]$/.test(operation.operand.value))
           unclear.add(`${node.text} runs what a variable holds`);
         if (operation?.type === "Unknown") unclear.add(`${node.text} is not understood`);
-        if (prefix === "!" || /[A-Za-z_]/.test(index?.text ?? "") || operation?.type === "Slice")
-          unknown.add(`${node.text} evaluates what a variable holds`);
         return visitAll(node, place);
       }
       case "TestUnary":
-        return visitTested(node, place, /^-[vR]$/.test(node.operator));
       case "TestBinary":
-        return visitTested(node, place, /^-(eq|ne|lt|le|gt|ge)$/.test(node.operator));
+        visitAll(node, place);
+        return forEachChild(node, (word) => (word.type === "Word" ? visitEvaluated(word, place) : undefined));
       case "Word":
         account.word(node.pos, node.end);
         spend(search, (node.end - node.pos) >> 4);
@@ -171,8 +143,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
       case "Assignment":
         account.word(node.pos, node.end);
         visitAll(node, place);
-        if (node.value.type === "Word") for (const { value } of expand(node.value)) applyAll(expandedIn(value), place);
-        return;
+        return node.value.type === "Word" ? visitEvaluated(node.value, place) : undefined;
       case "Redirected":
         return visitAll(node, { ...place, here: [...place.here, ...node.redirects.flatMap(hereText)] });
       case "Redirect":
@@ -184,7 +155,6 @@ export function findCommands(script: string, { home }: { readonly home: string }
     }
   };
 
-  /** What a redirection lets a command read, if that is in the script. */
   const hereText = (redirect: Redirection): readonly FoundWord[] => {
     if (redirect.type === "HereString") return redirect.target === undefined ? [] : expand(redirect.target);
     if (redirect.type !== "HereDoc") return [];
@@ -195,15 +165,9 @@ export function findCommands(script: string, { home }: { readonly home: string }
     return [{ text, value: isKnown ? text : undefined, prefix: "" }];
   };
 
-  const visitTested = (node: SyntaxNode, place: Place, evaluates: boolean): void => {
-    visitAll(node, place);
-    forEachChild(node, (word) => {
-      if (word.type !== "Word") return;
-      const values = expand(word).map(({ value }) => value);
-      for (const value of values) applyAll(expandedIn(value), place);
-      if (evaluates && values.some((value) => !/^-?\d+$/.test(value ?? "")))
-        unknown.add(`${textOf(node)} evaluates what it is given`);
-    });
+  /** A word in which the shell may expand substitutions once more. */
+  const visitEvaluated = (word: Word, place: Place): void => {
+    for (const { value } of expand(word)) applyAll(expandedIn(value), place);
   };
 
   const visitSubstitution = (
@@ -287,7 +251,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     if (error !== SPENT) throw error;
   }
   const { tooLong, steps, unread } = search;
-  return { commands, redirections, unclear: [...unclear], tooLong, unread: [...unread], unknown: [...unknown], steps };
+  return { commands, redirections, unclear: [...unclear], tooLong, unread: [...unread], steps };
 }
 
 /** Adds words to the last of those before them. Where there is none, they belong to an assignment. */

@@ -1,9 +1,9 @@
-import { type FoundWord, optionValues, subcommandOf } from "./found-words.ts";
+import { optionValues, subcommandOf } from "./found-words.ts";
 import { isListedProgram } from "./reasons.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 import { SENDING, SENDS } from "./sending.ts";
 import { editor, isWrapper } from "./wrapped.ts";
-import { EDITORS, GIT_PROGRAM_SETTING, SHELLS } from "./wrappers.ts";
+import { EDITORS, GIT_PROGRAM_SETTING, SHELLS, expandNames } from "./wrappers.ts";
 
 /** Why a command is of high risk wherever it runs; `undefined`: it is not. */
 export function highRisk(command: FoundCommand): string | undefined {
@@ -30,7 +30,6 @@ export function mayRunWords(name: string): boolean {
   return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
 }
 
-/** True when something is known of a program of this name here. */
 export function isHighProgram(name: string): boolean {
   return BY_NAME.has(name) || BY_WORDS.has(name);
 }
@@ -45,7 +44,6 @@ const LOGS = "it removes logs";
 const RUNS_ON = "what it starts runs on without anyone watching";
 const AS_OWNER = "it lets others run the file with its owner's rights";
 
-/** Programs of high risk, whatever their words. */
 const BLOCKED: { readonly [why: string]: string } = {
   [AS_ANOTHER]: `
     sudo sudoedit doas su pkexec run0 gosu su-exec setuidgid chpst runuser sg newgrp chroot nsenter unshare setpriv
@@ -68,12 +66,7 @@ const BLOCKED: { readonly [why: string]: string } = {
 };
 
 const BY_NAME: ReadonlyMap<string, string> = new Map(
-  Object.entries(BLOCKED).flatMap(([why, names]) =>
-    names
-      .trim()
-      .split(/\s+/)
-      .map((name) => [name, why]),
-  ),
+  Object.entries(BLOCKED).flatMap(([why, names]) => Array.from(names.trim().split(/\s+/), (name) => [name, why])),
 );
 
 export const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|loop|md\d|mem|kmem|port)/;
@@ -81,10 +74,8 @@ const INSTALLS = new RegExp(
   "^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|" +
     String.raw`-(?!S[si]$|Q|q)(?=\w+$)\w*[iUeFSRP].*|--(install|remove|purge|upgrade|erase|unpack|configure)(=.*)?)$`,
 );
-/** A mode with which a file runs with the rights of its owner or group. */
 const SETS_ID = /^([ugoa]*[+=][rwxXt]*s|0?[2-7]\d{3}$)/;
 
-/** Programs that are of high risk when one of their words is such a one. */
 const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[] = [
   ["dd", new RegExp(RAW_DEVICE.source.replace("^", "^of=")), DEVICE],
   ["cp tee", RAW_DEVICE, DEVICE],
@@ -102,7 +93,6 @@ const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[]
   ],
 ];
 
-/** Programs that are of high risk unless their first operand is such a one. */
 const LOOKING: readonly (readonly [names: string, action: RegExp, why: string])[] = [
   ["systemctl", /^(status|show|cat|help|is-.*|list-.*|get-default|)$/, SERVICES],
   ["launchctl", /^(list|print|help|version)$/, SERVICES],
@@ -115,7 +105,6 @@ type Look = (command: FoundCommand) => string | undefined;
 const looks = <T>(table: readonly (readonly [string, RegExp, string])[], look: (pattern: RegExp, why: string) => T) =>
   table.flatMap(([names, pattern, why]) => names.split(" ").map((name) => [name, look(pattern, why)] as const));
 
-/** Programs of which the words decide. */
 const BY_WORDS: ReadonlyMap<string, Look> = new Map([
   ...looks(CHANGING, (pattern, why): Look => ({ words }) => {
     return words.some(({ prefix }, at) => at > 0 && pattern.test(prefix)) ? why : undefined;
@@ -124,13 +113,12 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     const action = words.slice(1).find(({ prefix }) => !prefix.startsWith("-"));
     return pattern.test(action === undefined ? "" : (action.value ?? "?")) ? undefined : why;
   }),
-  ...Object.entries(SENDING).map(([name, sends]): [string, Look] => {
+  ...expandNames(SENDING).map(([name, sends]): [string, Look] => {
     return [name, (command) => (sends(command) ? SENDS : undefined)];
   }),
-  ...EDITORS.map((name): [string, Look] => {
-    return [name, ({ words }) => (editor(words).length > 0 ? "it makes an editor run a program" : undefined)];
-  }),
-  ...Object.entries<Look>({
+  ...expandNames<Look>({
+    [EDITORS]: ({ words }) => (editor(words).length > 0 ? "it makes an editor run a program" : undefined),
+    "docker podman nerdctl": container,
     crontab: ({ words: [, ...given] }) => (given.length === 1 && given[0]?.value === "-l" ? undefined : RUNS_ON),
     service: ({ words }) => (/^(status|--status-all)$/.test(words.at(-1)?.value ?? "") ? undefined : SERVICES),
     kill: ({ words }) => {
@@ -140,9 +128,6 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     },
     install: ({ words }) =>
       optionValues(words, "-m --mode").some(({ prefix }) => SETS_ID.test(prefix)) ? AS_OWNER : undefined,
-    docker: container,
-    podman: container,
-    nerdctl: container,
     git: ({ words }) => {
       const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
         const [key = "", value = ""] = prefix.split(/=(.*)/s);
@@ -200,20 +185,17 @@ function download({ words, reads, inWords }: FoundCommand, name: string): string
   return reads.some((each) => DOWNLOADER.test(each)) ? "it runs what was downloaded" : undefined;
 }
 
-/** What gives a container this machine. */
+const SYSTEM_PATH = String.raw`(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/[^:,\0]*)?|[^:,\0]*docker\.sock)`;
+/** What gives a container this machine, among words with NUL bytes around them. */
+const OPENS_MACHINE = new RegExp(
+  String.raw`\0(--(privileged|cap-add|device|security-opt)(?![^\0]*=false\0)[=\0]` +
+    String.raw`|--(pid|ipc|uts|userns|cgroupns)[=\0]host\0|(-[itdPq]*v|--volume)[=\0]?${SYSTEM_PATH}[:\0]` +
+    String.raw`|--mount[=\0]([^\0]*,)?(source|src)=${SYSTEM_PATH}[,\0])`,
+);
+
 function container({ words }: FoundCommand): string | undefined {
-  const option = words.find((word, at) => opensMachine(word, words[at + 1]?.prefix ?? ""));
-  if (option !== undefined) return `${option.text} gives the container this machine`;
+  const text = words.map(({ prefix }) => `\0${prefix}`).join("");
+  if (OPENS_MACHINE.test(`${text}\0`)) return "it gives the container this machine";
   const subcommand = subcommandOf(words)?.value ?? "";
   return /^(swarm|plugin|unshare|checkpoint)$/.test(subcommand) ? "it changes the container engine" : undefined;
-}
-
-function opensMachine({ prefix }: FoundWord, next: string): boolean {
-  if (/^--(privileged|cap-add|device|security-opt)(=|$)/.test(prefix)) return !prefix.endsWith("=false");
-  if (/^--(pid|ipc|uts|userns|cgroupns)(=host|$)/.test(prefix)) return prefix.endsWith("=host") || next === "host";
-  const [mount, glued = ""] = /^(?:-[itdPq]*v=?|--volume=?|--mount=?)(.*)$/s.exec(prefix) ?? [];
-  if (mount === undefined) return false;
-  const mounted = glued === "" ? next : glued;
-  const source = prefix.startsWith("--mount") ? /(?:source|src)=([^,]*)/.exec(mounted)?.[1] : mounted.split(":")[0];
-  return /^(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/.*)?|.*docker\.sock)$/.test(source ?? "");
 }

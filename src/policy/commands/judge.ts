@@ -18,20 +18,11 @@ import { riskOf, throwsAway } from "./risk.ts";
 import type { FoundCommand } from "./search.ts";
 import { weigh } from "./weigh.ts";
 
-interface CommandJudgeOptions {
-  readonly settings: PolicySettings;
-  readonly backend: Backend;
-  /** What people's own rules say of one command of a script. */
-  readonly rules: Rules["command"];
-}
-
-/** Judges a script. */
 export type CommandJudge = (effect: Exec, given: GivenToJudge) => Promise<JudgedScript>;
 
 export interface GivenToJudge {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
-  /** It would run in a sandbox that works. */
   readonly contained: boolean;
   /** It is typed into a terminal: what is typed is never plain, since nobody can write it anew. */
   readonly typed: boolean;
@@ -49,7 +40,7 @@ type Exec = Extract<Effect, { kind: "exec" }>;
  * Judges a script. Contained it runs, unless a rule, a name or work that it throws away says otherwise; else only a
  * plain script runs unasked, written anew. What is never run is refused in both.
  */
-export function createCommandJudge({ settings, backend, rules }: CommandJudgeOptions): CommandJudge {
+export function createCommandJudge(settings: PolicySettings, backend: Backend, rules: Rules["command"]): CommandJudge {
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
   const judgePlain = createPlainJudge({ backend, writable: open });
@@ -67,12 +58,8 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
       judgeNames(found, { judgePath, look, contained, folder, backend }),
     ]);
     // The sandbox has temporary folders of its own.
-    const refusals = neverRun(found, {
-      workDir,
-      home,
-      cwd: folder,
-      open: contained ? [...open, "/tmp", "/var/tmp"] : open,
-    });
+    const removable = contained ? [...open, "/tmp", "/var/tmp"] : open;
+    const refusals = neverRun(found, { workDir, home, cwd: folder, open: removable });
     const own = typeof script === "string" ? [] : ownCommands(found, script);
 
     const parts = found.commands.map((each): Part => {
@@ -125,17 +112,11 @@ export function createCommandJudge({ settings, backend, rules }: CommandJudgeOpt
 
 /** The text without spaces, tabs and line ends around it, in one pass. Blanks of other kinds are letters to a shell. */
 function withoutBlanks(text: string): string {
-  let [start, end] = [0, text.length];
-  while (start < end && BLANKS.includes(text.charAt(start))) start++;
-  while (end > start && BLANKS.includes(text.charAt(end - 1))) end--;
-  return text.slice(start, end);
+  return /^[ \t\n]*([^]*[^ \t\n])?/.exec(text)?.[1] ?? "";
 }
-
-const BLANKS = " \t\n";
 
 const NOT_TYPED = "it is typed into a terminal";
 
-/** The script as plain words; else why it is none. */
 function plainScriptOf(command: string, { env = {} }: Exec, found: FoundScript): PlainScript | string {
   const [variable] = Object.keys(env);
   if (variable !== undefined) return `the call sets the variable ${variable}`;

@@ -4,7 +4,6 @@ import { type FoundWord, behindPrefix, subcommandOf } from "./found-words.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 import { SHELLS } from "./wrappers.ts";
 
-/** A word that may name a file. */
 export interface NamedPath {
   /** As the command gets it; of a word that is not known as a whole, its folder or what its name begins with. */
   readonly path: string;

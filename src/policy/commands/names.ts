@@ -10,7 +10,8 @@ import { protectedFile } from "../protected.ts";
 import { sensitive } from "../sensitive.ts";
 import type { FoundScript } from "./found.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
-import { type FoundCommand, nameOf } from "./search.ts";
+import { gitWords } from "./found-words.ts";
+import type { FoundCommand } from "./search.ts";
 
 /** Names of a script that are looked up, … */
 const MOST_NAMES = 600;
@@ -35,7 +36,6 @@ interface NamesOptions {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   readonly contained: boolean;
-  /** Where the script runs. */
   readonly folder: string;
   readonly backend: Pick<Backend, "home" | "sandbox">;
 }
@@ -75,7 +75,7 @@ export async function judgeNames(
   );
   // git writes its configuration by itself, where it is told to.
   const configured = (contained ? found.commands : []).flatMap((command) =>
-    configurationOf(command).map((path): NamedPath => {
+    CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([path]): NamedPath => {
       return { path, use: "write", folder: command.folder, command };
     }),
   );
@@ -105,7 +105,6 @@ const TOO_LONG: Decision = {
   reason: `Command requires approval: a path in it is not looked up, since it has ${TOO_LONG_PATH}; use a shorter one`,
 };
 
-/** The first names, as many as are looked up. */
 function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   let components = 0;
   const end = names.findIndex(({ path, folder = "" }, at) => {
@@ -115,34 +114,21 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/** The files of a repository's configuration that a git command writes. */
-function configurationOf(command: FoundCommand): readonly string[] {
-  const [subcommand, ...rest] = gitWords(command);
-  const operands = rest.filter((word) => !word.startsWith("-"));
-  const [first = ""] = operands;
-  const has = (option: RegExp) => rest.some((word) => option.test(word));
-  switch (subcommand) {
-    case "remote":
-      return /^(add|remove|rm|rename|set-url|set-branches|set-head)$/.test(first) ? [".git/config"] : [];
-    case "submodule":
-      if (/^(add|set-url|set-branch)$/.test(first)) return [".git/config", ".gitmodules"];
-      return /^(init|update|sync|deinit|absorbgitdirs)$/.test(first) ? [".git/config"] : [];
-    case "branch":
-      return has(/^(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/) ? [".git/config"] : [];
-    case "config": {
-      const changes = operands.length > 1 || has(/^--(unset|add|replace-all|remove-section|rename-section|edit)/);
-      return changes && !rest.includes("--global") ? [".git/config"] : [];
-    }
-    default:
-      return [];
-  }
-}
+/** Files of a repository's configuration, by the git commands that write them. */
+const CONFIGURING: readonly (readonly [file: string, words: RegExp])[] = [
+  [".git/config", /^remote( -\S+)* (add|remove|rm|rename|set-url|set-branches|set-head)( |$)/],
+  [".git/config", /^submodule( -\S+)* (add|set-url|set-branch|init|update|sync|deinit|absorbgitdirs)( |$)/],
+  [".gitmodules", /^submodule( -\S+)* (add|set-url|set-branch)( |$)/],
+  [".git/config", /^branch .*(?<= )(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/s],
+  [".git/config", /^config(?!.* --global( |$))(( -\S*)* (?!-).*){2}/s],
+  [".git/config", /^config(?!.* --global( |$)).* --(unset|add|replace-all|remove-section|rename-section|edit)/s],
+];
 
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
 
 function gitNeeds({ commands }: FoundScript): Needs["git"] {
-  const seen = commands.map(gitWords).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
+  const seen = commands.map(({ words }) => gitWords(words)).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
   if (seen.length === 0) return undefined;
   return {
     exec: seen.flatMap((words) =>
@@ -152,16 +138,6 @@ function gitNeeds({ commands }: FoundScript): Needs["git"] {
       }),
     ),
   };
-}
-
-/** The words of a git command from its subcommand on; none of other commands. */
-function gitWords(command: FoundCommand): readonly string[] {
-  if (nameOf(command) !== "git") return [];
-  const words = command.words.slice(1).map(({ prefix }) => prefix);
-  const at = words.findIndex(
-    (word, index) => !word.startsWith("-") && !/^(-C|-c|--git-dir|--work-tree)$/.test(words[index - 1] ?? ""),
-  );
-  return at === -1 ? [] : words.slice(at);
 }
 
 function against(decision: Decision): Decision | undefined {

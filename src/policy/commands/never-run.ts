@@ -5,9 +5,7 @@ import type { FoundWord } from "./found-words.ts";
 import { INTERPRETER, RAW_DEVICE, highRisk, loads, mayRunWords } from "./high-risk.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 
-/** Something in a script that is never run. */
 interface NeverRun {
-  /** As it is written. */
   readonly text: string;
   readonly why: string;
   /** The command, where it is one: a rule of a person's that names it allows it. */
@@ -89,7 +87,6 @@ function isBeyond(word: FoundWord, { folder }: FoundCommand, context: NeverRunCo
   return wholly && path === holder && (word.value !== undefined || isAll);
 }
 
-/** A function that starts itself twice: a fork bomb. */
 function forks(command: FoundCommand, commands: readonly FoundCommand[]): string | undefined {
   const { inFunction } = command;
   if (inFunction === undefined || nameOf(command) !== inFunction) return undefined;

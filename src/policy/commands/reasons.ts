@@ -1,6 +1,5 @@
 import type { Risk } from "../../contract/decision.ts";
 
-/** What a question about one command says. */
 export interface CommandRisk {
   readonly risk: Risk;
   /** What it does, as the end of a sentence that begins with "it". */
@@ -9,7 +8,6 @@ export interface CommandRisk {
   readonly project: boolean;
 }
 
-/** What is said of a program, or of a subcommand of one (`git add`); `undefined`: nothing is known of it. */
 export function entryOf(name: string): CommandRisk | undefined {
   return byName.get(name);
 }
@@ -19,7 +17,7 @@ export function isListedProgram(name: string): boolean {
   return name !== "" && programs.has(name);
 }
 
-/** What programs do, by what the question says: on each line programs, or subcommands of one (`git: add commit`). */
+/** What programs do, by what the question says: on each line programs, or their subcommands (`git: add commit`). */
 interface Reasons {
   readonly [why: string]: string;
 }
@@ -36,11 +34,11 @@ const LOW: Reasons = {
     npm: ls list explain why root prefix bin
     pnpm: ls list why
     yarn: list why
-    pip: list show freeze check
-    pip3: list show freeze check
+    pip pip3: list show freeze check
     go: version doc help`,
-  "only computes": "sort uniq cut tr paste fold column expand fmt seq expr factor numfmt shuf bc dc jq yq base64",
-  "only prints or waits": "echo printf yes true false sleep :",
+  "only computes, prints or waits": `
+    sort uniq cut tr paste fold column expand fmt seq expr factor numfmt shuf bc dc jq yq base64
+    echo printf yes true false sleep :`,
   "changes only this shell": `
     cd pushd popd dirs set shopt unset shift return exit break continue umask ulimit trap wait jobs fg bg disown times
     export declare typeset local readonly let read mapfile readarray getopts alias unalias hash history enable
@@ -48,13 +46,12 @@ const LOW: Reasons = {
 };
 
 const MEDIUM: Reasons = {
-  "stages changes": "git: add stage",
-  "removes or moves files": "git: clean rm mv",
   "sends commits to a remote": "git: push",
   "gets commits from a remote": "git: fetch pull clone ls-remote submodule lfs",
   "lists or changes branches, remotes or settings": "git: branch tag remote config reflog",
-  "changes the repository": "git: init worktree bisect gc prune repack fsck update-ref symbolic-ref filter-branch",
-  "writes files": "git: archive bundle format-patch",
+  "changes the repository or its files": `
+    git: add stage clean rm mv init worktree bisect gc prune repack fsck update-ref symbolic-ref filter-branch
+    git: archive bundle format-patch`,
   "hands out a password": "git: credential",
   "works on a repository": "git svn hg",
   "acts with your account at a service": `
@@ -62,22 +59,18 @@ const MEDIUM: Reasons = {
     kubectl helm oc terraform tofu pulumi ansible ansible-playbook
     npm: publish unpublish login logout owner token access dist-tag`,
   "changes settings that decide which programs run": `
-    npm: config set
-    pnpm: config
-    yarn: config
+    npm pnpm yarn: config set
     go: env`,
   "formats or checks sources": "gofmt goimports rustfmt clang-format shellcheck shfmt taplo",
   "removes files": "rm rmdir unlink rimraf trash",
-  "changes files": "cp mv ln mkdir touch tee truncate dd install split mktemp mkfifo patch sponge rename",
-  "changes rights of files": "chmod chown chgrp setfacl",
+  "changes, copies or packs files": `
+    cp mv ln mkdir touch tee truncate dd install split mktemp mkfifo patch sponge rename rsync scp
+    chmod chown chgrp setfacl tar zip unzip gzip gunzip bzip2 xz zstd 7z rar unrar cpio pax jar`,
   "changes files, or runs what its program says": "sed ed ex awk gawk mawk nawk",
-  "packs or unpacks files": "tar zip unzip gzip gunzip bzip2 xz zstd 7z rar unrar cpio pax jar",
-  "copies files": "rsync scp",
   "asks a server": "curl wget http https xh aria2c fetch",
-  "looks at other programs, users or the network": `
+  "looks at the system, other programs or the network": `
     ps pgrep top htop lsof ss netstat who w last ping dig host nslookup getent printenv arp traceroute
-    tcpdump tshark ip ifconfig route nc`,
-  "looks at the system": `
+    tcpdump tshark ip ifconfig route nc
     systemctl service launchctl journalctl dmesg sysctl hostnamectl timedatectl loginctl crontab
     apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk snap flatpak port emerge`,
   "ends processes": "kill pkill skill fuser renice",
@@ -91,23 +84,16 @@ const MEDIUM: Reasons = {
   "runs a command of Handrail": "handrail",
 };
 
-/** What runs code of the project. */
 const OF_PROJECT: Reasons = {
   "commits, and runs the hooks of the repository": "git: commit am cherry-pick revert merge rebase notes",
   "changes files to those of another commit": "git: checkout switch restore reset stash apply read-tree",
   "runs a script of the project": `
-    npm: run run-script test t start stop restart rebuild
-    pnpm: run test start
-    yarn: run test start build
-    bun: run test
+    npm pnpm yarn bun: run run-script test t start stop restart rebuild build
     sh bash dash zsh ksh fish source .`,
   "installs packages, and runs their scripts": `
-    npm: install i ci add update uninstall remove dedupe link
-    pnpm: install i add update remove
-    yarn: install add remove up
+    npm pnpm yarn: install i ci add update up uninstall remove dedupe link
     pip pip3 uv poetry pipenv pdm hatch rye conda mamba pipx gem brew`,
-  "runs a package manager": "npm pnpm yarn bun corepack nvm fnm volta deno",
-  "runs a tool of the project or of the package registry": "npx bunx pnpx uvx",
+  "runs a package manager, or a tool that it brings": "npm pnpm yarn bun corepack nvm fnm volta deno npx bunx pnpx uvx",
   "runs a program": `
     node nodejs tsx ts-node python python2 python3 ruby perl php lua julia Rscript R java scala
     tclsh expect elixir erl ghci groovy pwsh`,
@@ -128,9 +114,10 @@ function entriesOf(reasons: Reasons, risk: Risk, project = false): readonly (rea
 
 function namesIn(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
-    const [program = "", subcommands] = line.trim().split(": ");
-    if (subcommands === undefined) return program.split(" ");
-    return subcommands.split(" ").map((subcommand) => `${program} ${subcommand}`);
+    const [listed = "", subcommands] = line.trim().split(": ");
+    const all = listed.split(" ");
+    if (subcommands === undefined) return all;
+    return all.flatMap((program) => subcommands.split(" ").map((subcommand) => `${program} ${subcommand}`));
   });
 }
 

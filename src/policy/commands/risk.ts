@@ -1,4 +1,4 @@
-import { subcommandOf } from "./found-words.ts";
+import { gitWords, subcommandOf } from "./found-words.ts";
 import { highRisk, isHighProgram } from "./high-risk.ts";
 import { type CommandRisk, entryOf, isListedProgram } from "./reasons.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
@@ -32,36 +32,27 @@ export function isKnownProgram(name: string): boolean {
 }
 
 /** Why a command throws away work that nothing brings back, by name; `undefined`: it does not. */
-export function throwsAway(command: FoundCommand): string | undefined {
-  if (nameOf(command) !== "git") return undefined;
-  const { words } = command;
-  const subcommand = subcommandOf(words);
-  const given = words.slice(words.findIndex((word) => word === subcommand) + 1).map(({ prefix }) => prefix);
-  const has = (option: RegExp) => given.some((each) => option.test(each));
-  switch (subcommand?.value) {
-    case "clean":
-      return has(/^-\w*n|^--dry-run/) ? undefined : "it removes files that git does not keep";
-    case "stash":
-      return /^(drop|clear)$/.test(given[0] ?? "") ? "it throws stashed changes away" : undefined;
-    case "reflog":
-      return /^(expire|delete)$/.test(given[0] ?? "") ? "it forgets where branches were" : undefined;
-    case "gc":
-      return has(/^--prune(=|$)/) ? "it removes commits that no branch holds" : undefined;
-    case "prune":
-      return "it removes commits that no branch holds";
-    case "update-ref":
-      return has(/^(-\w*d|--delete|--stdin)/) ? "it removes a branch" : undefined;
-    case "branch":
-      return has(/^-\w*D/) || (has(/^(-\w*d|--delete)/) && has(/^(-\w*f|--force)/)) ? "it removes a branch" : undefined;
-    case "filter-branch":
-    case "filter-repo":
-      return "it rewrites all history";
-    default:
-      return undefined;
-  }
+export function throwsAway({ words }: FoundCommand): string | undefined {
+  const [subcommand, ...given] = gitWords(words);
+  const text = given.map((word) => ` ${word}`).join("");
+  return THROWING.find(([names, pattern]) => names === subcommand && pattern.test(text))?.[2];
 }
+
+const NO_BRANCH = "it removes commits that no branch holds";
+
+/** Subcommands of git that throw work away, with words like these behind them. */
+const THROWING: readonly (readonly [subcommand: string, words: RegExp, why: string])[] = [
+  ["clean", /^(?!.* (-\w*n|--dry-run))/s, "it removes files that git does not keep"],
+  ["stash", /^ (drop|clear)( |$)/, "it throws stashed changes away"],
+  ["reflog", /^ (expire|delete)( |$)/, "it forgets where branches were"],
+  ["gc", / --prune(=| |$)/, NO_BRANCH],
+  ["prune", /^/, NO_BRANCH],
+  ["update-ref", / (-\w*d|--delete|--stdin)/, "it removes a branch"],
+  ["branch", / -\w*D|^(?=.* (-\w*d|--delete)).* (-\w*f|--force)/s, "it removes a branch"],
+  ["filter-branch", /^/, "it rewrites all history"],
+  ["filter-repo", /^/, "it rewrites all history"],
+];
 
 const SYSTEM_FOLDER = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$/;
 
-/** Where package managers put the tools of a project. */
 const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/;

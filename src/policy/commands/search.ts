@@ -6,30 +6,25 @@ export const MAX_SCRIPT_BYTES = 16_384;
 const MAX_NESTING = 64;
 /** More `<<` in a text are not parsed: the parser looks for the ends of here-documents in quadratic time. */
 const MAX_HERE_DOCUMENTS = 1_000;
-/** More commands are not looked at one by one. */
 const MAX_COMMANDS = 150;
 /** Limits the work for one script: with it the worst of test/policy/commands/hostile.ts takes less than 10 ms. */
 export const MAX_STEPS = 100_000;
 /** The steps that things cost, about 50 ns each. A letter that is parsed and a node that is visited cost one. */
 export const STEPS = {
-  /** A text that is parsed by itself. */
   text: 800,
   /** A letter in a substitution, which is parsed again for each that it is nested in. */
   substituted: 2,
   command: 100,
   word: 45,
-  /** A quoted or expanded part of a word. */
   part: 100,
   assignment: 50,
 };
 
-/** One command found anywhere in a script. */
 export interface FoundCommand {
   /** Name first. Empty: it only assigns variables. */
   readonly words: readonly FoundWord[];
   /** How many of the words are its own: those behind them are another command, found by itself. */
   readonly own: number;
-  /** As it is written. */
   readonly text: string;
   /** True when it is inside another: a substitution, a wrapper, a function, text for a shell. */
   readonly nested: boolean;
@@ -37,13 +32,10 @@ export interface FoundCommand {
   readonly hidden: boolean;
   /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: nobody knows. */
   readonly folder: string | undefined;
-  /** Variables that are set for it, or by it. */
   readonly assigns: readonly Assigned[];
-  /** Names of the commands whose output it reads. */
   readonly reads: readonly string[];
   /** Names of the commands in its words: `a` in `eval "$(a)"`. */
   readonly inWords: readonly string[];
-  /** The function whose body it is in. */
   readonly inFunction: string | undefined;
 }
 
@@ -54,47 +46,38 @@ export interface Assigned {
   readonly text: string;
 }
 
-/** A file that a redirection opens. */
 export interface FoundRedirection {
   readonly use: "read" | "write";
-  /** What of its path is known. */
   readonly target: FoundWord;
   readonly text: string;
   /** As `FoundCommand.folder`. */
   readonly folder: string | undefined;
 }
 
-/** Where in a script something is. */
 export interface Place extends Pick<FoundCommand, "nested" | "hidden" | "reads" | "inFunction"> {
   folder: string | undefined;
   readonly depth: number;
   /** The command whose words and redirections these are. */
   readonly owner: string;
-  /** What is read from here-documents and here-strings. */
   readonly here: readonly FoundWord[];
-  /** In double quotes or a here-document. */
   readonly quoted: boolean;
 }
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What was found so far, and how much work it was. */
 export interface Search {
   readonly commands: Writable<FoundCommand>[];
   readonly redirections: FoundRedirection[];
   readonly unclear: Set<string>;
   readonly unread: Set<string>;
-  readonly unknown: Set<string>;
   tooLong: string | undefined;
   steps: number;
 }
 
 export function newSearch(): Search {
-  const [unclear, unread, unknown] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  return { commands: [], redirections: [], unclear, unread, unknown, tooLong: undefined, steps: 0 };
+  return { commands: [], redirections: [], unclear: new Set(), unread: new Set(), tooLong: undefined, steps: 0 };
 }
 
-/** A part of the script is not looked at. */
 export function leaveOut(search: Search, why: string): void {
   search.unclear.add(why);
   search.tooLong ??= why;
@@ -108,7 +91,6 @@ export function spend(search: Search, cost: number): void {
   throw SPENT;
 }
 
-/** Thrown where the work for a script is at its limit. */
 export const SPENT = new Error("The search for commands is at its limit");
 
 /** The name of a command without folders; "" when it is not known, or there is none. */

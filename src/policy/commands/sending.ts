@@ -3,7 +3,6 @@ import type { FoundCommand } from "./search.ts";
 
 export const SENDS = "it sends data to other machines";
 
-/** Options of a program that asks servers. */
 interface Options {
   /** The next word is their value, and no server. */
   readonly values: RegExp;
@@ -39,20 +38,17 @@ const HTTPIE: Options = {
 const NETCAT: Options = { values: /^\0/, leadAway: /^\0/ };
 
 /** Which commands send data to other machines. What goes to a server of this machine does not. */
-export const SENDING: { readonly [name: string]: (command: FoundCommand) => boolean } = {
+export const SENDING: { readonly [names: string]: (command: FoundCommand) => boolean } = {
   curl: (command) => sendsByCurl(command) && !isLocal(command, CURL),
   wget: (command) => has(command, /^--(post|body)|^--method=?(?!get|head)/i) && !isLocal(command, WGET),
-  http: sendsByHttpie,
-  https: sendsByHttpie,
-  xh: sendsByHttpie,
+  "http https xh": sendsByHttpie,
   // With -z it looks whether a port of this machine is open.
   nc: (command) => {
     const words = command.words.filter(({ value = "" }) => !/^\d+(-\d+)?$/.test(value));
     return !has({ words }, /^-\w*z/, 0) || !isLocal({ ...command, words }, NETCAT);
   },
   // `host:path` or `user@host:path`, or `rsync://`.
-  scp: (command) => has(command, /^[^-/.][^/]*:/),
-  rsync: (command) => has(command, /^[^-/.][^/]*:/),
+  "scp rsync": (command) => has(command, /^[^-/.][^/]*:/),
 };
 
 function has({ words }: Pick<FoundCommand, "words">, word: RegExp, from = 1): boolean {
@@ -62,7 +58,6 @@ function has({ words }: Pick<FoundCommand, "words">, word: RegExp, from = 1): bo
 /** A server of this machine, by a name or address that is nobody else's. */
 const LOOPBACK = /^([a-z]+:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)(:\d{1,5})?([/?#][^\s\\@]*)?$/i;
 
-/** Every operand is a server of this machine. */
 function isLocal({ words, assigns }: FoundCommand, { values, leadAway }: Options): boolean {
   if (assigns.some(({ name }) => /_proxy$/i.test(name)) || has({ words }, leadAway, 0)) return false;
   const servers = words.filter(({ prefix }, at) => {

@@ -19,7 +19,6 @@ const LITERAL = 1;
 const QUOTED = 2;
 const WORD = 4;
 
-/** Opens an account of this text. */
 export function accountOf(text: string): SubstitutionAccount {
   const marks = new Uint8Array(text.length);
   const mark = (pos: number, end: number, kind: number): void => {

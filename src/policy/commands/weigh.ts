@@ -2,18 +2,14 @@ import type { Decision, Risk } from "../../contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../settings.ts";
 
-/** One command of a script, with all that was found out about it. */
 export interface Weighed {
   readonly text: string;
   readonly risk: Risk;
   readonly why: string | undefined;
-  /** What people's rules say. */
   readonly ruling: Ruling | undefined;
-  /** Why it is never run. */
   readonly refusal: { readonly why: string; readonly answersForPerson?: true } | undefined;
   /** What the path rules say against a file that it names. */
   readonly named: Decision | undefined;
-  /** Which work it throws away. */
   readonly throwsAway: string | undefined;
   /** Why it is not plain although its script can be written anew. */
   readonly problem: string | undefined;
@@ -69,7 +65,6 @@ const FOR_PERSON =
   "A command cannot answer for a person: approvals, trust, grants and the console are for people, " +
   "who start them themselves";
 
-/** A long command is shown with its beginning and its end. */
 export function shorten(text: string): string {
   return text.length <= 120 ? text : `${text.slice(0, 80)} … ${text.slice(-35)}`;
 }

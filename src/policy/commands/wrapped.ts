@@ -1,21 +1,15 @@
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
-import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, wrapperOf } from "./wrappers.ts";
+import { isListedProgram } from "./reasons.ts";
+import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, expandNames, wrapperOf } from "./wrappers.ts";
 
-/** What a command runs in its turn. */
 export type Wrapped =
-  /** Another command, name first. */
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
   /** Text of a shell. `hidden`: an option or a setting of a program that is no shell names it. */
-  | { readonly kind: "script"; readonly text: string; readonly hidden?: true }
-  /** Text in which a builtin expands substitutions: `test -v 'a[$(id)]'`. */
-  | { readonly kind: "expanded"; readonly text: string }
-  /** Something that nobody knows before it runs. */
-  | { readonly kind: "unknown"; readonly why: string };
+  | { readonly kind: "script"; readonly text: string; readonly hidden?: true };
 
-/** True for programs that run another, and so are known. */
 export function isWrapper(name: string): boolean {
   const { wrapper, options } = wrapperOf(name);
-  const isKnown = wrapper !== undefined || options !== undefined || Object.hasOwn(SPECIAL, name);
+  const isKnown = wrapper !== undefined || options !== undefined || special.has(name);
   return isKnown || SHELLS.has(name) || EVALUATING.has(name);
 }
 
@@ -30,45 +24,41 @@ export function wrappedIn(name: string, words: readonly FoundWord[], here: reado
     ...(/^(g|bsd)?tar$/.test(name) ? oldOptionsOfTar(words).flatMap(hidden) : []),
     ...(SHELLS.has(name) ? shell(words, here) : []),
     ...(EVALUATING.has(name) ? words.slice(1).flatMap(({ value }) => expandedIn(value)) : []),
-    ...(Object.hasOwn(SPECIAL, name) ? (SPECIAL[name]?.(words, here) ?? []) : []),
+    ...(special.get(name)?.(words, here) ?? []),
   ];
 }
 
-/** A word in which substitutions are expanded later. */
+/** A word in which a builtin expands substitutions: `test -v 'a[$(id)]'`. A here-document expands them alike. */
 export function expandedIn(value: string | undefined): readonly Wrapped[] {
   if (value === undefined || !/\$[({[]|`|[<>]\(/.test(value)) return [];
-  const array = value.includes("=(") && value.endsWith(")") ? [{ kind: "script", text: value } as const] : [];
-  return [{ kind: "expanded", text: value }, ...array];
+  const array = value.includes("=(") && value.endsWith(")") ? textScript(value) : [];
+  let end = "END";
+  while (value.includes(end)) end += "_";
+  return [...textScript(`<<${end}\n${value}\n${end}\n`), ...array];
 }
 
 /** Builtins and programs that run something in a way of their own. */
 const SPECIAL: {
-  readonly [name: string]: (words: readonly FoundWord[], here: readonly FoundWord[]) => readonly Wrapped[];
+  readonly [names: string]: (words: readonly FoundWord[], here: readonly FoundWord[]) => readonly Wrapped[];
 } = {
   eval: (words) => joined(words.slice(words[1]?.value === "--" ? 2 : 1)),
   trap: (words) => words.slice(1, -1).filter(isNoOption).slice(0, 1).flatMap(script),
-  source: sourced,
-  ".": sourced,
+  "source .": (_, here) => here.flatMap(script),
   find: actionsOfFind,
-  fd: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
-  fdfind: (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
+  "fd fdfind": (words) => afterOption(words, /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/),
   jobs: (words) => afterOption(words, /^-[a-z]*x$/, ""),
   bind: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf(":") + 1))),
   alias: (words) => words.slice(1).flatMap(({ value = "" }) => textScript(value.slice(value.indexOf("=") + 1))),
   git: (words) => [...gitSettings(words), ...gitCommands(words)],
-  ...Object.fromEntries(EDITORS.map((name) => [name, editor])),
-  python: python,
-  python3: python,
+  [EDITORS]: editor,
+  "python python3": python,
   cmake: (words) => afterOption(words, /^-E$/, ""),
-  sed: commandsOfSed,
-  gsed: commandsOfSed,
-  make: shellOfMake,
-  gmake: shellOfMake,
-  ...Object.fromEntries("gcc g++ cc c++ clang clang++".split(" ").map((name) => [name, wrapperOfCompiler])),
-  tmux: typed,
-  screen: typed,
-  printf: (words) => (/%[-\d.*]*n/.test(words[1]?.value ?? "") ? [{ kind: "unknown", why: "%n sets a variable" }] : []),
+  "sed gsed": commandsOfSed,
+  "make gmake": shellOfMake,
+  "tmux screen": typed,
 };
+
+const special = new Map(expandNames(SPECIAL));
 
 /** `env -S TEXT WORD…` is `env` with the words of the text before the others. */
 function splitText(words: readonly FoundWord[]): readonly Wrapped[] {
@@ -78,11 +68,7 @@ function splitText(words: readonly FoundWord[]): readonly Wrapped[] {
   const glued = option.prefix.replace(/^(-[iv0]*S|--s[^=]*=?)/, "");
   const text = glued === "" ? (next?.prefix ?? "") : glued;
   const rest = words.slice(glued === "" ? at + 2 : at + 1);
-  const split = text.split(/\s+/).filter((each) => each !== "");
-  const command = { kind: "command", words: ["env", ...split].map(knownWord).concat(rest) } as const;
-  if (!/["'\\$]/.test(text)) return [command];
-  // Its quotes and variables are those of env itself.
-  return [command, ...textScript(text), { kind: "unknown", why: "env -S reads quotes in a way of its own" }];
+  return textScript(`env ${text} ${rest.map(scriptIn).join(" ")}`);
 }
 
 function behind(words: readonly FoundWord[], wrapper: Wrapper): readonly Wrapped[] {
@@ -113,7 +99,6 @@ function takesNext(option: string, values: string): boolean {
   return first === option.length - 1;
 }
 
-/** The word for what is added to a command when it runs. */
 export const ADDED: FoundWord = { text: "{}", value: undefined, prefix: "" };
 
 /** What xargs and find put in is not known: wherever a word has `{}` in it, or at the end. */
@@ -138,18 +123,7 @@ function shell(words: readonly FoundWord[], here: readonly FoundWord[]): readonl
   if (words[at]?.value === "-") at++;
   const first = words[at];
   if (takesScript) return first === undefined ? [] : script(first);
-  const read = here.flatMap(script);
-  if (first !== undefined && !READS_INPUT.test(first.value ?? ""))
-    return [...read, { kind: "unknown", why: `what the script ${first.text} does is not looked at` }];
-  if (words.some(({ value }) => value === "--version" || value === "--help")) return [];
-  return here.length > 0 ? read : [{ kind: "unknown", why: "it runs whatever it reads" }];
-}
-
-const READS_INPUT = /^(-|\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
-
-function sourced(words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
-  const file = words[1]?.text ?? "";
-  return [...here.flatMap(script), { kind: "unknown", why: `what is in the file ${file} is not looked at` }];
+  return here.flatMap(script);
 }
 
 function actionsOfFind(words: readonly FoundWord[]): readonly Wrapped[] {
@@ -179,21 +153,14 @@ function oldOptionsOfTar(words: readonly FoundWord[]): readonly FoundWord[] {
   return /^[A-Za-z]*[IF][A-Za-z]*$/.test(letters) ? words.slice(2, 2 + letters.length) : [];
 }
 
-/** `sed '1e COMMAND'`. */
 function commandsOfSed(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.slice(1).flatMap(({ prefix }) => {
     return Array.from(prefix.matchAll(/(?:^|[\s;{\d$!/])e[ \t]+([^\n]+)/g), ([, text = ""]) => textScript(text)).flat();
   });
 }
 
-/** `make SHELL=PROGRAM`. */
 function shellOfMake(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.flatMap((word) => (word.prefix.startsWith("SHELL=") ? script(behindPrefix(word, 6)) : []));
-}
-
-/** `gcc -wrapper PROGRAM,WORD`. */
-function wrapperOfCompiler(words: readonly FoundWord[]): readonly Wrapped[] {
-  return optionValues(words, "-wrapper").flatMap(({ prefix }) => textScript(prefix.replaceAll(",", " ")));
 }
 
 /** `git submodule foreach COMMAND`, `git bisect run COMMAND`. */
@@ -221,25 +188,24 @@ function gitSettings(words: readonly FoundWord[]): readonly Wrapped[] {
   });
 }
 
+/** `python -m pip install` is `pip install`. */
 function python(words: readonly FoundWord[]): readonly Wrapped[] {
-  const at = words.findIndex(
-    ({ prefix }, index) => index > 0 && (!prefix.startsWith("-") || /^-[A-Za-z]*m/.test(prefix)),
-  );
+  const at = words.findIndex(({ prefix }, index) => index > 0 && /^(?!-)|^-[A-Za-z]*m/.test(prefix));
   const module = /^-[A-Za-z]*m(.*)$/.exec(words[at]?.value ?? "")?.[1];
   if (module === undefined) return [];
-  const command = [...(module === "" ? [] : [knownWord(module)]), ...words.slice(at + 1)];
-  return /^(pip|pytest|tox|nox|mypy|ruff|black|isort|flake8|pylint|uv|poetry)$/.test(command[0]?.value ?? "")
-    ? [{ kind: "command", words: command }]
-    : [];
+  const rest = words.slice(at + 1);
+  const command = module === "" ? rest : [knownWord(module), ...rest];
+  return isListedProgram(command[0]?.value ?? "") ? [{ kind: "command", words: command }] : [];
 }
 
-/** What is typed into another terminal, or started there. */
 function typed(words: readonly FoundWord[]): readonly Wrapped[] {
   return words.slice(1).flatMap((word) => (/\s/.test(word.prefix) ? script(word) : []));
 }
 
 function hidden(word: FoundWord): readonly Wrapped[] {
-  const text = scriptIn(word).replace(/^exec=/, "");
+  const text = scriptIn(word)
+    .replace(/^exec=/, "")
+    .replace(/^(\S+),/, "$1 "); // `gcc -wrapper PROGRAM,WORD`
   return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true }];
 }
 
@@ -250,17 +216,13 @@ export function editor(words: readonly FoundWord[]): readonly Wrapped[] {
     ? "-ex -iex -eval-command --eval-command --init-eval-command -o -O --one-line"
     : "-c --cmd";
   return [...given, ...optionValues(words, options)].flatMap((word) => {
-    const text =
-      /(?:!|\bshell\s)(.*)$/s.exec(scriptIn(word))?.[1] ?? (/system\s*\(/.exec(scriptIn(word)) === null ? "" : "sh");
+    const [, text = ""] = /(?:!|\bshell\s|system\s*\()(.*)$/s.exec(scriptIn(word)) ?? [];
     return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true } as const];
   });
 }
 
 function script(word: FoundWord): readonly Wrapped[] {
-  const found = textScript(scriptIn(word));
-  return word.value === undefined
-    ? [...found, { kind: "unknown", why: `the script ${word.text} is not known` }]
-    : found;
+  return textScript(scriptIn(word));
 }
 
 function textScript(text: string): readonly Wrapped[] {
@@ -268,10 +230,7 @@ function textScript(text: string): readonly Wrapped[] {
 }
 
 function joined(words: readonly FoundWord[]): readonly Wrapped[] {
-  const unknown = words.find(({ value }) => value === undefined);
-  const why = `the script ${unknown?.text ?? ""} is not known`;
-  const text = words.map(scriptIn).join(" ");
-  return [...textScript(text), ...(unknown === undefined ? [] : [{ kind: "unknown", why } as const])];
+  return textScript(words.map(scriptIn).join(" "));
 }
 
 function isNoOption({ prefix }: FoundWord): boolean {

@@ -20,6 +20,7 @@ const RUNNER: Wrapper = {
   values: "-p --package --python --with --env --group --extra --cwd --prefix -w --workspace -C --dir -n --name",
   scripts: "-c --call",
 };
+const ON_RUNNER: Wrapper = { ...RUNNER, operands: 1 };
 const USER: Wrapper = { values: "-u -g -h -p -C -D -R -T -U -r -t --user --group --chdir", assigns: true };
 const AS_USER: Wrapper = { values: "-s -g -G -w -u --shell --group", operands: 1, scripts: "-c --command" };
 
@@ -61,12 +62,8 @@ const WRAPPERS: { readonly [names: string]: Wrapper } = {
   "sudo doas pkexec unshare nsenter setpriv capsh systemd-run machinectl proot fakeroot bwrap": USER,
   "su runuser sg": AS_USER,
   "npx bunx pnpx uvx": RUNNER,
-  ...Object.fromEntries(
-    [
-      ...["npm exec", "npm x", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "bun x", "uv run", "poetry run"],
-      ...["pipenv run", "pdm run", "hatch run", "rye run", "bundle exec", "conda run", "pipx run", "mise exec"],
-    ].map((name) => [`${name}:`, { ...RUNNER, operands: 1 }]),
-  ),
+  "npm exec: npm x: pnpm exec: pnpm dlx: yarn exec: yarn dlx: bun x: bundle exec: mise exec:": ON_RUNNER,
+  "uv run: poetry run: pipenv run: pdm run: hatch run: rye run: conda run: pipx run:": ON_RUNNER,
 };
 
 /** Options of programs that are no wrappers, and whose value is run all the same. */
@@ -86,6 +83,7 @@ const HIDING: { readonly [names: string]: string } = {
   "git push: git fetch: git pull: git clone: git ls-remote:": "--upload-pack --receive-pack --exec",
   "git grep:": "-O --open-files-in-pager",
   "make gmake": "--eval",
+  "gcc g++ cc c++ clang clang++": "-wrapper",
   "git filter-branch:":
     "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter",
 };
@@ -108,7 +106,7 @@ export const EVALUATING = new Set(
 export const SHELLS: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
 
 /** Editors and pagers, which run commands of their own that can start programs. */
-export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb".split(" ");
+export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb";
 
 const wrappers = new Map(expandNames(WRAPPERS));
 const hiding = new Map(expandNames(HIDING));
@@ -122,7 +120,8 @@ export function wrapperOf(
   return { wrapper: wrappers.get(full) ?? wrappers.get(name), options: hiding.get(full) ?? hiding.get(name) };
 }
 
-function expandNames<T>(table: { readonly [names: string]: T }): readonly (readonly [string, T])[] {
+/** Each name between blanks by itself: "a b", or with subcommands "a x: a y:". */
+export function expandNames<T>(table: { readonly [names: string]: T }): readonly (readonly [string, T])[] {
   return Object.entries(table).flatMap(([names, entry]) => {
     const listed = names.includes(":") ? names.split(": ").map((name) => name.replace(/:?$/, ":")) : names.split(" ");
     return listed.map((name) => [name, entry] as const);

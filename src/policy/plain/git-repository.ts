@@ -1,8 +1,7 @@
 import { posix } from "node:path";
-import type { Backend } from "../../contract/backend.ts";
+import type { Backend, Files } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { isInside } from "../../util/paths.ts";
-import { createTextReader } from "./small-files.ts";
 import type { LookUps } from "../look-ups.ts";
 
 /** More of a configuration is not read: 64 KiB. */
@@ -88,7 +87,7 @@ const SWITCHED_OFF = [
 
 /** The workspace's own repository: git reads this one, wherever it is started. */
 export function gitRepository({ workDir, files }: Backend): GitRepository {
-  const readText = createTextReader(files, MOST_BYTES);
+  const readConfig = configReader(files);
   const git = posix.join(workDir, ".git");
   /** Where a link is on the way, it counts as something that is not the file. */
   const kindOf = (at: string, look: LookUps) =>
@@ -111,7 +110,7 @@ export function gitRepository({ workDir, files }: Backend): GitRepository {
         Promise.all(LINKED.map(linksIn)),
         kindOf(git, look),
         Promise.all(["commondir", "objects/info/alternates"].map(async (path) => kindOf(`${git}/${path}`, look))),
-        readText(`${git}/config`, { real: true }).catch(() => undefined),
+        readConfig(`${git}/config`).catch(() => undefined),
         ...inner.map((each) => kindOf(each, look)),
       ]);
       if (repository !== "folder" || common.some((each) => each !== undefined))
@@ -129,4 +128,20 @@ export function gitRepository({ workDir, files }: Backend): GitRepository {
 /** A folder and those above it, up to another that is not included. */
 function foldersBetween(folder: string, top: string): readonly string[] {
   return folder === top ? [] : [folder, ...foldersBetween(posix.dirname(folder), top)];
+}
+
+/** Reads the beginning of a file. One that has not changed since it was read is opened, and not read again. */
+function configReader(files: Files): (path: string) => Promise<string> {
+  let known: { readonly version: string; readonly text: string } | undefined;
+  return async (path) => {
+    const file = await files.open(path, { real: true });
+    try {
+      const { version } = file.info;
+      if (known?.version !== version)
+        known = { version, text: Buffer.from(await file.read(0, MOST_BYTES)).toString("utf8") };
+      return known.text;
+    } finally {
+      file.close().catch(() => undefined); // nobody has to wait for that
+    }
+  };
 }

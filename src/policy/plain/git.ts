@@ -2,11 +2,8 @@ import { type OptionTable, optionTable, readOptions } from "./options.ts";
 import type { GitReading, Reading } from "./reading.ts";
 import type { PlainWord } from "./script.ts";
 
-/** A subcommand of git that only looks. */
 interface Subcommand {
-  /** See `OptionTable`. */
   readonly options: string;
-  /** Options that we add. Default: none. */
   readonly added?: readonly string[];
   /** Operands are accepted only with one of these options: without, it makes something. */
   readonly listsWith?: readonly string[];
@@ -95,7 +92,6 @@ const TABLES: ReadonlyMap<string, OptionTable> = new Map(
 /** Placeholders that have gpg check a signature: `%GG`, `%+G?`, `%(signature)`. */
 const SIGNATURE = /%[-+ ]?G|signature/i;
 
-/** Reads a git command. A string says why it is not on the list. */
 export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const at = words[1]?.value === "--no-pager" ? 2 : 1;
   const name = words[at]?.value ?? "";

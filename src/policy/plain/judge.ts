@@ -37,10 +37,7 @@ export type PlainVerdict =
   | { readonly plain: false; readonly problems: readonly (Problem | undefined)[]; readonly run?: PartlyPlainRun };
 
 /** The script for the shell that was to run it. */
-export interface PartlyPlainRun {
-  readonly script: string;
-  readonly cwd: string;
-}
+type PartlyPlainRun = { readonly script: string; readonly cwd: string };
 
 /** `why`, for people. `decision`: what the path rules say, where that is the reason. */
 export interface Problem {
@@ -93,14 +90,13 @@ export function createPlainJudge({ backend, writable = [backend.workDir] }: Plai
     const ahead = judgeIn(script, context(written));
     ahead.catch(() => undefined);
     const info = await look.info(written).catch(() => undefined);
-    if (info?.kind !== "folder") return forAll(script, no(`${script.cd} is not a folder`));
+    if (info?.kind !== "folder") return forAll(script, { why: `${script.cd} is not a folder` });
     return info.path === written ? ahead : judgeIn(script, context(info.path));
   };
 }
 
 interface Context {
   readonly backend: Backend;
-  /** Where the commands run. */
   readonly folder: string;
   readonly judgePath: PathJudge;
   readonly look: LookUps;
@@ -131,14 +127,14 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
         const reading = readings[index] ?? "";
         const listed =
           typeof reading === "string"
-            ? no(reading)
+            ? { why: reading }
             : await judgeListed(command, reading, context, { judgeOperand, judgedHere });
         if ("words" in listed || isAllowed[index] !== true) return { result: listed, looks: true };
         return { result: await takeAllowed(command, context), looks: false };
       }),
     ),
   ]);
-  if (typeof shell === "string") return forAll(script, no(shell));
+  if (typeof shell === "string") return forAll(script, { why: shell });
   if (here.verdict !== "allow") return forAll(script, against(here));
   const problems = judged.map(({ result }) => ("words" in result ? undefined : result));
   const looks = judged.every((each) => each.looks) && problems.every((problem) => problem === undefined);
@@ -150,7 +146,7 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
   });
   const text = writeScript(written, separators);
   if (Buffer.byteLength(text) > MOST_BYTES)
-    return forAll(script, no("with what its patterns match it is too long for a shell"));
+    return forAll(script, { why: "with what its patterns match it is too long for a shell" });
   if (problems.some((problem) => problem !== undefined)) {
     const isPartly = problems.includes(undefined);
     return { plain: false, problems, ...(isPartly && { run: { script: text, cwd: folder } }) };
@@ -181,12 +177,12 @@ async function judgeListed(
     judgedHere,
     ...others.map((word, index) => (paths.has(index + 1) ? judgeOperand(word, reading) : [word.value])),
   ]);
-  if (typeof program === "string") return no(program);
-  if (objection !== undefined) return no(objection);
+  if (typeof program === "string") return { why: program };
+  if (objection !== undefined) return { why: objection };
   if (leftOut !== undefined && !isWords(leftOut)) return leftOut;
   if (reading.looksBelow === true && here.except !== undefined) return isClosedBelow(folder);
   if (keepsOut === "grep" && posix.basename(program.real) === "busybox")
-    return no("grep of busybox leaves out no files");
+    return { why: "grep of busybox leaves out no files" };
   const out = [program.path, ...(git === undefined ? [] : repository.surroundings.options)];
   const kept = keepsOut === undefined ? [] : KEEPS_OUT[keepsOut];
   for (const [index, operand] of operands.entries()) {
@@ -223,7 +219,6 @@ const NO_SECRETS = [...SENSITIVE_FILES, ...SENSITIVE_FOLDERS.map((name) => `${na
   (glob) => `:(top,exclude,icase,glob)**/${glob}`,
 );
 
-/** A command that a person's rule allows, with its words as they are. */
 async function takeAllowed(
   { words, redirections }: PlainCommand,
   { found }: Context,
@@ -231,9 +226,9 @@ async function takeAllowed(
   const [name, ...others] = words;
   const pattern = others.find(({ wildcards }) => wildcards !== undefined);
   if (pattern !== undefined)
-    return no(`${JSON.stringify(pattern.value)} is a pattern, and ${name.value} is not on the list`);
+    return { why: `${JSON.stringify(pattern.value)} is a pattern, and ${name.value} is not on the list` };
   const program = name.value.includes("/") ? { path: name.value } : await found(name.value);
-  if (typeof program === "string") return no(program);
+  if (typeof program === "string") return { why: program };
   return { words: [program.path, ...others.map(({ value }) => value)], redirections };
 }
 
@@ -256,25 +251,25 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     ]);
     if (decision.verdict !== "allow") return against(decision);
     if (isRecursive === true && decision.except !== undefined) return isClosedBelow(path);
-    if (info === "unknown" || (info !== undefined && info.kind !== "file")) return no(`${path} is not a file`);
+    if (info === "unknown" || (info !== undefined && info.kind !== "file")) return { why: `${path} is not a file` };
     const isWithin = target === undefined || (typeof target === "string" && isInside(target, backend.workDir));
-    return isWithin ? undefined : no(`${path} is outside of the workspace, where git looks at no repository`);
+    return isWithin ? undefined : { why: `${path} is outside of the workspace, where git looks at no repository` };
   };
 
   return async (word, reading) => {
     const pattern = word.wildcards && readPattern(word);
-    if (typeof pattern === "string") return no(pattern);
+    if (typeof pattern === "string") return { why: pattern };
     const path = pathOf(word.value, folder);
     if (path === undefined) return behindName(word.value);
     if (path === "/dev/null") return [word.value];
-    if (ENDLESS.test(path)) return no(`${path} does not end`);
+    if (ENDLESS.test(path)) return { why: `${path} does not end` };
     // Some programs take "@file" for a file with options in it, and "+1f" for an option.
     const asPath = (each: string) => (reading.git === undefined && /^[@+=]/.test(each) ? `./${each}` : each);
     if (pattern === undefined) return (await judge(path, undefined, reading)) ?? [asPath(word.value)];
     const inside = posix.resolve(folder, pattern.folder);
     const [entries, real] = await Promise.all([look.list(inside), look.realPath(inside)]);
     const found = matching(pattern, entries, budget);
-    if (typeof found === "string") return no(found);
+    if (typeof found === "string") return { why: found };
     if (found.length === 0) return (await judge(path, undefined, reading)) ?? [asPath(word.value)];
     const realOf = ({ kind, name }: FileEntry) =>
       kind === "link" || typeof real !== "string" ? undefined : posix.join(real, name);
@@ -319,18 +314,14 @@ function shown(path: string, backend: Backend): string {
   return display.startsWith("~") ? `./${display}` : display;
 }
 
-function no(why: string): Problem {
-  return { why };
-}
-
 function against(decision: Decision): Problem {
   return { why: decision.reason ?? "the path rules are against it", decision };
 }
 
 function behindName(path: string): Problem {
-  return no(`where ".." in ${JSON.stringify(path)} leads depends on links`);
+  return { why: `where ".." in ${JSON.stringify(path)} leads depends on links` };
 }
 
 function isClosedBelow(path: string): Problem {
-  return no(`something below ${path} may not be read`);
+  return { why: `something below ${path} may not be read` };
 }

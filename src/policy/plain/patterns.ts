@@ -3,11 +3,9 @@ import type { PlainWord } from "./script.ts";
 
 /** How many comparisons of characters the patterns of one script may take, and how many names they may match. */
 const MOST_STEPS = 250_000;
-/** What a name costs beside that. */
 const STEPS_A_NAME = 10;
 const MOST_NAMES = 1_000;
 
-/** A word with wildcards. */
 export interface Pattern {
   /** With its slash; "" for the working folder. */
   readonly folder: string;
@@ -18,7 +16,6 @@ export interface Pattern {
 const STAR = -1;
 const ANY = -2;
 
-/** Reads a word as a pattern. A string says why it is none that we resolve. */
 export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | string {
   const start = value.lastIndexOf("/") + 1;
   if (wildcards.some((at) => at < start)) return `${JSON.stringify(value)} has a wildcard before its last "/"`;
@@ -33,15 +30,8 @@ export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | str
   return { folder: value.slice(0, start), name };
 }
 
-/** What the patterns of one script may still take together. */
-export interface Budget {
-  steps: number;
-  names: number;
-}
-
-export function newBudget(): Budget {
-  return { steps: MOST_STEPS, names: MOST_NAMES };
-}
+export const newBudget = () => ({ steps: MOST_STEPS, names: MOST_NAMES });
+type Budget = ReturnType<typeof newBudget>;
 
 /** The entries that a pattern matches, in byte order; dot names only for a dot. A string: they cannot be words. */
 export function matching(

@@ -1,14 +1,11 @@
 import type { PlainWord } from "./script.ts";
 import { type OptionTable, optionTable, readOptions } from "./options.ts";
-import { readFind } from "./find.ts";
 import { readGit } from "./git.ts";
 import type { Reading } from "./reading.ts";
 
-/** A program that only looks, with all that is accepted of it. */
 interface Program {
   /** See `OptionTable`. Default: none. "any": no word is an option, and no word is a path. */
   readonly options?: string;
-  /** Default "paths". */
   readonly operands?: "paths" | RegExp;
   /** The first operand is no path, and has to be like this. */
   readonly first?: RegExp;
@@ -24,52 +21,44 @@ interface Program {
   readonly onlyFiles?: true;
   readonly keepsOut?: "grep" | "rg";
   readonly needs?: string;
-  /** The value of an option is always the next word. */
   readonly isNotGlued?: true;
   /** It does not end its options at `--`. */
   readonly hasNoEnd?: true;
 }
 
 const ANY = /^/;
-const LINES: Program = { options: "-n# -c# -# -q -v", patterns: true };
-const SUMS: Program = { patterns: true };
 const TWO_FILES = { onlyFiles: true, least: 2, most: 2 } as const;
 const GREP = "-F -P -i -v -w -x -n -c -l -o -q -s -H -A# -B# -C# -m# -e:";
 
-/** The list: docs/policy.md has it for people. Sources: codex's known-safe list, GTFOBins, the programs' manuals. */
-const PROGRAMS: { readonly [name: string]: Program } = {
+/**
+ * The list, by names between blanks: docs/policy.md has it for people. Sources: codex's known-safe list, GTFOBins, the
+ * programs' manuals.
+ */
+const PROGRAMS: { readonly [names: string]: Program } = {
+  "tac rev sha256sum md5sum cksum": { patterns: true },
   cat: { options: "-A -b -n -s -v", patterns: true },
-  tac: { patterns: true },
   nl: { options: "-b: -n: -s: -v#", patterns: true },
-  rev: { patterns: true },
-  head: LINES,
-  tail: LINES,
+  "head tail": { options: "-n# -c# -# -q -v", patterns: true },
   wc: { options: "-l -w -c -m -L", patterns: true },
   ls: { options: "-1 -a -A -d -F -h -i -l -n -p -r -R -s -S -t", patterns: true, recursive: "-R" },
   // Its -o writes, and a letter behind -I or -L in one word is another option.
   tree: { options: "-a -d -L# -f -I: --dirsfirst", recursive: true, isNotGlued: true, hasNoEnd: true },
   du: { options: "-a -c -h -k -m -s -d#", patterns: true, recursive: true },
   df: { options: "-h -T -i" },
+  "uptime nproc whoami": { most: 0 },
   free: { options: "-h -m", most: 0 },
-  uptime: { most: 0 },
-  nproc: { most: 0 },
-  whoami: { most: 0 },
   id: { options: "-u -g -n", most: 0 },
   uname: { options: "-a -s -r -m", most: 0 },
   pwd: { options: "-P", most: 0 },
-  basename: { operands: ANY },
-  dirname: { operands: ANY },
+  "basename dirname": { operands: ANY },
   realpath: { options: "-e -m", patterns: true },
   readlink: { options: "-f -e -m", patterns: true },
   stat: { options: "-c:", patterns: true },
   file: { options: "-b -i -L", patterns: true },
   which: { options: "-a", operands: /^[\w.+-]+$/ },
-  echo: { options: "any" },
+  "echo seq true false": { options: "any" },
   // GNU printf ends at %n, others write through it.
   printf: { options: "any", first: /^(?!-)(?!.*%[-+ #0-9.*'$]*[hlLqjzt]*n)/s, least: 1 },
-  seq: { options: "any" },
-  true: { options: "any" },
-  false: { options: "any" },
   sleep: { operands: /^([12]?\d|30)(\.0{1,3})?$|^[12]?\d\.\d{1,3}$/, least: 1, most: 1 },
   date: { options: "-u -I -R", operands: /^\+/, most: 1 },
   test: { options: "-e -f -d -s -r -w -x -L -h -n -z -eq -ne -gt -ge -lt -le -nt -ot" },
@@ -95,9 +84,6 @@ const PROGRAMS: { readonly [name: string]: Program } = {
   od: { options: "-A: -t: -c -x -N# -j#", patterns: true },
   hexdump: { options: "-C -n#", patterns: true },
   strings: { options: "-n# -t:", patterns: true },
-  sha256sum: SUMS,
-  md5sum: SUMS,
-  cksum: SUMS,
   base64: { options: "-d -w#", most: 1 },
   sed: { options: "-n", needs: "-n", first: /^\d{1,9}(,\d{1,9})?p$/, least: 1, most: 2 },
   jq: {
@@ -111,25 +97,28 @@ const VERSIONS: ReadonlySet<string> = new Set(
   "git node python3 bash make gcc clang cmake tar curl jq rg tmux".split(" "),
 );
 
-const TABLES: ReadonlyMap<string, OptionTable> = new Map(
-  Object.entries(PROGRAMS).map(([name, { options = "" }]) => [name, optionTable(options)]),
+type ListedProgram = Program & { readonly table: OptionTable };
+
+const BY_NAME: ReadonlyMap<string, ListedProgram> = new Map(
+  Object.entries(PROGRAMS).flatMap(([names, program]) => {
+    const listed = { ...program, table: optionTable(program.options ?? "") };
+    return names.split(" ").map((name) => [name, listed]);
+  }),
 );
 
 /** True for the name of a program that only looks, whatever its options. */
 export function isListed(name: string): boolean {
-  return Object.hasOwn(PROGRAMS, name) || name === "find";
+  return BY_NAME.has(name) || name === "find";
 }
 
-/** Reads a command by the list. A string says why it is not on it. */
 export function readByList(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const [{ value: name }, second] = words;
   if (words.length === 2 && second?.value === "--version" && VERSIONS.has(name)) return { paths: [], end: 2 };
   if (name === "find") return readFind(words);
   if (name === "git") return readGit(words);
-  const program = Object.hasOwn(PROGRAMS, name) ? PROGRAMS[name] : undefined;
-  const table = TABLES.get(name);
-  if (program === undefined || table === undefined) return `${name} is not on the list of programs that only look`;
-  return program.options === "any" ? readAny(words, program) : readProgram(words, program, table);
+  const program = BY_NAME.get(name);
+  if (program === undefined) return `${name} is not on the list of programs that only look`;
+  return program.options === "any" ? readAny(words, program) : readProgram(words, program);
 }
 
 function readAny(words: readonly [PlainWord, ...PlainWord[]], { first, least = 0 }: Program): Reading | string {
@@ -140,13 +129,9 @@ function readAny(words: readonly [PlainWord, ...PlainWord[]], { first, least = 0
   return { paths: [], end: words.length };
 }
 
-function readProgram(
-  words: readonly [PlainWord, ...PlainWord[]],
-  program: Program,
-  table: OptionTable,
-): Reading | string {
+function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: ListedProgram): Reading | string {
   const name = words[0].value;
-  const read = readOptions(words, 1, table, program.isNotGlued === true ? "next word" : "glued");
+  const read = readOptions(words, 1, program.table, program.isNotGlued === true ? "next word" : "glued");
   if (typeof read === "string") return read;
   const { options, operands, late, end } = read;
   const { operands: kind = "paths", first, noFirstWith = [], least = 0, most = Infinity } = program;
@@ -178,4 +163,26 @@ function readProgram(
 
 function wrong(name: string, { value }: PlainWord): string {
   return `${JSON.stringify(value)} is not one of the operands of ${name} that only look`;
+}
+
+const FIND_VALUES: ReadonlySet<string> = new Set(
+  "-name -iname -path -type -maxdepth -mindepth -size -mtime -mmin".split(" "),
+);
+const FIND_ALONE: ReadonlySet<string> = new Set("-empty -prune -not ! -o -a -print -print0".split(" "));
+
+/** Reads find(1): folders, then tests that only look. A string says why it is not on the list. */
+function readFind(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
+  const paths: number[] = [];
+  let isExpression = false;
+  for (let index = 1; index < words.length; index++) {
+    const { value, wildcards } = words[index] as PlainWord;
+    isExpression ||= /^(-|!$|[(),]$)/.test(value);
+    if (wildcards !== undefined) return `find takes no bare "*" or "?": quote ${JSON.stringify(value)}`;
+    if (!isExpression) paths.push(index);
+    else if (FIND_VALUES.has(value) && index + 1 < words.length) {
+      index += 1;
+      if (words[index]?.wildcards !== undefined) return `find takes no bare "*" or "?": quote the value of ${value}`;
+    } else if (!FIND_ALONE.has(value)) return `${JSON.stringify(value)} is not one of the tests of find that only look`;
+  }
+  return { paths, isRecursive: true, looksBelow: paths.length === 0, end: words.length };
 }

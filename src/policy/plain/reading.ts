@@ -1,7 +1,5 @@
-/** Of a git command. */
 export interface GitReading {
   readonly subcommand: number;
-  /** Options that we add behind it. */
   readonly added: readonly string[];
   /** Paths in revisions, `src/a` of `HEAD:src/a`. They begin in the workspace, with "./" in the working folder. */
   readonly revisionPaths: readonly string[];
@@ -13,18 +11,14 @@ export interface GitReading {
 
 /** How a command of a program on the list is judged and run. Indexes are those of its words. */
 export interface Reading {
-  /** Words that are judged as paths. */
   readonly paths: readonly number[];
-  /** It looks at everything under its paths. */
   readonly isRecursive?: boolean;
   /** It names no path, and looks at everything under the working folder. */
   readonly looksBelow?: boolean;
-  /** Its paths have to be files. */
   readonly onlyFiles?: boolean;
   /** It keeps out files with sensitive names, in this program's way. */
   readonly keepsOut?: "grep" | "rg";
   /** Where words that we add belong. */
   readonly end: number;
-  /** It reads the workspace's own repository. */
   readonly git?: GitReading;
 }

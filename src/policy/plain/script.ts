@@ -7,7 +7,6 @@ export interface PlainWord {
 
 export interface PlainCommand {
   readonly words: readonly [PlainWord, ...PlainWord[]];
-  /** As `2>/dev/null`, without blanks, in order. */
   readonly redirections: readonly string[];
   /** As it is written, without blanks around it. */
   readonly text: string;

@@ -1,7 +1,6 @@
 import type { Env } from "../../contract/effect.ts";
 import type { PlainWord, Separator } from "./script.ts";
 
-/** What of a command is run: literal words, and what the shell does for it. */
 export interface WrittenCommand {
   /** The program by its path, and its arguments. Only bare `*` and `?` of a `PlainWord` are expanded. */
   readonly words: readonly (string | PlainWord)[];

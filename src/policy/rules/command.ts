@@ -1,11 +1,9 @@
 import { basename } from "node:path";
 import { wordsOf } from "./words.ts";
 
-/** One simple command, as the shell policy found it in a script. */
 export interface CommandWords {
   /** The name and its arguments, without quotes. */
   readonly words: readonly string[];
-  /** As it is written. */
   readonly text: string;
 }
 

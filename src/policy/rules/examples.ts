@@ -13,13 +13,11 @@ export function checkExamples(
   verdict: Verdict,
   base: Base,
 ): readonly string[] {
+  const isAbout = (example: string) => fits(rule, example, verdict, base);
+  const [missed, found] = [match.filter((example) => !isAbout(example)), notMatch.filter(isAbout)];
   return [
-    ...match
-      .filter((example) => !fits(rule, example, verdict, base))
-      .map((example) => `it does not match its own example ${JSON.stringify(example)}`),
-    ...notMatch
-      .filter((example) => fits(rule, example, verdict, base))
-      .map((example) => `it matches ${JSON.stringify(example)}, which its not_match says it does not`),
+    ...missed.map((example) => `it does not match its own example ${JSON.stringify(example)}`),
+    ...found.map((example) => `it matches ${JSON.stringify(example)}, which its not_match says it does not`),
   ];
 }
 

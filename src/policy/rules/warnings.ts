@@ -1,23 +1,14 @@
+import { isWrapper } from "../commands/wrapped.ts";
+import { wrapperOf } from "../commands/wrappers.ts";
 import type { CommandRules } from "../settings.ts";
 import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
 
-const namesIn = (text: string): readonly string[] => text.trim().split(/\s+/);
-
-/** Programs that run any other, whatever word follows. */
-const WHATEVER_FOLLOWS: ReadonlySet<string> = new Set(
-  namesIn(`
-    env nice nohup timeout time stdbuf setsid ionice chrt xargs parallel watch script exec eval command builtin
-    source . sudo doas su find fd awk gawk mawk sed ed vim vi emacs tar rsync ssh busybox nsenter chroot unshare bwrap
-    systemd-run`),
+/** Programs that run any other with the right words, beside those that the search for commands knows. */
+const MULTI_PURPOSE = new RegExp(
+  "^(docker|podman|kubectl|perl|ruby|php|lua|Rscript|osascript|node(js)?|deno|bun|tsx|ts-node|python2|ninja|pipx|" +
+    "p?npm|yarn|uv|cargo|go|[gm]?awk|ed|emacs)$",
 );
-/** Programs that run any other with the right words: whoever may run them with any arguments may run everything. */
-const MULTI_PURPOSE: ReadonlySet<string> = new Set([
-  ...WHATEVER_FOLLOWS,
-  ...namesIn(`
-    sh bash dash zsh ksh fish csh tcsh docker podman kubectl python python2 python3 node nodejs deno bun tsx ts-node
-    perl ruby php lua Rscript osascript git make ninja npx pnpx bunx uvx pipx npm pnpm yarn uv cargo go`),
-]);
 
 /** What people should know of their rules before they rely on them, a sentence a rule. */
 export function warningsOf(rules: { readonly [list in keyof CommandRules]-?: readonly Rule[] }): readonly string[] {
@@ -61,9 +52,15 @@ function allowsMore(rule: Rule): string | undefined {
   const [first, second] = rule.pattern.words;
   if (first === undefined || first.is === "any") return "allows every command";
   if (first.is === "beginning") return `allows every program whose name begins with ${JSON.stringify(first.text)}`;
-  if (!MULTI_PURPOSE.has(first.text)) return undefined;
+  if (!MULTI_PURPOSE.test(first.text) && !isWrapper(first.text)) return undefined;
   const isOpen = rule.pattern.open || rule.pattern.words.some(({ is }) => is !== "word");
-  const isNarrow = second?.is === "word" && !second.text.startsWith("-") && !WHATEVER_FOLLOWS.has(first.text);
+  const isNarrow = second?.is === "word" && !second.text.startsWith("-") && !runsWhateverFollows(first.text);
   if (!isOpen || isNarrow) return undefined;
   return `allows more than it seems: ${first.text} can run any program; name what it may be asked to do`;
+}
+
+/** Also a word that is no option leads to other programs: what they run, a script, a start of a search. */
+function runsWhateverFollows(name: string): boolean {
+  const leads = /^(find|fd|[gm]?awk|sed|ed|vim?|emacs|tar|rsync|eval|source|\.)$/;
+  return wrapperOf(name).wrapper !== undefined || leads.test(name);
 }

@@ -171,17 +171,11 @@ describe("what is not understood", () => {
     expect(scripts.filter((script) => found(script).unclear.length > 0)).toEqual([]);
   });
 
-  test("commands whose name is known only when they run, and what else is, are reported", () => {
+  test("commands whose name is known only when they run are reported", () => {
     for (const script of ["$x a", 'eval "$x"', "sh -c $x", "/b*n/[s]h -c id", "xargs -I{} {}", "$(command -v a) b"])
       expect(found(script).unread, script).not.toEqual([]);
-    for (const script of ["bash x.sh", ". x", "echo ${!x}", "((x))", 'sh -c "a $x"']) {
-      expect(found(script).unknown, script).not.toEqual([]);
+    for (const script of ["bash x.sh", 'sh -c "a $x"', "ls $x", "a 'b $x'", "x=1; echo $x", "sh -c 'a $x'"])
       expect(found(script).unread, script).toEqual([]);
-    }
-    for (const script of ["ls $x", "a 'b $x'", "x=1; echo $x", "[[ -f a ]]", "sh -c 'a $x'"]) {
-      const { unread, unknown } = found(script);
-      expect([...unread, ...unknown], script).toEqual([]);
-    }
   });
 });
 
