@@ -9,17 +9,16 @@ import { type Wake, createWake } from "./wake.ts";
 /** Rows that are in memory at a time. */
 const PAGE_ROWS = 100;
 
-/** How often those who follow look for what other processes have written. */
-const LOOK_MS = 15;
-
-/** After so many looks, what processes that have died left in progress is closed: what is followed shows it. */
-const TEND_LOOKS = 333;
+/** How often what processes that have died left in progress is closed: what is followed shows it. */
+const TEND_MS = 5_000;
 
 export interface EventFeedOptions {
   /** The database for as long as it is read; `release` when that is over. */
   readonly borrow: () => Promise<{ readonly database: Database; release(): void }>;
   /** Resolves when what was taken before is readable. */
   readonly settled: () => Promise<void>;
+  /** How often those who follow look for what other processes have written, in milliseconds. */
+  readonly lookMs: number;
   /** Closes what processes that have died left in progress; resolves to true when there was something. Never rejects. */
   readonly tend: (database: Database) => Promise<boolean>;
 }
@@ -33,7 +32,7 @@ export interface EventFeed {
   close(): void;
 }
 
-export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): EventFeed {
+export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOptions): EventFeed {
   let change: Wake | undefined;
   let closed = false;
   let followers = 0;
@@ -51,12 +50,12 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
     followers += 1;
     version ??= database.dataVersion();
     watch ??= setInterval(() => {
-      if (++looks % TEND_LOOKS === 0) void tend(database).then((hasClosed) => hasClosed && wake());
+      if (++looks % Math.ceil(TEND_MS / lookMs) === 0) void tend(database).then((hasClosed) => hasClosed && wake());
       const found = versionOf(database);
       if (found === version) return;
       version = found;
       wake();
-    }, LOOK_MS).unref();
+    }, lookMs).unref();
   };
 
   const stopWatching = () => {

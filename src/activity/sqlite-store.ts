@@ -27,6 +27,8 @@ export interface SqliteStoreOptions {
   readonly liveOutput?: number;
   /** How long to wait for a database that others keep locked, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
+  /** How often those who follow events look for what other processes have written, in milliseconds. Default 100. */
+  readonly lookMs?: number;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
 }
@@ -58,9 +60,10 @@ export function sqliteStore({
   maxBytes = DEFAULT_MAX_DATABASE_BYTES,
   liveOutput = 1_048_576,
   patienceMs = 10_000,
+  lookMs = 100,
   now = Date.now,
 }: SqliteStoreOptions): Store {
-  for (const [name, limit] of Object.entries({ maxAgeDays, maxEvents, maxBytes, liveOutput, patienceMs })) {
+  for (const [name, limit] of Object.entries({ maxAgeDays, maxEvents, maxBytes, liveOutput, patienceMs, lookMs })) {
     if (!Number.isInteger(limit) || limit < 1)
       throw new RangeError(`${name} ${limit}: expected a whole number above 0`);
   }
@@ -138,6 +141,7 @@ export function sqliteStore({
   const attending = new Set<() => Promise<void>>();
   const feed = createEventFeed({
     borrow,
+    lookMs,
     settled: () => writer.settled(),
     tend: (database) =>
       closeDead(database, now()).then(

@@ -99,11 +99,11 @@ function warn(sentences: readonly string[]): void {
   for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
 }
 
-/** What files and options say of a toolkit. Fails like `settingsFrom`. */
-export async function toolkitOptions(options: GlobalOptions): Promise<ToolkitOptions> {
+/** What files and options say of a toolkit, with `lookMs` of `sqliteStore`. Fails like `settingsFrom`. */
+export async function toolkitOptions(options: GlobalOptions, lookMs?: number): Promise<ToolkitOptions> {
   const settings = await settingsFrom(options);
   warn(ruleWarnings(settings.policy.commands));
-  const store = await storeOf(settings);
+  const store = await storeOf(settings, lookMs);
   const { log } = options;
   return {
     ...toolkitOptionsOf(settings, options),
@@ -189,7 +189,7 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
   if (settings.store === "memory") {
     throw new Error("the configuration has store: memory, which other processes do not see. Choose store: sqlite");
   }
-  const store = await storeOf(settings);
+  const store = await storeOf(settings, lookMs);
   try {
     await work(store);
   } finally {
@@ -198,10 +198,14 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
 }
 
 /** Each is loaded where it is chosen. */
-async function storeOf({ store, state: { database: maxBytes } }: Settings): Promise<Store> {
+async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
-  return sqliteStore({ file: databaseFile(), ...(maxBytes !== undefined && { maxBytes }) });
+  return sqliteStore({
+    file: databaseFile(),
+    ...(maxBytes !== undefined && { maxBytes }),
+    ...(lookMs !== undefined && { lookMs }),
+  });
 }
 
 /** Which tools the settings choose. */

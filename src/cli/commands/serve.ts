@@ -21,11 +21,14 @@ export interface ServeOptions extends GlobalOptions {
   readonly agent?: string;
 }
 
+/** How often it looks for events of other processes: who watches in a browser should not wait. */
+const LOOK_MS = 15;
+
 /** Serves the HTTP API until the process is asked to end. Prints the address with the token, which opens a browser's session. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { preset, instructions: own, model: chosen, limits } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
-  const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) });
+  const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) }, LOOK_MS);
   const token = apiToken();
   const toolkit = await createToolkit({
     ...given,
