@@ -105,14 +105,14 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const withheld = createWithheld(rules);
   const max = options.policy?.maxActionsPerHour;
   const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
+  let removing: Promise<void> | undefined;
   /** What a job is called is shown to people and models, for as long as there is the job; what runs is `command`. */
   const namedJobs: Jobs = {
     async start({ label, ...command }, script, by) {
-      const masked = label === undefined ? command : { ...command, label: mask.text(label) };
-      const job = await jobs.start(masked, mask.text(script), by);
       // Most owners are one session's: nobody else would remove what they have left.
-      await (await import("./backends/local/processes.ts")).removeOldJobs(jobsFolder(stateDir));
-      return job;
+      removing ??= import("./backends/local/processes.ts").then((local) => local.removeOldJobs(jobsFolder(stateDir)));
+      await removing;
+      return jobs.start({ ...command, ...(label !== undefined && { label: mask.text(label) }) }, mask.text(script), by);
     },
     adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
     list: jobs.list,
