@@ -1,7 +1,11 @@
 import type { Command, DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { randomName } from "../../util/identifier.ts";
+import { clip } from "../../util/text.ts";
 import type { JobHandle } from "./process.ts";
+
+/** The most characters of a label that are kept. */
+const MOST_LABEL = 1_000;
 
 /** How long a job that has ended is kept: 7 days. */
 export const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -22,7 +26,10 @@ export function planJob(
   { cwd, lease = ":detached-" }: { readonly cwd: string; readonly lease?: string | undefined },
 ): { readonly name: string; readonly plan: JobPlan } {
   const name = randomName(8);
-  return { name, plan: { label, cwd, startedMs: Date.now(), mark: `${lease}${name}-${randomName(8)}:` } };
+  return {
+    name,
+    plan: { label: clip(label, MOST_LABEL), cwd, startedMs: Date.now(), mark: `${lease}${name}-${randomName(8)}:` },
+  };
 }
 
 /** A detached process as it was found by its folder. */

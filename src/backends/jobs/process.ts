@@ -40,8 +40,6 @@ export interface JobFolder {
 export interface JobOptions extends Pick<Command, "timeoutMs" | "signal"> {
   readonly id: string;
   readonly lifetime: JobLifetime;
-  /** What was seen of it so far. */
-  readonly status?: JobStatus;
   /** How rarely a job in which nothing happens is looked at. Milliseconds. */
   readonly longestWaitMs: number;
   /** Fires when the backend is closed and cannot be asked any more. */
@@ -53,7 +51,7 @@ export interface JobOptions extends Pick<Command, "timeoutMs" | "signal"> {
 /** A job, for whoever started it or found it. */
 export interface JobHandle {
   readonly process: Process;
-  /** How it has ended; `undefined` while it runs. Goes by what was seen of it so far, the first time. */
+  /** How it has ended; `undefined` while it runs. */
   end(): Promise<End | undefined>;
   remove(): Promise<void>;
 }
@@ -62,8 +60,8 @@ export interface JobHandle {
 export function jobHandle(folder: JobFolder, options: JobOptions): JobHandle {
   const { id, lifetime, longestWaitMs, closed, exitOf = (exit) => exit } = options;
   const judge = createJudge();
-  let kept = options.status?.kept ?? 0;
-  let dropped = options.status?.dropped ?? 0;
+  let kept = 0;
+  let dropped = 0;
   let wakeUp = new AbortController();
   let exiting: Promise<Exit> | undefined;
   let lookingAgain: Promise<void> | undefined;
@@ -73,14 +71,14 @@ export function jobHandle(folder: JobFolder, options: JobOptions): JobHandle {
     wakeUp = new AbortController();
   };
 
-  const seen = async (status: JobStatus) => {
+  const look = async () => {
+    const status = await folder.look();
     kept = Math.max(kept, status.kept); // looks may overtake each other
     dropped = status.dropped ?? dropped;
     const judged = judge(status);
     if (judged.isNewlyLost) await folder.noteLost().catch(() => undefined);
     return { ...judged, kept, holder: status.holder };
   };
-  const look = async () => seen(await folder.look());
 
   /** Does what needs the backend, again and again where it cannot be reached, until there is no hope: for 10 minutes at most. */
   const persistently = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -208,14 +206,7 @@ export function jobHandle(folder: JobFolder, options: JobOptions): JobHandle {
     },
   };
   if (lifetime === "toolkit") void exit();
-  let { status } = options;
-  const end = () =>
-    endOf(async () => {
-      const known = status ?? (await folder.look());
-      status = undefined;
-      return seen(known);
-    });
-  return { process, end, remove: folder.remove };
+  return { process, end: () => endOf(look), remove: folder.remove };
 }
 
 /** Why writing to a process failed. */

@@ -111,13 +111,12 @@ async function foundIn(folder: string, name: string): Promise<FoundJob | undefin
   const { pid } = plan === undefined ? {} : parseNotes(await readdir(own).catch(() => []));
   if (plan === undefined || pid === undefined) return undefined;
   const { mark, owner } = plan;
-  const status = statusIn(own);
   if (owner === undefined) {
-    const options = { id: name, lifetime: "detached", status, longestWaitMs: LONGEST_WAIT_MS } as const;
+    const options = { id: name, lifetime: "detached", longestWaitMs: LONGEST_WAIT_MS } as const;
     return { plan, ...jobHandle(jobFolder(own, mark, pid), options) };
   }
   if (lives(owner)) return undefined;
-  const isRunning = status.state === "running";
+  const isRunning = statusIn(own).state === "running";
   if (isRunning) await (await spawner()).sweep({ mark, group: pid });
   // An owner in another container cannot be seen, nor its processes: what may be one's stays for a week.
   if (isRunning || Date.now() - plan.startedMs > KEPT_MS) await rm(own, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { onAbort } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { quoteWord } from "../../util/shell.ts";
 import { type FoundJob, type JobPlan, detachedProcesses, planJob } from "../jobs/detached.ts";
-import { type JobFolder, NOT_READ, jobHandle } from "../jobs/process.ts";
+import { type JobFolder, type JobOptions, NOT_READ, jobHandle } from "../jobs/process.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../jobs/status.ts";
 import { endThere, exitOf } from "./ending.ts";
 import { startInFolder } from "./job-script.ts";
@@ -77,12 +77,10 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
   const findJobs = async (id?: string): Promise<readonly FoundJob[]> => {
     const parent = await detachedFolder();
     const folders = id === undefined ? `${quoteWord(parent)}/*` : quoteWord(`${parent}/${id}`);
-    return (await shownIn(shells, folders)).flatMap(({ name, notes, size, plan }) => {
-      const [planned, { pid }] = [planOf(plan), parseNotes(notes)];
-      if (planned === undefined || pid === undefined) return []; // it is none of ours, or was never started
-      const status = statusOf(notes, size);
-      const job = { mark: planned.mark, pid };
-      return [{ plan: planned, ...handleOf(`${parent}/${name}`, job, { id: name, lifetime: "detached", status }) }];
+    return (await seenIn(shells, folders)).flatMap(({ name, plan, pid }) => {
+      if (pid === undefined) return [];
+      const job = { mark: plan.mark, pid };
+      return [{ plan, ...handleOf(`${parent}/${name}`, job, { id: name, lifetime: "detached" }) }];
     });
   };
 
@@ -108,7 +106,7 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
   };
 }
 
-type HandleOptions = Pick<Parameters<typeof jobHandle>[1], "id" | "lifetime" | "status" | "timeoutMs" | "signal">;
+type HandleOptions = Pick<JobOptions, "id" | "lifetime" | "timeoutMs" | "signal">;
 
 function exitNoted(exit: Exit, wasStopped: boolean): Exit {
   return exit.how === "exited" ? exitOf(exit.code, wasStopped) : exit;
@@ -123,13 +121,12 @@ interface FolderOptions {
 }
 
 function jobFolder({ shells, place, folder, mark, pid }: FolderOptions): JobFolder {
-  const [at, input, output] = [folder, `${folder}/in`, `${folder}/out`].map(quoteWord);
+  const at = quoteWord(folder);
+  const [input, output] = [`${at}/in`, `${at}/out`];
   return {
     async look() {
-      const { status, out } = await shells.ask(`[ -d ${at} ] && hr_notes ${at}`);
-      if (status !== 0) return removedStatus();
-      const [notes = "", size = ""] = out.toString("latin1").split("\n");
-      return statusOf(notes.split(" "), Number(size));
+      const [seen] = await seenIn(shells, at);
+      return seen?.status ?? removedStatus();
     },
     async read(start, end) {
       const pieces: Buffer[] = [];
@@ -184,9 +181,28 @@ function jobFolder({ shells, place, folder, mark, pid }: FolderOptions): JobFold
   };
 }
 
-function statusOf(notes: readonly string[], kept: number): JobStatus {
-  const { ended, ...found } = parseNotes(notes);
-  return { state: ended ?? (notes.includes("gone") ? "gone" : "running"), kept, ...found };
+/** A job as it is seen by its folder, whose name it has. */
+interface SeenJob {
+  readonly name: string;
+  readonly plan: JobPlan;
+  /** `undefined`: it was never started. */
+  readonly pid: number | undefined;
+  readonly status: JobStatus;
+}
+
+/** The jobs in these folders, which are words of a shell: "/a/b" quoted, or a pattern. What is no job is left out. Fails like `ask`. */
+async function seenIn({ ask }: Pick<Shells, "ask">, folders: string): Promise<readonly SeenJob[]> {
+  const separator = randomBytes(16).toString("hex");
+  const show = `printf '%s\\n' "\${hr_each##*/}"; hr_notes "$hr_each"; cat "$hr_each/job"; printf '\\n%s\\n' ${separator}`;
+  const { out } = await ask(`for hr_each in ${folders}; do [ ! -f "$hr_each/job" ] || { ${show}; }; done`);
+  const jobs = out.toString("utf8").split(`\n${separator}\n`).slice(0, -1);
+  return jobs.flatMap((text) => {
+    const [name = "", names = "", size = "", ...written] = text.split("\n");
+    const plan = planOf(written.join("\n"));
+    const { ended, pid, ...notes } = parseNotes(names.split(" "));
+    const state = ended ?? (names.endsWith("gone") ? "gone" : "running");
+    return plan === undefined ? [] : [{ name, plan, pid, status: { state, kept: Number(size), ...notes } }];
+  });
 }
 
 function planOf(text: string): JobPlan | undefined {
@@ -195,25 +211,4 @@ function planOf(text: string): JobPlan | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A job as it is found by its folder, whose name it has. */
-interface ShownJob {
-  readonly name: string;
-  readonly notes: readonly string[];
-  readonly size: number;
-  /** What was written down of it at its start; may be anything. */
-  readonly plan: string;
-}
-
-/** The jobs in these folders, which are words of a shell: "/a/b" quoted, or a pattern. Fails like `ask`. */
-async function shownIn({ ask }: Pick<Shells, "ask">, folders: string): Promise<readonly ShownJob[]> {
-  const separator = randomBytes(16).toString("hex");
-  const show = `printf '%s\\n' "\${hr_each##*/}"; hr_notes "$hr_each"; cat "$hr_each/job"; printf '\\n%s\\n' ${separator}`;
-  const { out } = await ask(`for hr_each in ${folders}; do [ ! -f "$hr_each/job" ] || { ${show}; }; done`);
-  const jobs = out.toString("utf8").split(`\n${separator}\n`);
-  return jobs.slice(0, -1).map((text) => {
-    const [name = "", notes = "", size = "", ...plan] = text.split("\n");
-    return { name, notes: notes.split(" "), size: Number(size), plan: plan.join("\n") };
-  });
 }
