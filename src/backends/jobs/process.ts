@@ -35,17 +35,12 @@ export interface JobFolder {
   noteLost(): Promise<void>;
   /** Removes the folder. */
   remove(): Promise<void>;
-}
-
-export interface JobOptions extends Pick<Command, "timeoutMs" | "signal"> {
-  readonly id: string;
-  readonly lifetime: JobLifetime;
   /** How rarely a job in which nothing happens is looked at. Milliseconds. */
   readonly longestWaitMs: number;
   /** Fires when the backend is closed and cannot be asked any more. */
   readonly closed?: AbortSignal;
   /** How it ended, when the notes say this. Default: as the notes say. */
-  readonly exitOf?: (exit: Exit, wasStopped: boolean) => Exit;
+  exitOf?(exit: Exit, wasStopped: boolean): Exit;
 }
 
 /** A job, for whoever started it or found it. */
@@ -57,8 +52,12 @@ export interface JobHandle {
 }
 
 /** A process that is known by what is in its folder. It is looked at from when somebody first asks for `exit`. */
-export function jobHandle(folder: JobFolder, options: JobOptions): JobHandle {
-  const { id, lifetime, longestWaitMs, closed, exitOf = (exit) => exit } = options;
+export function jobHandle(
+  folder: JobFolder,
+  { id, lifetime }: { readonly id: string; readonly lifetime: JobLifetime },
+  limits: Pick<Command, "timeoutMs" | "signal"> = {},
+): JobHandle {
+  const { longestWaitMs, closed } = folder;
   const judge = createJudge();
   let kept = 0;
   let dropped = 0;
@@ -99,7 +98,7 @@ export function jobHandle(folder: JobFolder, options: JobOptions): JobHandle {
   let isEnded = false;
   let leave: (exit: Exit) => void = () => undefined;
   const left = new Promise<Exit>((resolve) => (leave = resolve));
-  const stopping = stoppingOf(options, async () => {
+  const stopping = stoppingOf(limits, async () => {
     // Only while it runs: its number may be another process's afterwards.
     const all = await persistently(async () => (await endOf(look)) !== undefined || folder.end()).catch(
       () => undefined,
@@ -114,7 +113,7 @@ export function jobHandle(folder: JobFolder, options: JobOptions): JobHandle {
       for (let wait = SOON_MS; !closed?.aborted; wait = Math.min(1.4 * wait, longestWaitMs)) {
         const { signal: woken } = wakeUp;
         const { state, isOver } = await persistently(look);
-        if (isOver && typeof state === "object") return exitOf(state.exit, stopping.wasStopped);
+        if (isOver && typeof state === "object") return folder.exitOf?.(state.exit, stopping.wasStopped) ?? state.exit;
         if (state !== "running") wait = SOON_MS;
         await pause(wait, woken, { keepsAlive: keepsAlive() });
         if (woken.aborted) wait = SOON_MS;

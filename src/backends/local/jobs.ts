@@ -41,7 +41,7 @@ export interface StartJobOptions {
  * @throws ToolFailure when it cannot be started.
  */
 export async function startJob(command: JobCommand, options: StartJobOptions): Promise<JobHandle> {
-  const { argv, lifetime, stdin, timeoutMs, signal } = command;
+  const { argv, lifetime, stdin, signal } = command;
   const { folder, cwd, env } = options;
   if (signal?.aborted) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
   const isLeased = lifetime === "toolkit";
@@ -65,13 +65,7 @@ export async function startJob(command: JobCommand, options: StartJobOptions): P
       stdout: join(own, "pipe"),
       ...(stdin === "pipe" && { stdin: join(own, "in") }),
     });
-    const job = jobHandle(jobFolder(own, mark, pid), {
-      id: isLeased ? String(pid) : name,
-      lifetime,
-      longestWaitMs: LONGEST_WAIT_MS,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(signal !== undefined && { signal }),
-    });
+    const job = jobHandle(jobFolder(own, mark, pid), { id: isLeased ? String(pid) : name, lifetime }, command);
     if (isLeased) void service.died.then(() => job.process.kill());
     return job;
   } catch (error) {
@@ -111,10 +105,7 @@ async function foundIn(folder: string, name: string): Promise<FoundJob | undefin
   const { pid } = plan === undefined ? {} : parseNotes(await readdir(own).catch(() => []));
   if (plan === undefined || pid === undefined) return undefined;
   const { mark, owner } = plan;
-  if (owner === undefined) {
-    const options = { id: name, lifetime: "detached", longestWaitMs: LONGEST_WAIT_MS } as const;
-    return { plan, ...jobHandle(jobFolder(own, mark, pid), options) };
-  }
+  if (owner === undefined) return { plan, ...jobHandle(jobFolder(own, mark, pid), { id: name, lifetime: "detached" }) };
   if (lives(owner)) return undefined;
   const isRunning = statusIn(own).state === "running";
   if (isRunning) await (await spawner()).sweep({ mark, group: pid });
@@ -133,6 +124,7 @@ async function planIn(own: string): Promise<Plan | undefined> {
 
 function jobFolder(own: string, mark: string, pid: number): JobFolder {
   return {
+    longestWaitMs: LONGEST_WAIT_MS,
     look: async () => statusIn(own),
     keptNow: () => sizeOf(join(own, "out")),
     async read(start, end) {

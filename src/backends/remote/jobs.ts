@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import type { DetachedProcesses, Exit, Process } from "../../contract/backend.ts";
+import type { DetachedProcesses, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { JobCommand } from "../../contract/job.ts";
 import { onAbort } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { quoteWord } from "../../util/shell.ts";
 import { type FoundJob, type JobPlan, detachedProcesses, planJob } from "../jobs/detached.ts";
-import { type JobFolder, type JobOptions, NOT_READ, jobHandle } from "../jobs/process.ts";
+import { type JobFolder, NOT_READ, jobHandle } from "../jobs/process.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../jobs/status.ts";
 import { endThere, exitOf } from "./ending.ts";
 import { startInFolder } from "./job-script.ts";
@@ -62,32 +62,23 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
     );
     return `${out.toString("utf8")}/handrail/detached/${encodeURIComponent(owner)}`;
   };
-  const handleOf = (
-    folder: string,
-    { mark, pid }: { readonly mark: string; readonly pid: number },
-    more: HandleOptions,
-  ) =>
-    jobHandle(jobFolder({ shells, place, folder, mark, pid }), {
-      ...more,
-      longestWaitMs: LONGEST_WAIT_MS,
-      closed: closing.signal,
-      exitOf: exitNoted,
-    });
+  const folderOf = (folder: string, mark: string, pid: number) =>
+    jobFolder({ shells, place, closed: closing.signal, folder, mark, pid });
 
   const findJobs = async (id?: string): Promise<readonly FoundJob[]> => {
     const parent = await detachedFolder();
     const folders = id === undefined ? `${quoteWord(parent)}/*` : quoteWord(`${parent}/${id}`);
     return (await seenIn(shells, folders)).flatMap(({ name, plan, pid }) => {
       if (pid === undefined) return [];
-      const job = { mark: plan.mark, pid };
-      return [{ plan, ...handleOf(`${parent}/${name}`, job, { id: name, lifetime: "detached" }) }];
+      const folder = folderOf(`${parent}/${name}`, plan.mark, pid);
+      return [{ plan, ...jobHandle(folder, { id: name, lifetime: "detached" }) }];
     });
   };
 
   return {
     detached: detachedProcesses(findJobs),
     async start(command, cwd) {
-      const { argv, lifetime, timeoutMs, signal } = command;
+      const { argv, lifetime, signal } = command;
       if (closing.signal.aborted) throw new ToolFailure("the backend is closed: nothing can be started on it any more");
       if (signal?.aborted) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
       const isLeased = lifetime === "toolkit";
@@ -99,31 +90,28 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
       const folder = `${parent}/${name}`;
       const pid = await startInFolder(shells, command, { folder, mark: plan.mark, cwd, plan: JSON.stringify(plan) });
       const id = isLeased ? String(pid) : name;
-      const limits = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal !== undefined && { signal }) };
-      return handleOf(folder, { mark: plan.mark, pid }, { id, lifetime, ...limits }).process;
+      return jobHandle(folderOf(folder, plan.mark, pid), { id, lifetime }, command).process;
     },
     stop: () => closing.abort(),
   };
 }
 
-type HandleOptions = Pick<JobOptions, "id" | "lifetime" | "timeoutMs" | "signal">;
-
-function exitNoted(exit: Exit, wasStopped: boolean): Exit {
-  return exit.how === "exited" ? exitOf(exit.code, wasStopped) : exit;
-}
-
 interface FolderOptions {
   readonly shells: Shells;
   readonly place: string;
+  readonly closed: AbortSignal;
   readonly folder: string;
   readonly mark: string;
   readonly pid: number;
 }
 
-function jobFolder({ shells, place, folder, mark, pid }: FolderOptions): JobFolder {
+function jobFolder({ shells, place, closed, folder, mark, pid }: FolderOptions): JobFolder {
   const at = quoteWord(folder);
   const [input, output] = [`${at}/in`, `${at}/out`];
   return {
+    longestWaitMs: LONGEST_WAIT_MS,
+    closed,
+    exitOf: (exit, wasStopped) => (exit.how === "exited" ? exitOf(exit.code, wasStopped) : exit),
     async look() {
       const [seen] = await seenIn(shells, at);
       return seen?.status ?? removedStatus();
