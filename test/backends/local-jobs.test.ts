@@ -146,7 +146,7 @@ describe.concurrent("a detached process", () => {
     const [lost] = await detachedIn(jobFolder).list();
     expect(lost?.ended).toMatchObject({ how: "lost" });
     expect((await detachedIn(jobFolder).list())[0]?.endedMs).toBe(lost?.endedMs);
-    expect(readdirSync(join(jobFolder, lost!.id)).filter((name) => name.startsWith("exit."))).toEqual(["exit.json"]);
+    expect(readdirSync(join(jobFolder, lost!.id)).filter((name) => name.startsWith("exited-lost-"))).toHaveLength(1);
     const weekLater = (lost?.endedMs ?? 0) + 8 * 24 * 60 * 60 * 1_000;
     expect(await detachedIn(jobFolder, () => weekLater).list()).toEqual([]);
   });

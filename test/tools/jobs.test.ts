@@ -351,7 +351,8 @@ describe.concurrent("the end of a job", () => {
 
   test("waits for the next result when a call fails", async () => {
     const tools = await toolsOn();
-    await start(tools, "sleep 0.05; echo hi; exit 3");
+    await start(tools, "until [ -e go ]; do sleep 0.01; done; echo hi; exit 3");
+    await writeFile(join(tools.folder, "go"), "");
     await ended(tools, "1");
     expect(await tools.text("read", { path: "none" })).not.toContain("has ended");
     expect(await tools.text("time", {})).toMatch(/\n\[Job 1 has ended: /);
@@ -368,7 +369,8 @@ describe.concurrent("the end of a job", () => {
       run: async (_, { call }) => asText(await call("time", {})),
     });
     const tools = await toolsOn({}, { tools: [nesting], preset: "all" });
-    await start(tools, "sleep 0.05; echo hi; exit 3");
+    await start(tools, "until [ -e go ]; do sleep 0.01; done; echo hi; exit 3");
+    await writeFile(join(tools.folder, "go"), "");
     await ended(tools, "1");
     const result = await tools.call("nesting", {});
     expect(result.status === "ok" && result.data).not.toContain("has ended");
