@@ -7,14 +7,14 @@ import { messageOf } from "../../util/errors.ts";
 import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { type End, type JobStatus, createJudge, endOf } from "./status.ts";
 
-/** How soon a job is looked at again while something happens, and how often when all is quiet (`longestWaitMs`). */
+/** How soon a job is looked at again after something has happened. From there the pauses grow up to `longestWaitMs`. */
 const SOON_MS = 50;
 
 /** How often a backend that cannot be reached is tried again, and for how long: 15 s, 10 min. */
 const AGAIN_MS = 15_000;
 const GIVEN_UP_MS = 600_000;
 
-/** Someone who reads the size of an output again and again has it looked at so often. Milliseconds. */
+/** How often at most an output is looked at because its size was read. Milliseconds. */
 const SIZE_MS = 100;
 
 /** The folder of a job: where its output, its stdin and the notes on it are. */
@@ -27,7 +27,7 @@ export interface JobFolder {
   read(start: number, end: number): Promise<Uint8Array>;
   /** Resolves when the job's pipe has taken the text. Rejects with a `ToolFailure` when nobody reads it, and as soon as the signal fires. */
   write(text: string, ended: AbortSignal): Promise<void>;
-  /** Ends stdin, which this process holds open. */
+  /** Ends stdin, which the process with this number holds open. */
   endInput(holder: number): Promise<void>;
   /** Ends the process and all that it started; only asked while it runs. Resolves to false when some of that cannot be ended. */
   end(): Promise<boolean>;
@@ -51,7 +51,7 @@ export interface JobHandle {
   remove(): Promise<void>;
 }
 
-/** A process that is known by what is in its folder. It is looked at from when somebody first asks for `exit`. */
+/** Makes a process of a job's folder. A detached one is looked at from when somebody first asks for its exit. */
 export function jobHandle(
   folder: JobFolder,
   { id, lifetime }: { readonly id: string; readonly lifetime: JobLifetime },
@@ -122,7 +122,7 @@ export function jobHandle(
       const reason = `${messageOf(error)}; whether it still runs is unknown`;
       if (!closed?.aborted) return { how: "lost", reason };
     }
-    const goesOn = lifetime === "detached" ? "; it goes on there" : "";
+    const goesOn = lifetime === "detached" ? "; it goes on" : "";
     return { how: "lost", reason: `the backend was closed${goesOn}` };
   };
   const settle = async (): Promise<Exit> => {
