@@ -348,9 +348,9 @@ describe.concurrent("a process that ends with its backend", () => {
     const shell = await shellOf(running);
     process.kill(running.pid, "SIGKILL");
     await until("it is ended", async () => !(await isAlive(shell)));
-    const folders = () => readdirSync(join(running.folder, "jobs"));
-    await until("its folder is gone", () => folders().length === 0);
-    expect(folders()).toEqual([]);
+    const left = () => readdirSync(join(running.folder, "jobs"));
+    await until("its folder is gone", () => left().length === 0);
+    expect(left()).toEqual([]);
   });
 
   test("is ended by its program when the watcher is killed", async () => {
