@@ -77,8 +77,8 @@ export interface ToolkitOptions extends ToolChoice, Place {
    * throw.
    */
   readonly onNotice?: (text: string) => void;
-  /** False: this toolkit is for one call, so it starts no jobs that would end with it. Default true. */
-  readonly keepJobs?: boolean;
+  /** "call": this toolkit is closed after one call, so it starts no jobs that would end with it. Default "toolkit". */
+  readonly lifetime?: "call" | "toolkit";
 }
 
 /**
@@ -114,7 +114,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const alarms = createAlarms(options.alarms);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
-  const jobs = createJobs({ backend, store: jobStore, keep: options.keepJobs ?? true, alarms });
+  const jobs = createJobs({ backend, store: jobStore, lifetime: options.lifetime ?? "toolkit", alarms });
   const memories = openMemories({
     file: `${stateDir}/memory.db`,
     scope: memoryScope,
@@ -125,14 +125,14 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const withheld = createWithheld(rules);
   const max = options.policy?.maxActionsPerHour;
   const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
+  let removing: Promise<void> | undefined;
   /** What a job is called is shown to people and models, for as long as there is the job; what runs is `command`. */
   const namedJobs: Jobs = {
-    async start({ detached, ...command }, script, by) {
-      const label = detached && { detached: { label: mask.text(detached.label) } };
-      const job = await jobs.start({ ...command, ...label }, mask.text(script), by);
-      // Most owners are one session's: nobody else would list what they have left.
-      if (detached) await (await import("./backends/local/processes.ts")).forgetEnded(detachedFolder(stateDir));
-      return job;
+    async start({ label, ...command }, script, by) {
+      // Most owners are one session's: nobody else would remove what they have left.
+      removing ??= import("./backends/local/processes.ts").then((local) => local.removeOldJobs(jobsFolder(stateDir)));
+      await removing;
+      return jobs.start({ ...command, ...(label !== undefined && { label: mask.text(label) }) }, mask.text(script), by);
     },
     adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
     list: jobs.list,
@@ -201,13 +201,9 @@ const PASS_APPROVER =
 /** Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of two seconds. Milliseconds. */
 const CLOSING_MS = 4_000;
 
-/** Where the detached jobs of an owner are kept. */
-export function detachedFolderOf(stateDir: string, owner: string): string {
-  return `${detachedFolder(stateDir)}/${owner}`;
-}
-
-function detachedFolder(stateDir: string): string {
-  return `${stateDir}/detached`;
+/** Where the jobs of all owners are kept, each owner's in a folder of its name. */
+export function jobsFolder(stateDir: string): string {
+  return `${stateDir}/jobs`;
 }
 
 /** Where the saved outputs of all owners are kept. */
@@ -232,7 +228,7 @@ function surroundings(
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
   return {
     outputFolder: outputs.folder,
-    detached: { owner, folder: detachedFolderOf(stateDir, owner) },
+    jobs: { owner, folder: `${jobsFolder(stateDir)}/${owner}` },
     sandbox: {
       folder: `${stateDir}/sandbox`,
       writable: allowedRoots,

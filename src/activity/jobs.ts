@@ -24,8 +24,8 @@ type StartedBy = Parameters<Jobs["start"]>[2];
 export interface JobsOptions {
   readonly backend: Pick<Backend, "spawn" | "detached">;
   readonly store: Pick<Store, "append">;
-  /** False: nothing lasts longer than the call that is made, so only detached jobs are started. Default true. */
-  readonly keep?: boolean;
+  /** "call": the toolkit is closed after one call, so only detached jobs are started. Default "toolkit". */
+  readonly lifetime?: "call" | "toolkit";
   /** Bytes of output that are kept of jobs that have ended; of the last one all is kept. Default 1 GiB. */
   readonly mostEndedBytes?: number;
   /** Counts what the sandbox refuses jobs. */
@@ -47,12 +47,11 @@ export interface JobKeeper extends Jobs {
 export function createJobs({
   backend,
   store,
-  keep = true,
+  lifetime: longest = "toolkit",
   mostEndedBytes = 1_073_741_824,
   alarms,
 }: JobsOptions): JobKeeper {
   const jobs = new Map<string, Job>();
-  const callOf = new WeakMap<Job, CallId>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
   let started = 0;
   /** Those that are not among the jobs yet. */
@@ -74,8 +73,8 @@ export function createJobs({
   const dropOldest = () => {
     const ended = [...jobs.values()].filter((job) => job.ended !== undefined).toReversed();
     let bytes = 0;
-    for (const [index, { id, detached, process }] of ended.entries()) {
-      if (!detached) bytes += process.output.kept + (process.errors?.kept ?? 0); // that of others is not ours to remove
+    for (const [index, { id, lifetime, process }] of ended.entries()) {
+      if (lifetime !== "detached") bytes += process.output.kept + (process.errors?.kept ?? 0); // that of others is not ours to remove
       if (index === 0 || (index < MOST_ENDED && bytes <= mostEndedBytes)) continue;
       jobs.delete(id);
       void process.output.dispose();
@@ -87,7 +86,7 @@ export function createJobs({
     for (const { id, label, startedMs, ended, endedMs, process } of (await backend.detached?.list()) ?? []) {
       if (jobs.has(id)) continue;
       const end = ended === undefined ? undefined : { exit: ended, atMs: endedMs ?? Date.now() };
-      jobs.set(id, watched({ id, command: label, startedMs, detached: true, process }, end));
+      jobs.set(id, watched({ id, command: label, startedMs, lifetime: "detached", process }, end));
     }
     return [...jobs.values()];
   };
@@ -103,12 +102,11 @@ export function createJobs({
   /** From now on it is a job: its beginning and its end are recorded, and its end is told. */
   const kept = (facts: Omit<Job, "ended">, { call, thread }: StartedBy): Job => {
     const job = watched({ ...facts, call });
-    const { id, detached, command, process } = job;
+    const { id, lifetime, command, process } = job;
     jobs.set(id, job);
-    callOf.set(job, call);
-    record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), detached });
+    record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), lifetime });
     const finish = (exit: Exit, refusals: readonly Refusal[]) => {
-      if (closed && detached) return; // it goes on, and ends in front of somebody else
+      if (closed && lifetime === "detached") return; // it goes on, and ends in front of somebody else
       if (refusals.length > 0) {
         record({ type: "sandbox.refused", call, thread, at: Date.now(), job: id, refusals });
         const alarm = alarms?.(refusals);
@@ -127,29 +125,30 @@ export function createJobs({
   return {
     async start(command, script, by) {
       if (closed) throw new ToolFailure(CLOSED);
-      const detached = command.detached !== undefined;
-      if (!keep && !detached) {
+      const { lifetime } = command;
+      const isDetached = lifetime === "detached";
+      if (longest === "call" && !isDetached) {
         throw new ToolFailure("nothing would keep this job: it would end with this one call", {
           hint: "Start it detached (`handrail jobs` then shows and stops it), or in a session that lasts, as `handrail mcp` is.",
         });
       }
-      if (detached && backend.detached === undefined) {
+      if (isDetached && backend.detached === undefined) {
         throw new ToolFailure("this backend cannot keep a process that outlives it", { hint: "Start it as a job." });
       }
       requireRoom();
       starting++;
-      const process = await backend.spawn({ ...command, lasting: true }).finally(() => starting--);
-      const id = detached ? process.id : String(++started);
-      const job = kept({ id, command: script, startedMs: Date.now(), detached, process }, by);
-      if (closed && !detached) await process.kill(); // it was closed while this started
+      const process = await backend.spawn(command).finally(() => starting--);
+      const id = isDetached ? process.id : String(++started);
+      const job = kept({ id, command: script, startedMs: Date.now(), lifetime, process }, by);
+      if (closed && !isDetached) await process.kill(); // it was closed while this started
       return job;
     },
     async adopt(process, script, by) {
       if (closed) throw new ToolFailure(CLOSED);
-      if (!keep) throw new ToolFailure("nothing would keep this process: it ends with this one call");
+      if (longest === "call") throw new ToolFailure("nothing would keep this process: it ends with this one call");
       requireRoom();
       const { startedMs } = by;
-      return kept({ id: String(++started), command: script, startedMs, detached: false, process }, by);
+      return kept({ id: String(++started), command: script, startedMs, lifetime: "toolkit", process }, by);
     },
     list: all,
     get: async (id) => jobs.get(id) ?? (await all()).find((job) => job.id === id),
@@ -171,13 +170,13 @@ export function createJobs({
     },
     stop(call, id) {
       const job = jobs.get(id);
-      if (job !== undefined && callOf.get(job) === call) void job.process.kill();
+      if (job !== undefined && job.call === call) void job.process.kill();
     },
     async close() {
       closed = true;
       await Promise.all(
-        [...jobs.values()].map(async ({ detached, process }) => {
-          if (!detached) await process.kill();
+        [...jobs.values()].map(async ({ lifetime, process }) => {
+          if (lifetime !== "detached") await process.kill();
           await Promise.all([process.output.dispose(), process.errors?.dispose()]);
         }),
       );

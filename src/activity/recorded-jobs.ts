@@ -11,10 +11,10 @@ export function recordedJobs(events: readonly StoredEvent[]): readonly RecordedJ
   return events
     .filter((event) => event.type === "job.started")
     .map((event) => {
-      const { id, call, job, thread, command, detached, at } = event;
+      const { id, call, job, thread, command, lifetime, at } = event;
       const ending = endings.get(keyOfJob(event));
       const ended = ending === undefined ? undefined : { exit: ending.exit, atMs: ending.at };
-      return { id, call, job, thread, command, startedMs: at, detached, ended };
+      return { id, call, job, thread, command, startedMs: at, lifetime, ended };
     });
 }
 

@@ -205,7 +205,7 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
       .having(
         count(sql`type = 'job.ended'`),
         ">=",
-        count(sql`type = 'job.started' AND NOT json_extract(body, '$.detached')`),
+        count(sql`type = 'job.started' AND json_extract(body, '$.lifetime') = 'toolkit'`),
       );
   }
 

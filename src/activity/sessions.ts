@@ -66,7 +66,7 @@ function inProgress(connection: Connection, session: number): readonly Begun[] {
       [session],
     )
     .map(({ body }) => JSON.parse(body) as Begun)
-    .filter((event) => event.type === "call.started" || (!event.detached && !hasEnded(connection, event)));
+    .filter((event) => event.type === "call.started" || (event.lifetime === "toolkit" && !hasEnded(connection, event)));
 }
 
 function hasEnded(connection: Connection, { call, job }: Extract<Begun, { type: "job.started" }>): boolean {

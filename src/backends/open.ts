@@ -9,8 +9,8 @@ import { type FoundTarget, type Place, findTarget, requireContainment } from "./
 export interface Surroundings {
   /** Where output of commands goes that is too big for memory. */
   readonly outputFolder: string;
-  /** Whose detached processes it has, and the folder for those of this machine. */
-  readonly detached: { readonly owner: string; readonly folder: string };
+  /** Whose detached processes it has, and the folder for the jobs of this machine. */
+  readonly jobs: { readonly owner: string; readonly folder: string };
   readonly sandbox: Omit<SandboxOptions, "required">;
 }
 
@@ -46,11 +46,11 @@ const SOCKETS = "TMUX_TMPDIR";
 
 async function openHere(
   { workDir, passEnv, sandbox: wanted }: Place,
-  { outputFolder, detached, sandbox: settings }: Surroundings,
+  { outputFolder, jobs, sandbox: settings }: Surroundings,
 ): Promise<Backend> {
   const inner = await local({
     outputFolder,
-    detachedFolder: detached.folder,
+    jobFolder: jobs.folder,
     ...(workDir !== undefined && { workDir }),
     ...(passEnv !== undefined && { passEnv }),
   });
@@ -61,13 +61,13 @@ async function openHere(
 function openTarget(
   { kind, scheme, address }: FoundTarget,
   { workDir, passEnv }: Place,
-  { outputFolder, detached }: Surroundings,
+  { outputFolder, jobs }: Surroundings,
 ): Promise<Backend> {
   return kind.open(
     { scheme, address },
     {
       outputFolder,
-      detachedOwner: detached.owner,
+      detachedOwner: jobs.owner,
       ...(workDir !== undefined && { workDir }),
       ...(passEnv !== undefined && { passEnv }),
     },

@@ -189,7 +189,7 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
   if (settings.store === "memory") {
     throw new Error("the configuration has store: memory, which other processes do not see. Choose store: sqlite");
   }
-  const store = await storeOf(settings, lookMs);
+  const store = await storeOf(settings);
   try {
     await work(store);
   } finally {

@@ -48,7 +48,7 @@ export const JOB = Type.Object(
     thread: Type.String(),
     command: Type.String(),
     startedMs: time("When it was started."),
-    detached: Type.Boolean(),
+    lifetime: Type.Enum(["toolkit", "detached"], { description: "A detached job outlives the process that started it." }),
     here: Type.Boolean({ description: "True: this process has it, and serves its output." }),
   },
   open,

@@ -8,6 +8,7 @@ import type { Message } from "./message.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "./question.ts";
 import type { ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
+import type { JobLifetime } from "./lifetime.ts";
 
 /** What happened, before a store has numbered it. Events are facts: noun and past participle. */
 export type ActivityEvent = CallEvent | ThreadEvent;
@@ -79,7 +80,7 @@ export type CallEvent = {
       readonly content?: readonly RecordedContent[];
     }
   /** The call put a command into the background; it goes on when the call has ended. */
-  | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly detached: boolean }
+  | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
   | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
   /** The sandbox kept a command of the call, or this job of it, from something. It says nothing of how the call ends. */
   | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }

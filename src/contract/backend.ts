@@ -1,6 +1,7 @@
 import type { Containment, Refusal, Sandbox } from "./containment.ts";
 import type { Env } from "./effect.ts";
 import type { FindQuery, FindResult, SearchQuery, SearchResult } from "./search.ts";
+import type { Lifetime } from "./lifetime.ts";
 import type { CaptureOptions, Captured, Keys } from "./terminal.ts";
 
 /**
@@ -62,7 +63,7 @@ export interface ToolBackend extends Pick<
   "name" | "workDir" | "home" | "shell" | "access" | "files" | "search" | "find" | "terminal"
 > {
   /** Starts a program, which ends with the call at the latest. One that is to run longer is started as a job. */
-  spawn(command: Omit<Command, "detached" | "within">): Promise<Process>;
+  spawn(command: Omit<Command, "lifetime" | "label" | "within">): Promise<Process>;
 }
 
 /** What people type on this machine for a place that is elsewhere. */
@@ -95,7 +96,7 @@ export interface Terminal {
   isOwn?(target: string): Promise<boolean>;
 }
 
-/** Processes that were started with `detached`, by this backend or an earlier one like it. */
+/** Processes with the lifetime "detached", started by this backend or an earlier one like it. */
 export interface DetachedProcesses {
   /** The oldest first. One that has ended stays listed until it is removed. */
   list(): Promise<readonly DetachedProcess[]>;
@@ -106,7 +107,7 @@ export interface DetachedProcesses {
 export interface DetachedProcess {
   /** As `Process.id` said when it was started. */
   readonly id: string;
-  /** What was given as `Command.detached.label`. */
+  /** As `Command.label`. */
   readonly label: string;
   readonly cwd: string;
   /** Milliseconds since 1970. */
@@ -115,7 +116,7 @@ export interface DetachedProcess {
   readonly ended: Exit | undefined;
   /** When that was, as far as is known. Milliseconds since 1970. */
   readonly endedMs: number | undefined;
-  /** Its output can be read and it can be killed; its stdin is closed. */
+  /** Reads its output, writes to its stdin and stops it, like the process that `spawn` returned. */
   readonly process: Process;
 }
 
@@ -197,25 +198,25 @@ export interface Command {
   readonly env?: Env;
   /** Default "closed": reading ends at once. "terminal": a person can type; only on a backend that has one, "closed" elsewhere. */
   readonly stdin?: "closed" | "pipe" | "terminal";
-  /** "merged" (the default) keeps stdout and stderr in the order they were written; "split" keeps them apart. */
+  /**
+   * "merged" (the default) keeps stdout and stderr in the order they were written; "split" keeps them apart. A command with another lifetime than
+   * "call" is always merged.
+   */
   readonly streams?: "merged" | "split";
   /** After this long it is stopped like by `kill`. Default: never. */
   readonly timeoutMs?: number;
   /** Stops it like `kill`. */
   readonly signal?: AbortSignal;
-  /**
-   * It goes on when the backend is closed and when our own process dies. Its stdin is closed and its streams are merged. Only where the
-   * backend has `detached`. The label says what it is, for people who meet it later.
-   */
-  readonly detached?: { readonly label: string };
-  /** It runs for long: where the connection to the backend is lost it goes on, and is found again. Default false. Everywhere else it makes no difference. */
-  readonly lasting?: boolean;
+  /** Default "call". */
+  readonly lifetime?: Lifetime;
+  /** What a detached process is called in lists. Default: its argv. */
+  readonly label?: string;
   /** What it has beside what every contained command has, paths real. A backend without a sandbox pays no heed. Default `{}`: nothing. */
   readonly within?: Containment;
 }
 
 export interface Process {
-  /** On this machine the process id; elsewhere what that backend calls it. */
+  /** On this machine the process id, of a detached process a name; elsewhere what that backend calls it. */
   readonly id: string;
   /** stdout, or with merged streams both. */
   readonly output: OutputLog;
@@ -233,7 +234,7 @@ export interface Process {
   write(text: string): Promise<void>;
   /** Ends stdin. */
   endInput(): Promise<void>;
-  /** TERM, a grace of two seconds, KILL; everything it started goes too. Resolves when it has ended. */
+  /** TERM, a grace of two seconds, KILL; everything it started goes too. Resolves when `exit` is known: "lost" where some of it cannot be ended. */
   kill(): Promise<void>;
 }
 
@@ -246,7 +247,10 @@ export type Exit =
   /** Nobody can say how it ended: what watched over it has died, or the connection to it. `reason` says which. */
   | { readonly how: "lost"; readonly reason: string };
 
-/** What a process wrote, growing while it runs. Kept on this machine, whatever the backend. */
+/**
+ * What a process wrote, growing while it runs. That of a process with the lifetime "call" is kept on this machine; that of another stays where it
+ * runs, and is read from there.
+ */
 export interface OutputLog {
   /** Bytes written so far; of those beyond what is kept, as many as are known of. */
   readonly size: number;
@@ -260,6 +264,9 @@ export interface OutputLog {
   grown(beyond: number, signal?: AbortSignal): Promise<void>;
   /** Chunks from the beginning, then as they come, until the process has ended or the signal fires. */
   follow(signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Lets go of what is kept (a saved output made of it stays). Reading fails from now on. Never rejects. */
+  /**
+   * Lets go of what is kept (a saved output made of it stays; so does the output of a detached process). Reading fails from now on. Never
+   * rejects.
+   */
   dispose(): Promise<void>;
 }

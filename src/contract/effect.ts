@@ -1,4 +1,5 @@
 import type { Containment } from "./containment.ts";
+import type { Lifetime } from "./lifetime.ts";
 
 /** Variables added to a command's environment, beside the clean one its backend gives it. */
 export type Env = { readonly [name: string]: string };
@@ -11,15 +12,15 @@ export type Effect =
   /** A folder means everything under it. `real` is filled in by the approve stage: see there. */
   | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
   /**
-   * A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. In the `background` it outlives the
-   * call: as a "job" it ends with the toolkit, "detached" it does not. `within` is what it asks the sandbox for; nothing by default.
+   * A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. `lifetime` defaults to "call".
+   * `within` is what it asks the sandbox for; nothing by default.
    */
   | {
       readonly kind: "exec";
       readonly command: string;
       readonly cwd?: string;
       readonly env?: Env;
-      readonly background?: "job" | "detached";
+      readonly lifetime?: Lifetime;
       readonly within?: Containment;
       readonly real?: string;
     }

@@ -1,7 +1,8 @@
 import type { Command, Exit, Process } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
+import type { JobLifetime } from "./lifetime.ts";
 
-/** A command in the background: it outlives the call that started it, and ends with the toolkit unless it is detached. */
+/** A command in the background: it outlives the call that started it. */
 export interface Job {
   /** "1", "2", … in the order they were started; of a detached one the id it keeps for ever. */
   readonly id: string;
@@ -11,7 +12,7 @@ export interface Job {
   readonly command: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
-  readonly detached: boolean;
+  readonly lifetime: JobLifetime;
   /** `undefined` while it runs. */
   readonly ended: JobEnd | undefined;
   readonly process: Process;
@@ -34,15 +35,20 @@ export interface RecordedJob {
   readonly command: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
-  readonly detached: boolean;
+  readonly lifetime: JobLifetime;
   /** `undefined` while it runs. "lost" when the process that had it has died. A detached job may have ended while no process watched it. */
   readonly ended: JobEnd | undefined;
+}
+
+/** A command that outlives its call. */
+export interface JobCommand extends Command {
+  readonly lifetime: JobLifetime;
 }
 
 /** The jobs of a toolkit. */
 export interface Jobs {
   /** Starts a command that goes on when the call is over. `script` is what people are shown. */
-  start(command: Command, script: string, by: { readonly call: CallId; readonly thread: ThreadId }): Promise<Job>;
+  start(command: JobCommand, script: string, by: { readonly call: CallId; readonly thread: ThreadId }): Promise<Job>;
   /**
    * Keeps a process that runs already as a job, from now on. Rejects with a `ToolFailure`, and leaves the process as it is, where it would not be
    * kept: nothing lasts longer than the call, too many run.

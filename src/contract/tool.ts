@@ -1,9 +1,9 @@
 import type { CallUpdate } from "./activity.ts";
-import type { Command, FileInfo, OpenFile, OutputLog, Process, ToolBackend } from "./backend.ts";
+import type { FileInfo, OpenFile, OutputLog, Process, ToolBackend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
-import type { Job, Jobs } from "./job.ts";
+import type { Job, JobCommand, Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
 import type { ToolResult } from "./result.ts";
 import { type InputOf, type Json, type JsonSchema, type Schema, type SchemaSource, toSchema } from "./schema.ts";
@@ -104,12 +104,12 @@ export interface Closed {
 }
 
 /**
- * The toolkit's jobs, as a call may use them: it starts what it declared as `background`, and of a job it declared it reads, writes what
+ * The toolkit's jobs, as a call may use them: it starts what it declared with a lifetime beyond the call, and of a job it declared it reads, writes what
  * it said it would, and stops it.
  */
 export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
   /** `script` is the command as people are shown it. */
-  start(command: Command, script: string): Promise<Job>;
+  start(command: JobCommand, script: string): Promise<Job>;
   /**
    * Lets a process that this call started go on as a job when the call is over. Only one in a live terminal, where people see it. Rejects with a
    * `ToolFailure` where it cannot go on; then it is the call's own still.

@@ -1,8 +1,8 @@
-import type { Command, Process } from "../contract/backend.ts";
+import type { Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Job, Jobs } from "../contract/job.ts";
+import type { Job, JobCommand, Jobs } from "../contract/job.ts";
 import type { ToolJobs } from "../contract/tool.ts";
 
 /** What confinement knows of a call. */
@@ -11,7 +11,7 @@ export interface CallBounds {
   /** @throws ToolFailure when the call is over. */
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
-  runs(command: Command, background: "job" | "detached"): Promise<Command>;
+  runs(command: JobCommand): Promise<JobCommand>;
   /** What keeps the process with this call; `undefined` when this call did not start it in a live terminal. */
   tieOf(process: Process): Tie | undefined;
 }
@@ -39,12 +39,12 @@ export function jobsOfCall(
       if (allowed.some((effect) => effect.kind === "terminal" && effect.job === job.id && declares(effect))) return;
       throw new ToolFailure(`tool "${tool.name}" tried to ${what} job ${job.id}, which this call did not declare`);
     };
-    const { id, command, startedMs, detached, process } = job;
+    const { id, command, startedMs, lifetime, process } = job;
     return {
       id,
       command,
       startedMs,
-      detached,
+      lifetime,
       get ended() {
         return job.ended;
       },
@@ -73,7 +73,7 @@ export function jobsOfCall(
 
   return {
     async start(command, script) {
-      const checked = await runs(command, command.detached === undefined ? "job" : "detached");
+      const checked = await runs(command);
       // Not under the call's signal: the job is meant to outlive it.
       return confined(await jobs.start(checked, script, { call: request.id, thread: request.thread }));
     },

@@ -10,7 +10,7 @@ interface TerminalBounds {
   /** @throws ToolFailure when the call is over. */
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
-  runs(command: Command, background: "detached"): Promise<Command>;
+  runs(command: Command): Promise<Command>;
   /** True when a command of this call runs in the pane: what it shows there is its output. */
   shows(pane: string): boolean;
 }
@@ -53,8 +53,8 @@ export function confinedTerminal(
       const where = declared("type into", keys.target, (effect) => isTyped(effect, keys));
       return terminal.sendKeys({ ...keys, ...where });
     },
-    // It stays in its pane when the toolkit is closed, so it is declared like what goes on after the session.
-    dispatch: async (command) => terminal.dispatch(await runs(command, "detached")),
+    // It stays in its pane when the toolkit is closed, so it is declared as detached.
+    dispatch: async (command) => terminal.dispatch(await runs({ ...command, lifetime: "detached" })),
   };
 }
 

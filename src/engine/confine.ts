@@ -92,7 +92,7 @@ export function confine(
     });
   };
 
-  const runs = async (command: Command, background?: "job" | "detached"): Promise<Command> => {
+  const runs = async <C extends Command>(command: C): Promise<C> => {
     alive();
     const cwd = command.cwd === undefined ? inner.workDir : absolutePath(command.cwd, inner);
     const judged = allowed.find(
@@ -101,7 +101,7 @@ export function confine(
     );
     const real = judged?.kind === "exec" && judged.real !== undefined ? judged.real : await outside.realPath(cwd);
     alive();
-    const effect = allowed.find((each): each is Exec => isThisCommand(each, command, real, background));
+    const effect = allowed.find((each): each is Exec => isThisCommand(each, command, real));
     if (effect === undefined) {
       throw new ToolFailure(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
@@ -191,7 +191,8 @@ export function confine(
       remove: async (path) => inner.files.remove(await reach(path, "write"), REAL),
     },
     async spawn(command: Command) {
-      if (command.detached !== undefined) throw new ToolFailure("a command that outlives its call is started as a job");
+      if ((command.lifetime ?? "call") !== "call")
+        throw new ToolFailure("a command that outlives its call is started as a job");
       const checked = await runs(command);
       if (inner.terminal !== undefined) return beginTied(checked);
       return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
@@ -243,8 +244,9 @@ async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-function isThisCommand(effect: Effect, command: Command, cwd: string, background?: "job" | "detached"): effect is Exec {
-  if (effect.kind !== "exec" || effect.background !== background) return false;
+function isThisCommand(effect: Effect, command: Command, cwd: string): effect is Exec {
+  if (effect.kind !== "exec") return false;
+  if ((effect.lifetime ?? "call") !== (command.lifetime ?? "call")) return false;
   if (effect.command !== scriptOf(command.argv) || effect.real !== cwd) return false;
   return isSameEnv(effect.env ?? {}, command.env ?? {});
 }

@@ -17,9 +17,11 @@ export interface PolledOutput {
   look(): Promise<{ readonly kept: number; readonly isOver: boolean }>;
   /** Bytes `start` (inclusive) to `end` (exclusive), 0 <= start < end; fewer where it ends. Rejects with a `ToolFailure`. */
   read(start: number, end: number): Promise<Uint8Array>;
+  /** Called when the log is disposed of. Never rejects. Default: the output stays where it is. */
+  dispose?(): Promise<void>;
 }
 
-/** A log that looks at an output again and again while somebody waits for more. Disposing of it leaves the output itself where it is. */
+/** A log that looks at an output again and again while somebody waits for more. */
 export function polledLog(output: PolledOutput, { chunk = CHUNK }: { readonly chunk?: number } = {}): OutputLog {
   let disposed = false;
 
@@ -66,7 +68,9 @@ export function polledLog(output: PolledOutput, { chunk = CHUNK }: { readonly ch
       }
     },
     async dispose() {
+      if (disposed) return;
       disposed = true;
+      await output.dispose?.();
     },
   };
 }

@@ -68,12 +68,12 @@ function pathOf({ path, real }: { readonly path: string; readonly real?: string 
 
 const RUN = {
   call: "Run",
-  job: "Run in the background",
+  toolkit: "Run in the background",
   detached: "Run in the background, also after this session",
 } as const;
 
 /** A command with its folder, its environment and what it asks the sandbox for. */
-function commandOf({ command, cwd, env = {}, background, within = {} }: Exec): string {
+function commandOf({ command, cwd, env = {}, lifetime = "call", within = {} }: Exec): string {
   const isOutside = within === "none";
   const { network = [], write = [], read = [] } = isOutside ? {} : within;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
@@ -81,7 +81,7 @@ function commandOf({ command, cwd, env = {}, background, within = {} }: Exec): s
     .filter(([, all]) => all.length > 0)
     .map(([what, all]) => `${what} ${all.join(", ")}`);
   return [
-    `${RUN[background ?? "call"]}${isOutside ? ", outside the sandbox" : ""}: ${command}`,
+    `${RUN[lifetime]}${isOutside ? ", outside the sandbox" : ""}: ${command}`,
     ...(cwd === undefined ? [] : [`(in ${cwd})`]),
     ...(variables.length === 0 ? [] : [`(with ${variables.join(" ")})`]),
     ...(needs.length === 0 ? [] : [`(${needs.join("; ")})`]),

@@ -12,6 +12,7 @@ import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
 import { terminalJudge } from "./terminal.ts";
+import type { Lifetime } from "../contract/lifetime.ts";
 
 /**
  * The standard policy: the strictest decision on any effect of a call. `own` are Handrail's folders, which no tool
@@ -87,7 +88,7 @@ export function createPolicy(
       call.effects.map(async (effect): Promise<Decision> => {
         const judged = await judgeEffect(effect);
         const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
-        const decision = effect.kind === "exec" ? inBackground(byRules, effect.background) : byRules;
+        const decision = effect.kind === "exec" ? inBackground(byRules, effect.lifetime) : byRules;
         // What is asked about is this effect, and not the others of the call.
         const isWhole = decision.verdict === "ask" && decision.scopes === undefined;
         return isWhole ? { ...decision, scopes: [scopeOf(effect, call)] } : decision;
@@ -115,12 +116,12 @@ function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
   return folders;
 }
 
-/** Leave to run a command while the call lasts is none for one that goes on. */
-function inBackground(decision: Decision, background: "job" | "detached" | undefined): Decision {
-  if (background === undefined) return decision;
-  const how = background === "job" ? "in the background" : "in the background, also after this session";
+/** The approval of a command that ends with its call does not hold for one that outlives it. */
+function inBackground(decision: Decision, lifetime: Lifetime = "call"): Decision {
+  if (lifetime === "call") return decision;
+  const how = lifetime === "toolkit" ? "in the background" : "in the background, also after this session";
   return withScopes(decision, (scope) => {
-    return { ...scope, label: `${scope.label} (${how})`, key: `${background} ${scope.key}` };
+    return { ...scope, label: `${scope.label} (${how})`, key: `${lifetime} ${scope.key}` };
   });
 }
 

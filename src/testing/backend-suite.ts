@@ -1,10 +1,9 @@
 import type { Backend } from "../contract/backend.ts";
 import { closing } from "./backend/closing.ts";
-import { detached, withoutDetached } from "./backend/detached.ts";
 import { endings } from "./backend/endings.ts";
 import { finding } from "./backend/finding.ts";
 import { input } from "./backend/input.ts";
-import { lasting } from "./backend/lasting.ts";
+import { detachedLifetime, toolkitLifetime, withoutDetached } from "./backend/lifetimes.ts";
 import { listing } from "./backend/listing.ts";
 import { looking } from "./backend/looking.ts";
 import { names } from "./backend/names.ts";
@@ -64,8 +63,8 @@ export function backendSuite(
     ["stopping", stopping],
     ["searching with rg", searching],
     ["walking with find", finding],
-    ["lasting commands", lasting],
-    ["detached processes", keepsProcesses ? detached : withoutDetached],
+    ["processes that end with the backend", toolkitLifetime],
+    ["detached processes", keepsProcesses ? detachedLifetime : withoutDetached],
     ["closing", closing],
   ];
   registerSuite({ name, groups, differences: { signals, ids }, skip, open }, runner);

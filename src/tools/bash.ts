@@ -11,6 +11,7 @@ import { goesOnText, waitFor } from "./shared/in-terminal.ts";
 import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
+import type { JobLifetime, Lifetime } from "../contract/lifetime.ts";
 
 const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 86_400;
@@ -80,22 +81,22 @@ export const bash = ({
       input,
       mend: (raw) => withSeconds(mendCommand(raw, SPELLINGS)),
       effects: ({ command, ...how }) => {
-        const background = backgroundOf(how);
+        const lifetime = lifetimeOf(how);
         const within = withinOf(how);
         return [
           {
             kind: "exec",
             command,
-            ...(background !== undefined && { background }),
+            ...(lifetime !== "call" && { lifetime }),
             ...(within !== undefined && { within }),
           },
         ];
       },
       async run({ command, timeout, ...how }, context) {
-        const background = backgroundOf(how);
+        const lifetime = lifetimeOf(how);
         attachSecondsHint("timeout", timeout, context);
         const argv = scriptCommand(shell, command);
-        if (background !== undefined) return startJob(argv, command, { background, timeout }, context);
+        if (lifetime !== "call") return startJob(argv, command, { lifetime, timeout }, context);
         return runToEnd(argv, { command, timeout: timeout ?? defaultTimeout, limit }, context);
       },
       render: (data) => {
@@ -124,9 +125,9 @@ function withSeconds(raw: unknown): unknown {
   return typeof timeout_ms === "number" ? { ...rest, timeout: timeout_ms / 1_000 } : raw;
 }
 
-function backgroundOf({ background, detached }: { background?: boolean; detached?: boolean }) {
-  if (detached === true) return "detached" as const;
-  return background === true ? ("job" as const) : undefined;
+function lifetimeOf({ background, detached }: { background?: boolean; detached?: boolean }): Lifetime {
+  if (detached === true) return "detached";
+  return background === true ? "toolkit" : "call";
 }
 
 async function runToEnd(
@@ -170,10 +171,10 @@ async function runToEnd(
 async function startJob(
   argv: Command["argv"],
   command: string,
-  { background, timeout }: { readonly background: "job" | "detached"; readonly timeout: number | undefined },
+  { lifetime, timeout }: { readonly lifetime: JobLifetime; readonly timeout: number | undefined },
   { jobs, backend }: ToolContext,
 ) {
-  if (background === "detached" && timeout !== undefined) {
+  if (lifetime === "detached" && timeout !== undefined) {
     throw new ToolFailure(
       "a detached command takes no timeout: it continues when this session, which would stop it, is over",
       {
@@ -181,17 +182,13 @@ async function startJob(
       },
     );
   }
-  const { id, process, detached } = await jobs.start(
-    {
-      argv,
-      ...(timeout !== undefined && { timeoutMs: timeout * 1_000 }),
-      ...(background === "detached" ? { detached: { label: command } } : { stdin: "pipe" }),
-    },
+  const { id, process } = await jobs.start(
+    { argv, lifetime, label: command, stdin: "pipe", ...(timeout !== undefined && { timeoutMs: timeout * 1_000 }) },
     command,
   );
-  const people = detached ? jobsCommand(backend) : null;
+  const people = lifetime === "detached" ? jobsCommand(backend) : null;
   const output = `output://job-${id}`;
-  return { job: id, process: process.id, place: process.place ?? null, detached, people, output };
+  return { job: id, process: process.id, place: process.place ?? null, lifetime, people, output };
 }
 
 /** What people type to look after detached jobs there. */

@@ -241,7 +241,7 @@ async function listed({ jobs: own }: ToolContext): Promise<string> {
   return all
     .map(
       (job) =>
-        `${job.id}  ${job.detached ? "detached, " : ""}${stateText(job)}, ${formatSize(job.process.output.size)} of output  ${clip(job.command.replaceAll(/\s+/g, " "), 100)}`,
+        `${job.id}  ${job.lifetime === "detached" ? "detached, " : ""}${stateText(job)}, ${formatSize(job.process.output.size)} of output  ${clip(job.command.replaceAll(/\s+/g, " "), 100)}`,
     )
     .join("\n");
 }

@@ -69,7 +69,7 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
             kind: "exec",
             command,
             // It stays in its pane when the session is over.
-            ...(mode.how === "dispatch" && { background: "detached" as const }),
+            ...(mode.how === "dispatch" && { lifetime: "detached" as const }),
             ...(within !== undefined && { within }),
           },
         ];

@@ -102,6 +102,6 @@ function expectClosed(events: readonly StoredEvent[]) {
     );
   }
   const lost = events.filter(({ type }) => type === "job.ended");
-  const left = events.filter((event) => event.type === "job.started" && !event.detached);
+  const left = events.filter((event) => event.type === "job.started" && event.lifetime === "toolkit");
   expect(lost, call).toHaveLength(left.length);
 }

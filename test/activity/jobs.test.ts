@@ -5,7 +5,8 @@ import { type JobKeeper, type JobsOptions, createJobs } from "../../src/activity
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import { local } from "../../src/backends/local/backend.ts";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
-import type { Backend, Command } from "../../src/contract/backend.ts";
+import type { Backend } from "../../src/contract/backend.ts";
+import type { JobCommand } from "../../src/contract/job.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -19,7 +20,7 @@ interface Kept {
   readonly backend: Backend;
   readonly folder: string;
   /** Starts a shell script. */
-  start(script: string, thread?: string, more?: Partial<Command>): ReturnType<JobKeeper["start"]>;
+  start(script: string, thread?: string, more?: Partial<JobCommand>): ReturnType<JobKeeper["start"]>;
   events(): Promise<readonly ActivityEvent[]>;
 }
 
@@ -28,7 +29,7 @@ async function keeper(options: Partial<JobsOptions> = {}): Promise<Kept> {
   const backend = await local({
     workDir: folder,
     outputFolder: join(folder, "outputs"),
-    detachedFolder: join(folder, "detached"),
+    jobFolder: join(folder, "jobs"),
   });
   const store = memoryStore();
   const jobs = createJobs({ backend, store, ...options });
@@ -41,7 +42,10 @@ async function keeper(options: Partial<JobsOptions> = {}): Promise<Kept> {
     backend,
     folder,
     start: (script, thread = "main", more = {}) =>
-      jobs.start({ argv: ["bash", "-c", script], ...more }, script, { call: `call of ${script}`, thread }),
+      jobs.start({ argv: ["bash", "-c", script], lifetime: "toolkit", ...more }, script, {
+        call: `call of ${script}`,
+        thread,
+      }),
     async events() {
       const all: ActivityEvent[] = [];
       for await (const event of store.events()) all.push(event);
@@ -68,7 +72,14 @@ describe("keeping jobs", () => {
     const job = await start("exit 4", "a thread");
     await job.process.exit;
     expect(await events()).toMatchObject([
-      { type: "job.started", call: "call of exit 4", thread: "a thread", job: "1", command: "exit 4", detached: false },
+      {
+        type: "job.started",
+        call: "call of exit 4",
+        thread: "a thread",
+        job: "1",
+        command: "exit 4",
+        lifetime: "toolkit",
+      },
       { type: "job.ended", call: "call of exit 4", thread: "a thread", job: "1", exit: { how: "exited", code: 4 } },
     ]);
   });
@@ -130,12 +141,15 @@ describe("keeping jobs", () => {
   });
 
   test("refuses what it cannot keep", async () => {
-    const brief = await keeper({ keep: false });
+    const brief = await keeper({ lifetime: "call" });
     await expect(brief.start("touch ran")).rejects.toThrow("nothing would keep this job");
     expect(existsSync(join(brief.folder, "ran"))).toBe(false);
     const { backend } = await keeper();
     const jobs = createJobs({ backend: { spawn: backend.spawn }, store: memoryStore() });
-    const detached = jobs.start({ argv: ["true"], detached: { label: "x" } }, "true", { call: "c", thread: "t" });
+    const detached = jobs.start({ argv: ["true"], lifetime: "detached", label: "x" }, "true", {
+      call: "c",
+      thread: "t",
+    });
     await expect(detached).rejects.toThrow("this backend cannot keep a process that outlives it");
     expect(await jobs.list()).toEqual([]);
   });
@@ -198,7 +212,7 @@ describe("closing", () => {
       await start("trap '' TERM; echo $$ >deaf.pid; while :; do sleep 0.1; done"),
     ];
     await until("it is deaf", () => existsSync(join(folder, "deaf.pid")));
-    const detached = await start("exec sleep 1000", "main", { detached: { label: "sleep" } });
+    const detached = await start("exec sleep 1000", "main", { lifetime: "detached", label: "sleep" });
     await jobs.close();
     for (const job of [one, deaf]) expect(await isAlive(Number(job.process.id))).toBe(false);
     const [found] = (await backend.detached?.list()) ?? [];
@@ -231,7 +245,7 @@ describe("a process that runs already", () => {
   test("becomes a job, with its beginning, its end and both its outputs", async () => {
     const { jobs, backend, events } = await keeper();
     const job = await jobs.adopt(await spawned(backend, "echo out; echo err >&2; exit 4"), "the script", by);
-    expect(job).toMatchObject({ id: "1", command: "the script", detached: false, startedMs: 1_000 });
+    expect(job).toMatchObject({ id: "1", command: "the script", lifetime: "toolkit", startedMs: 1_000 });
     await job.process.exit;
     await until("its end is noted", () => job.ended !== undefined);
     expect((await events()).map(({ type }) => type)).toEqual(["job.started", "job.ended"]);
@@ -251,7 +265,7 @@ describe("a process that runs already", () => {
   });
 
   test("is left as it is where nothing would keep it, and ends with the jobs otherwise", async () => {
-    const once = await keeper({ keep: false });
+    const once = await keeper({ lifetime: "call" });
     const process = await spawned(once.backend, "exec sleep 1000");
     await expect(once.jobs.adopt(process, "x", by)).rejects.toThrow("nothing would keep this process");
     expect(await isAlive(Number(process.id))).toBe(true);

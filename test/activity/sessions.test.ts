@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
+import type { JobLifetime } from "../../src/contract/lifetime.ts";
 import { all } from "./events.ts";
 import { besides, newFile, started, storeOn } from "./stores.ts";
 
@@ -19,8 +20,8 @@ describe("what a process left in progress", () => {
       userFacing: true,
     };
   };
-  const job = (call: string, name: string, detached: boolean): ActivityEvent => {
-    return { call, thread: "main", at, type: "job.started", job: name, command: "sleep 9", detached };
+  const job = (call: string, name: string, lifetime: JobLifetime): ActivityEvent => {
+    return { call, thread: "main", at, type: "job.started", job: name, command: "sleep 9", lifetime };
   };
 
   /** Leaves calls in progress, and makes their process another one, as the column says. */
@@ -62,13 +63,13 @@ describe("what a process left in progress", () => {
       started("new"),
       started("run"),
       approved("run"),
-      job("run", "1", false),
-      job("run", "2", true),
+      job("run", "1", "toolkit"),
+      job("run", "2", "detached"),
       started("done"),
     ];
     const ended: ActivityEvent[] = [
       { call: "done", thread: "main", at, type: "call.finished", status: "ok" },
-      job("done", "7", false),
+      job("done", "7", "toolkit"),
       { call: "done", thread: "main", at, type: "job.ended", job: "7", exit: { how: "exited", code: 0 } },
     ];
     await leave(file, [...begun, ...ended], change);

@@ -10,7 +10,7 @@ import { running, textOf, there } from "./there.ts";
 /** Seconds that nothing else sleeps, so that a process is found by them. */
 const someSeconds = () => String(100_000 + Math.floor(Math.random() * 900_000));
 
-const lasting = { lasting: true } as const;
+const leased = { lifetime: "toolkit" } as const;
 
 /** The folders of jobs there. */
 const jobsIn = (folder: string) =>
@@ -19,25 +19,26 @@ const jobsIn = (folder: string) =>
     .flatMap((name) => readdirSync(join(folder, name)).filter((job) => !job.startsWith("claim")));
 
 describe("a job", () => {
-  test("says what it wrote and how it ended, and leaves nothing there", async () => {
+  test("says what it wrote and how it ended, and leaves nothing there once nobody wants that any more", async () => {
     const host = await there();
-    const job = await host.sh("echo one; echo two >&2; pwd; exit 7", lasting);
+    const job = await host.sh("echo one; echo two >&2; pwd; exit 7", leased);
     expect(await job.exit).toEqual({ how: "exited", code: 7 });
     expect(await textOf(job)).toBe(`one\ntwo\n${host.folder}\n`);
-    await until("its folder is gone", () => jobsIn(host.folder).length === 0);
+    await job.output.dispose();
+    expect(jobsIn(host.folder)).toEqual([]);
     await host.close();
     expect(readdirSync(host.folder).filter((name) => name.startsWith("handrail-"))).toEqual([]);
   });
 
   test("that cannot be started is said to", async () => {
     const host = await there();
-    await expect(host.start(["no-such-program-here"], lasting)).rejects.toThrow(
+    await expect(host.start(["no-such-program-here"], leased)).rejects.toThrow(
       "cannot start no-such-program-here: no such program on the PATH",
     );
-    await expect(host.start(["true"], { ...lasting, cwd: "/no/folder" })).rejects.toThrow(
+    await expect(host.start(["true"], { ...leased, cwd: "/no/folder" })).rejects.toThrow(
       "cannot start true: there is no folder /no/folder",
     );
-    await expect(host.start(["true", "x".repeat(200_000)], lasting)).rejects.toThrow(
+    await expect(host.start(["true", "x".repeat(200_000)], leased)).rejects.toThrow(
       "cannot start true: its arguments are too long",
     );
     expect(jobsIn(host.folder)).toEqual([]);
@@ -47,7 +48,7 @@ describe("a job", () => {
     const host = await there();
     const job = await host.start(
       ["sh", "-c", "printf '\\001\\000\\377'; sleep 0.3; echo; head -c 3000000 /dev/zero; sleep 0.2; echo end"],
-      lasting,
+      leased,
     );
     await job.output.grown(0);
     expect(Buffer.from(await job.output.read(0, 3))).toEqual(Buffer.from([1, 0, 255]));
@@ -61,7 +62,7 @@ describe("a job", () => {
     const script =
       'printf "%s|" "$@" "$WORD"; echo; ls /proc/$$/fd; grep SigIgn /proc/$$/status; cut -d" " -f 1,6 /proc/$$/stat';
     const job = await host.start(["sh", "-c", script, "sh", "a'b", "$(x)", "-n\n"], {
-      ...lasting,
+      ...leased,
       env: { WORD: "w o" },
     });
     await job.exit;
@@ -75,7 +76,7 @@ describe("a job", () => {
   test("lives on over a lost connection, its stdin too, and all that it wrote comes", async () => {
     const host = await there();
     const job = await host.start(["sh", "-c", "echo begun; while read line; do echo got $line; done; exit 5"], {
-      ...lasting,
+      ...leased,
       stdin: "pipe",
     });
     await job.write("one\n");
@@ -94,7 +95,7 @@ describe("a job", () => {
 
   test("that ends while the connection is lost gives its true exit", async () => {
     const host = await there();
-    const job = await host.start(["sh", "-c", "sleep 0.3; echo done; exit 9"], lasting);
+    const job = await host.start(["sh", "-c", "sleep 0.3; echo done; exit 9"], leased);
     host.reach.cut();
     expect(await job.exit).toEqual({ how: "exited", code: 9 });
     expect(await textOf(job)).toBe("done\n");
@@ -105,7 +106,7 @@ describe("a job", () => {
     const seconds = someSeconds();
     const job = await host.start(
       ["sh", "-c", `(setsid sleep ${seconds} &); env -i sleep ${seconds} & echo go; wait`],
-      lasting,
+      leased,
     );
     await job.output.grown(0);
     host.reach.cut();
@@ -118,9 +119,9 @@ describe("a job", () => {
   test("ends at its timeout, and with the backend", async () => {
     const host = await there();
     const seconds = someSeconds();
-    const late = await host.start(["sleep", seconds], { ...lasting, timeoutMs: 200 });
+    const late = await host.start(["sleep", seconds], { ...leased, timeoutMs: 200 });
     expect(await late.exit).toMatchObject({ how: "timed-out" });
-    const job = await host.start(["sleep", seconds], lasting);
+    const job = await host.start(["sleep", seconds], leased);
     await host.close();
     expect((await job.exit).how).toBe("signaled");
     expect(running(`^sleep ${seconds}`)).toEqual([]);
@@ -129,14 +130,14 @@ describe("a job", () => {
   test("that ends while a child in the background holds its output has ended", async () => {
     const host = await there();
     const seconds = someSeconds();
-    const job = await host.sh(`sleep ${seconds} & echo mine`, lasting);
+    const job = await host.sh(`sleep ${seconds} & echo mine`, leased);
     expect(await job.exit).toEqual({ how: "exited", code: 0 });
     expect(await textOf(job)).toBe("mine\n");
   });
 
   test("that ends while a child in the background writes on and on has ended", async () => {
     const host = await there();
-    const job = await host.sh("(while :; do echo more; done) & echo mine", lasting);
+    const job = await host.sh("(while :; do echo more; done) & echo mine", leased);
     expect(await job.exit).toEqual({ how: "exited", code: 0 });
     expect((await textOf(job)).split("\n")).toContain("mine");
     await host.close();
@@ -144,7 +145,7 @@ describe("a job", () => {
 
   test("that does not read its stdin holds up nobody", async () => {
     const host = await there();
-    const job = await host.start(["sleep", "1"], { ...lasting, stdin: "pipe" });
+    const job = await host.start(["sleep", "1"], { ...leased, stdin: "pipe" });
     const writing = job.write("x".repeat(1_000_000));
     writing.catch(() => undefined);
     expect(await textOf(await host.sh("echo meanwhile"))).toBe("meanwhile\n");
@@ -155,7 +156,7 @@ describe("a job", () => {
   test("runs beside others, more than there are shells", async () => {
     const host = await there();
     const all = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.5; echo ${index}`, lasting)),
+      Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.5; echo ${index}`, leased)),
     );
     expect(await Promise.all(all.map(textOf))).toEqual(Array.from({ length: 12 }, (_, index) => `${index}\n`));
   });
@@ -163,7 +164,7 @@ describe("a job", () => {
   test("is ended there when nobody claims it in time", async () => {
     const host = await there({ unclaimedSeconds: 1 });
     const seconds = someSeconds();
-    const job = await host.start(["sleep", seconds], lasting);
+    const job = await host.start(["sleep", seconds], leased);
     const first = Number((await host.shells.ask("echo $$")).out.toString());
     // As if the network were gone: nothing opens it again.
     host.reach.open = () => Promise.reject(new Error("no network"));
@@ -183,7 +184,8 @@ describe("a full disk there", () => {
       try {
         const host = await there({ preamble: `XDG_STATE_HOME=${folder}` });
         const child = await host.start(["sh", "-c", "head -c 1000000 /dev/zero; exit 6"], {
-          detached: { label: "much" },
+          lifetime: "detached",
+          label: "much",
         });
         expect(await child.exit).toEqual({ how: "exited", code: 6 });
         expect(child.output.kept).toBeGreaterThan(100_000);
@@ -204,7 +206,7 @@ describe("a full disk there", () => {
       execFileSync("sh", ["-c", `mkdir ${small} && mount -t tmpfs -o size=256k none ${small}`]);
       try {
         const family = await there({ temporary: small });
-        const job = await family.start(["sh", "-c", "head -c 1000000 /dev/zero; sleep 0.3; exit 6"], lasting);
+        const job = await family.start(["sh", "-c", "head -c 1000000 /dev/zero; sleep 0.3; exit 6"], leased);
         expect(await job.exit).toEqual({ how: "exited", code: 6 });
         expect(job.output.kept).toBeGreaterThan(100_000);
         expect(job.output.kept).toBeLessThanOrEqual(262_144);
@@ -221,8 +223,8 @@ describe("a full disk there", () => {
 describe("what outlives a connection, when its watcher there was killed,", () => {
   const UNTIL_GO = "echo $$ >shell.pid; seq 3; while [ ! -e go ]; do sleep 0.02; done; seq 4 6";
   const KINDS: readonly (readonly [string, Omit<Command, "argv">])[] = [
-    ["a job", lasting],
-    ["a detached process", { detached: { label: "some" } }],
+    ["a job", leased],
+    ["a detached process", { lifetime: "detached", label: "some" }],
   ];
 
   /** Starts it, and kills the shell there that waits for its end. */
@@ -244,7 +246,7 @@ describe("what outlives a connection, when its watcher there was killed,", () =>
     writeFileSync(join(host.folder, "go"), "");
     expect(await child.exit).toEqual({ how: "lost", reason: "what watched over it has died too" });
     expect(await textOf(child)).toBe("1\n2\n3\n4\n5\n6\n");
-    if (command.detached === undefined) return;
+    if (command.lifetime !== "detached") return;
     const [found] = await host.processes.detached.list();
     expect(found?.ended).toEqual({ how: "lost", reason: "what watched over it has died too" });
     const [again] = await host.processes.detached.list();
@@ -281,7 +283,7 @@ describe("a detached process", () => {
     const script =
       "head -c 200000 /dev/zero; until [ -e go ]; do sleep 0.02; done; head -c 300000 /dev/zero; printf end";
     const children = await Promise.all(
-      Array.from({ length: 8 }, () => host.start(["sh", "-c", script], { detached: { label: "much" } })),
+      Array.from({ length: 8 }, () => host.start(["sh", "-c", script], { lifetime: "detached", label: "much" })),
     );
     const followed = children.map(async ({ output }) => {
       const chunks: Uint8Array[] = [];
@@ -304,7 +306,8 @@ describe("a detached process", () => {
     const one = await there({ detachedOwner: "someone" });
     const seconds = someSeconds();
     const process = await one.start(["sh", "-c", `echo hello; exec sleep ${seconds}`], {
-      detached: { label: "a server" },
+      lifetime: "detached",
+      label: "a server",
     });
     await process.output.grown(5);
     expect(await textOf(process)).toBe("hello\n");

@@ -262,7 +262,7 @@ describe("a command", () => {
     const seconds = someSeconds();
     const folder = temporaryFolder();
     const argv = JSON.stringify(["sh", "-c", `(setsid sleep ${seconds} &); sleep ${seconds}`]);
-    const [command, job] = [`{ argv: ${argv} }`, `{ argv: ["sleep", "${seconds}"], lasting: true }`];
+    const [command, job] = [`{ argv: ${argv} }`, `{ argv: ["sleep", "${seconds}"], lifetime: "toolkit" }`];
     const program = await bundled(
       `import { there } from ${JSON.stringify(new URL("there-open.ts", import.meta.url).pathname)};
 const host = await there({ folder: ${JSON.stringify(folder)}, unclaimedSeconds: 3 });
@@ -308,14 +308,14 @@ test("an exit code that no process can have is a signal, any other only when it 
 });
 
 describe("much output", () => {
-  test.each([{ lasting: false }, { lasting: true }])(
-    "is kept up to 256 MiB and counted, and memory stays flat (lasting: $lasting)",
-    async ({ lasting }) => {
+  test.each(["call", "toolkit", "detached"] as const)(
+    "is kept up to 256 MiB and counted, and memory stays flat (lifetime: %s)",
+    async (lifetime) => {
       const host = await there();
       const before = process.memoryUsage().rss;
       let most = before;
       const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 50);
-      const child = await host.start(["head", "-c", "300000000", "/dev/zero"], { lasting });
+      const child = await host.start(["head", "-c", "300000000", "/dev/zero"], { lifetime });
       expect(await child.exit).toEqual({ how: "exited", code: 0 });
       clearInterval(timer);
       expect(child.output.kept).toBe(256 * 1024 * 1024);

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Some groups of the suite, one with processes that are stopped: enough to see that it runs there. Other tests run all of it. */
-const GROUPS = "/^(logged )?(paths|reading|starting processes|lasting commands|closing)( |$)/";
+const GROUPS = "/^(logged )?(paths|reading|starting processes|processes that end with the backend|closing)( |$)/";
 
 test("the backend in docs/backends.md passes the suite with Node's own test runner, as a stranger would run it", async () => {
   const page = await readFile(`${root}/docs/backends.md`, "utf8");

@@ -12,7 +12,7 @@ for (const folder of [workDir, home]) mkdirSync(folder);
 backendSuite(
   {
     name: "local",
-    open: () => local({ workDir, home, outputFolder: join(root, "outputs"), detachedFolder: join(root, "detached") }),
+    open: () => local({ workDir, home, outputFolder: join(root, "outputs"), jobFolder: join(root, "detached") }),
     detached: true,
   },
   { describe, test, afterAll },

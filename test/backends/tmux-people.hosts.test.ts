@@ -200,7 +200,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
 
   test("a job has a window of its own by that name", async () => {
     const backend = await server.open({ session: "jobs" });
-    const job = await backend.spawn({ argv: ["sh", "-c", "echo up; exec sleep 1000"], lasting: true });
+    const job = await backend.spawn({ argv: ["sh", "-c", "echo up; exec sleep 1000"], lifetime: "toolkit" });
     await job.output.grown(0);
     expect(await server.run("list-windows", "-t", "=jobs", "-F", "#{window_name}")).toBe("handrail\njob-1");
     expect(job.place).toMatch(/^pane %\d+$/);

@@ -48,7 +48,7 @@ export function testServer(): TestServer {
       const inner = await local({
         workDir: folder,
         outputFolder: `${folder}/outputs`,
-        detachedFolder: `${folder}/detached`,
+        jobFolder: `${folder}/detached`,
       });
       const backend = await tmux(inner, { shell: "bash --norc", ...options, socket });
       opened.push(backend);

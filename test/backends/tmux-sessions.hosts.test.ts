@@ -76,7 +76,9 @@ describe.skipIf(problem !== undefined)("a shared terminal on a host that grants 
       await onTerminal(server, async (backend) => {
         const jobs = await within(
           "starting",
-          Promise.all(Array.from({ length: 9 }, () => backend.spawn({ argv: ["cat"], stdin: "pipe", lasting: true }))),
+          Promise.all(
+            Array.from({ length: 9 }, () => backend.spawn({ argv: ["cat"], stdin: "pipe", lifetime: "toolkit" })),
+          ),
           BOUND_MS,
         );
         const beside = await within("a command beside them", backend.spawn({ argv: ["echo", "beside"] }), BOUND_MS);

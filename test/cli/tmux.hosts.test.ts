@@ -57,7 +57,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
   test("where one call is all, people are told that it waits for input, and where to answer", async () => {
     const toolkit = await toolkitWith({
       terminal: "asked",
-      keepJobs: false,
+      lifetime: "call",
       preset: "operator",
       workDir: temporaryFolder(),
       policy: { autonomy: "full" },
@@ -117,7 +117,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
   test("nothing keeps the program waiting when its one call is done", async () => {
     const script = `
       const { createToolkit } = await import(${JSON.stringify(pathToFileURL(join(projectRoot, "dist", "index.js")).href)});
-      const toolkit = await createToolkit({ terminal: "brief", policy: { autonomy: "full" }, keepJobs: false });
+      const toolkit = await createToolkit({ terminal: "brief", policy: { autonomy: "full" }, lifetime: "call" });
       const { status } = await toolkit.call({ name: "bash", input: { command: "echo done" } });
       await toolkit.close();
       console.log(status, process.getActiveResourcesInfo().filter((name) => name === "Timeout"));`;

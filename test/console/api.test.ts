@@ -193,7 +193,7 @@ describe("jobs and outputs", () => {
     const other = sqliteStore({ file: api.file });
     const by = { call: "elsewhere", thread: "main", at: Date.now() };
     await other.commit({ ...by, type: "call.started", name: "bash", input: {} } as ActivityEvent);
-    await other.commit({ ...by, type: "job.started", job: "1", command: "sleep 1", detached: false });
+    await other.commit({ ...by, type: "job.started", job: "1", command: "sleep 1", lifetime: "toolkit" });
     const job = (await jobsOf(api)).at(-1);
     expect(job).toMatchObject({ here: false, call: "elsewhere" });
     const answer = await api.ask("GET", `/api/jobs/${job?.id}/output`);

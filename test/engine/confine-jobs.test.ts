@@ -5,7 +5,7 @@ import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import type { Command } from "../../src/contract/backend.ts";
 import type { Effect } from "../../src/contract/effect.ts";
-import type { Job } from "../../src/contract/job.ts";
+import type { Job, JobCommand } from "../../src/contract/job.ts";
 import type { Json } from "../../src/contract/schema.ts";
 import { type ToolContext, defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
@@ -44,13 +44,14 @@ async function world(options: ToolkitOptions = {}) {
 }
 
 const shell = (script: string): Command["argv"] => ["bash", "-c", script];
-const inBackground = (command: string): Effect => ({ kind: "exec", command, background: "job" });
+const asJob = (script: string): JobCommand => ({ argv: shell(script), lifetime: "toolkit" });
+const inBackground = (command: string): Effect => ({ kind: "exec", command, lifetime: "toolkit" });
 
 /** A world in which `script` runs as job 1. */
 async function withJob(script: string) {
   const made = await world();
   await made.calling([inBackground(script)], ({ jobs }) =>
-    jobs.start({ argv: shell(script), stdin: "pipe" }, script).then(({ id }) => id),
+    jobs.start({ ...asJob(script), stdin: "pipe" }, script).then(({ id }) => id),
   );
   const job = await made.toolkit.jobs.get("1");
   if (job === undefined) throw new Error("it was not started");
@@ -60,29 +61,29 @@ async function withJob(script: string) {
 const UNDECLARED = /^Tool error: tool "doing" tried to run a command that this call did not declare: /;
 
 /** A tool without types may ask for it all the same. */
-const OUTLIVING: Partial<Command> = { detached: { label: "x" } };
+const OUTLIVING: Partial<Command> = { lifetime: "detached", label: "x" };
 
 describe("a tool starts a job", () => {
   test("that it declared, which goes on when the call is over", async () => {
     const { job } = await withJob("exec sleep 1000");
-    expect(job).toMatchObject({ id: "1", command: "exec sleep 1000", detached: false, ended: undefined });
+    expect(job).toMatchObject({ id: "1", command: "exec sleep 1000", lifetime: "toolkit", ended: undefined });
     expect(await isAlive(Number(job.process.id))).toBe(true);
   });
 
-  test.each<[string, Effect, Partial<Command>]>([
+  test.each<[string, Effect, Partial<JobCommand>]>([
     ["another command", inBackground("touch other"), {}],
     ["the same in the foreground", { kind: "exec", command: "touch ran" }, {}],
-    ["the same detached", { kind: "exec", command: "touch ran", background: "detached" }, {}],
-    ["the same as a job, and starts it detached", inBackground("touch ran"), { detached: { label: "x" } }],
+    ["the same detached", { kind: "exec", command: "touch ran", lifetime: "detached" }, {}],
+    ["the same as a job, and starts it detached", inBackground("touch ran"), { lifetime: "detached", label: "x" }],
     ["the same, and starts it in another folder", inBackground("touch ran"), { cwd: "sub" }],
-    ["the same in another folder", { kind: "exec", command: "touch ran", cwd: "sub", background: "job" }, {}],
+    ["the same in another folder", { kind: "exec", command: "touch ran", cwd: "sub", lifetime: "toolkit" }, {}],
     ["the same, and adds a variable", inBackground("touch ran"), { env: { PATH: "/tmp" } }],
     ["the same, and another program runs it", inBackground("touch ran"), { argv: ["env", "bash", "-c", "touch ran"] }],
   ])("but not when it declared %s", async (_, effect, more) => {
     const { folder, calling, toolkit } = await world();
-    expect(
-      await calling([effect], ({ jobs }) => jobs.start({ argv: shell("touch ran"), ...more }, "harmless")),
-    ).toMatch(UNDECLARED);
+    expect(await calling([effect], ({ jobs }) => jobs.start({ ...asJob("touch ran"), ...more }, "harmless"))).toMatch(
+      UNDECLARED,
+    );
     expect(await toolkit.jobs.list()).toEqual([]);
     for (const file of ["ran", "sub/ran"]) expect(existsSync(join(folder, file))).toBe(false);
   });
@@ -93,7 +94,7 @@ describe("a tool starts a job", () => {
       UNDECLARED,
     );
     expect(
-      await calling([{ kind: "exec", command: "true", background: "detached" }], ({ backend }) =>
+      await calling([{ kind: "exec", command: "true", lifetime: "detached" }], ({ backend }) =>
         backend.spawn({ argv: shell("true"), ...OUTLIVING }),
       ),
     ).toBe("Tool error: a command that outlives its call is started as a job");
@@ -105,7 +106,7 @@ describe("a tool starts a job", () => {
     await calling([inBackground("touch ran")], async ({ jobs }) => {
       late = jobs;
     });
-    await expect(late?.start({ argv: shell("touch ran") }, "touch ran")).rejects.toThrow('the call of "doing" is over');
+    await expect(late?.start(asJob("touch ran"), "touch ran")).rejects.toThrow('the call of "doing" is over');
     await expect(late?.list()).rejects.toThrow('the call of "doing" is over');
     await expect(late?.get("1")).rejects.toThrow('the call of "doing" is over');
     expect(await toolkit.jobs.list()).toEqual([]);
@@ -210,7 +211,7 @@ describe("a tool touches a job", () => {
       exit: { how: "exited", code: 3 },
       ended: { how: "exited", code: 3 },
       text: "hello\n",
-      fields: ["id", "command", "startedMs", "detached", "ended", "process"],
+      fields: ["id", "command", "startedMs", "lifetime", "ended", "process"],
     });
   });
 });
@@ -225,7 +226,7 @@ test("a call that is stopped leaves the job that it started alone", async () => 
     input: Type.Object({}),
     effects: () => [inBackground("exec sleep 1000")],
     async run(_, { jobs, signal }) {
-      started = Number((await jobs.start({ argv: shell("exec sleep 1000") }, "exec sleep 1000")).process.id);
+      started = Number((await jobs.start(asJob("exec sleep 1000"), "exec sleep 1000")).process.id);
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       throw new Error("stopped");
     },

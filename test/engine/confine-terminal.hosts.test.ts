@@ -104,11 +104,11 @@ describe.skipIf(problem !== undefined)(
       const { calling } = await world();
       const dispatching: Run = async ({ backend: own }) =>
         (await own.terminal?.dispatch({ argv: shell("true") }))?.pane;
-      expect(await calling([{ kind: "exec", command: "true", background: "detached" }], dispatching)).toMatch(/^%\d+$/);
+      expect(await calling([{ kind: "exec", command: "true", lifetime: "detached" }], dispatching)).toMatch(/^%\d+$/);
       for (const effect of [
         { kind: "exec", command: "true" },
-        { kind: "exec", command: "true", background: "job" },
-        { kind: "exec", command: "false", background: "detached" },
+        { kind: "exec", command: "true", lifetime: "toolkit" },
+        { kind: "exec", command: "false", lifetime: "detached" },
         { kind: "terminal", types: "true\n" },
       ] as const) {
         expect(await calling([effect], dispatching)).toMatch(

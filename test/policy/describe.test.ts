@@ -42,7 +42,7 @@ describe("describeCall", () => {
       "Run: npm ci (reaching a.org, b.org; writing ~/.cache; reading ~/.npmrc)",
     ],
     [
-      { kind: "exec", command: "id", background: "job", within: "none" },
+      { kind: "exec", command: "id", lifetime: "toolkit", within: "none" },
       "Run in the background, outside the sandbox: id",
     ],
     [{ kind: "terminal", types: "ls", keys: ["Enter"] }, "Type: ls [Enter]"],

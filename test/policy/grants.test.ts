@@ -73,8 +73,8 @@ describe("always", () => {
       { ...exec, command: "git push --all" },
       { ...exec, cwd: "sub" },
       { ...exec, env: { CI: "1" } },
-      { ...exec, background: "job" },
-      { ...exec, background: "detached" },
+      { ...exec, lifetime: "toolkit" },
+      { ...exec, lifetime: "detached" },
     ] as const) {
       expect([effect, (await call([effect])).status]).toEqual([effect, "denied"]);
     }

@@ -573,14 +573,15 @@ describe.skipIf(noSandbox !== undefined)("closing", () => {
   });
 
   test("a detached command goes on, contained, and can say bye", async () => {
-    const one = await newWorld({ detached: true });
+    const one = await newWorld();
     const job = await one.backend.spawn({
       argv: [
         "bash",
         "-c",
         "trap 'echo bye; exit' TERM; echo y >/etc/handrail-test; echo x >/tmp/mine; echo ready; while :; do sleep 0.05; cat /tmp/mine >>beats; done",
       ],
-      detached: { label: "beats" },
+      lifetime: "detached",
+      label: "beats",
     });
     const beats = () => (existsSync(join(one.workDir, "beats")) ? readFileSync(join(one.workDir, "beats")).length : 0);
     await until("it runs", () => beats() > 0);

@@ -11,7 +11,7 @@ describe.skipIf(noSandbox !== undefined)("in a sandbox", () => {
   backendSuite(
     {
       name: "sandbox(local)",
-      open: async () => (await world({ root, detached: true })).backend,
+      open: async () => (await world({ root })).backend,
       detached: true,
       ids: "other", // inside, processes have numbers of their own
     },

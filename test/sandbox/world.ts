@@ -39,7 +39,6 @@ export interface WorldOptions extends Partial<SandboxOptions> {
   readonly workDir?: string;
   readonly home?: string;
   readonly root?: string;
-  readonly detached?: boolean;
   readonly passEnv?: readonly string[];
 }
 
@@ -76,7 +75,6 @@ export async function world({
   root = worldFolder(),
   workDir: work = "ws",
   home: homeName = "home",
-  detached = false,
   passEnv = [],
   ...options
 }: WorldOptions = {}): Promise<World> {
@@ -88,7 +86,6 @@ export async function world({
     home,
     passEnv,
     outputFolder: join(root, "outputs"),
-    ...(detached && { detachedFolder: join(root, "detached") }),
   });
   const backend = await sandbox(inner, { folder, required: true, ...options });
   return {
@@ -104,7 +101,7 @@ export async function world({
       return at;
     },
     bash: (script, command) => run(backend, ["bash", "--noprofile", "--norc", "-c", script], command),
-    again: (more) => world({ root, workDir: work, home: homeName, detached, ...options, ...more }),
+    again: (more) => world({ root, workDir: work, home: homeName, ...options, ...more }),
   };
 }
 

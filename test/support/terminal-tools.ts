@@ -27,8 +27,8 @@ interface TerminalToolsOptions {
   /** Default: full autonomy. */
   readonly policy?: PolicySettings;
   readonly approver?: Approver;
-  /** False: as in a process that makes one call. */
-  readonly keepJobs?: boolean;
+  /** Default "toolkit". */
+  readonly lifetime?: "call" | "toolkit";
 }
 
 /** The tools on a backend with a live terminal, put together of the parts that a toolkit is made of. */
@@ -44,11 +44,11 @@ export interface TerminalTools {
 
 export function terminalTools(
   backend: Backend,
-  { tools, policy = { autonomy: "full" }, approver, keepJobs = true }: TerminalToolsOptions = {},
+  { tools, policy = { autonomy: "full" }, approver, lifetime = "toolkit" }: TerminalToolsOptions = {},
 ): TerminalTools {
   const stateDir = temporaryFolder();
   const store = memoryStore();
-  const jobs = createJobs({ backend, store, keep: keepJobs });
+  const jobs = createJobs({ backend, store, lifetime });
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: "test" });
   const terminal = backend.terminal !== undefined;
   const host: Host = {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, renameSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -45,7 +45,7 @@ describe.concurrent("a command in the background", () => {
     const pid = await pidIn(tools.folder, "shell.pid");
     expect(result).toMatchObject({
       status: "ok",
-      data: { job: "1", process: String(pid), detached: false, output: "output://job-1" },
+      data: { job: "1", process: String(pid), lifetime: "toolkit", output: "output://job-1" },
     });
     expect(asText(result)).toBe(
       `Job 1 was started (process ${pid}). A later result says when it ends. Its output so far is always in output://job-1. ` +
@@ -93,7 +93,7 @@ describe.concurrent("a command in the background", () => {
   });
 
   test("is refused where nothing would keep it", async () => {
-    const tools = await toolsOn({}, { keepJobs: false });
+    const tools = await toolsOn({}, { lifetime: "call" });
     expect(await tools.text("bash", { command: "touch ran", background: true })).toBe(
       "Tool error: nothing would keep this job: it would end with this one call\n" +
         "Start it detached (`handrail jobs` then shows and stops it), or in a session that lasts, as `handrail mcp` is.",
@@ -300,11 +300,9 @@ describe.concurrent("the jobs tool", () => {
     expect(await tools.text("jobs", { action: "write", id, text: "x" })).toBe(
       "Tool error: job 1 has ended: Exit code 0",
     );
-    const detached = await start(tools, "exec sleep 1000", { detached: true });
-    expect(await tools.text("jobs", { action: "write", id: detached, text: "x" })).toBe(
-      "Tool error: a detached process has no stdin",
-    );
-    await tools.text("jobs", { action: "kill", id: detached });
+    const detached = await start(tools, "cat", { detached: true });
+    expect(await tools.text("jobs", { action: "write", id: detached, text: "x", end: true })).toMatch(/^1B written/);
+    expect(await tools.text("jobs", { action: "wait", id: detached })).toMatch(/^x\n\[Job .*: Exit code 0/);
   });
 
   test("kills a job with all it started, and a second time says how it ended", async () => {
@@ -353,7 +351,8 @@ describe.concurrent("the end of a job", () => {
 
   test("waits for the next result when a call fails", async () => {
     const tools = await toolsOn();
-    await start(tools, "sleep 0.05; echo hi; exit 3");
+    await start(tools, "until [ -e go ]; do sleep 0.01; done; echo hi; exit 3");
+    await writeFile(join(tools.folder, "go"), "");
     await ended(tools, "1");
     expect(await tools.text("read", { path: "none" })).not.toContain("has ended");
     expect(await tools.text("time", {})).toMatch(/\n\[Job 1 has ended: /);
@@ -370,7 +369,8 @@ describe.concurrent("the end of a job", () => {
       run: async (_, { call }) => asText(await call("time", {})),
     });
     const tools = await toolsOn({}, { tools: [nesting], preset: "all" });
-    await start(tools, "sleep 0.05; echo hi; exit 3");
+    await start(tools, "until [ -e go ]; do sleep 0.01; done; echo hi; exit 3");
+    await writeFile(join(tools.folder, "go"), "");
     await ended(tools, "1");
     const result = await tools.call("nesting", {});
     expect(result.status === "ok" && result.data).not.toContain("has ended");
@@ -401,7 +401,7 @@ describe.concurrent("the end of a job", () => {
     for await (const event of tools.toolkit.store.events({ thread: "t" }))
       if (event.type.startsWith("job.")) events.push(event);
     expect(events).toMatchObject([
-      { type: "job.started", call: "call-1", thread: "t", job: "1", command: "exit 3", detached: false },
+      { type: "job.started", call: "call-1", thread: "t", job: "1", command: "exit 3", lifetime: "toolkit" },
       { type: "job.ended", call: "call-1", thread: "t", job: "1", exit: { how: "exited", code: 3 } },
     ]);
   });
@@ -535,13 +535,13 @@ describe.concurrent("a detached job", () => {
     ];
     for (const id of [old, young]) await first.text("jobs", { action: "wait", id });
     await first.toolkit.close();
-    const end = join(state, "detached/one", old, "exit.json");
-    const told = JSON.parse(await readFile(end, "utf8")) as { atMs: number };
-    await writeFile(end, JSON.stringify({ ...told, atMs: told.atMs - 8 * 86_400_000 }));
+    const notes = join(state, "jobs/one", old);
+    const noted = readdirSync(notes).find((name) => name.startsWith("exited-2-")) ?? "";
+    renameSync(join(notes, noted), join(notes, `exited-2-${Number(noted.slice(9)) - 8 * 86_400}`));
     const second = await toolkitOf(state, folder, "two");
     await start(second, "exit 4", { detached: true });
-    expect(existsSync(join(state, "detached/one", old))).toBe(false);
-    expect(existsSync(join(state, "detached/one", young))).toBe(true);
+    expect(existsSync(join(state, "jobs/one", old))).toBe(false);
+    expect(existsSync(join(state, "jobs/one", young))).toBe(true);
     await second.toolkit.close();
   });
 
@@ -557,7 +557,7 @@ describe.concurrent("a detached job", () => {
   });
 
   test("may be started by a toolkit for one call, too", async () => {
-    const tools = await toolsOn({}, { keepJobs: false, tools: [bash(), jobs()] });
+    const tools = await toolsOn({}, { lifetime: "call", tools: [bash(), jobs()] });
     const id = await start(tools, "exec sleep 1000", { detached: true });
     expect(await tools.text("jobs", { action: "list" })).toMatch(new RegExp(`^${id} {2}detached, running`));
     expect(await tools.call("jobs", { action: "kill", id })).toMatchObject({ status: "ok" });

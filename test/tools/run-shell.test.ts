@@ -95,7 +95,7 @@ describe("run_shell waits", () => {
   test("for nobody outside of the sandbox, whatever contains other commands, and says so to the policy", () => {
     const { effects } = runShell({ terminal: true, sandboxed: true });
     expect(effects({ command: "make", wait: false })).toEqual([
-      { kind: "exec", command: "make", background: "detached", within: "none" },
+      { kind: "exec", command: "make", lifetime: "detached", within: "none" },
     ]);
     expect(effects({ command: "make" })).toEqual([{ kind: "exec", command: "make" }]);
   });

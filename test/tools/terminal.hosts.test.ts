@@ -85,7 +85,7 @@ describe.skipIf(problem !== undefined)(
         data: { job: "1", why: "timeout", stdout: "out\n", stderr: "err\n" },
       });
       const job = await host.jobs.get("1");
-      expect(job).toMatchObject({ command, ended: undefined, detached: false });
+      expect(job).toMatchObject({ command, ended: undefined, lifetime: "toolkit" });
       expect(await text("read", { path: "output://job-1" })).toContain("out");
       expect(await text("read", { path: "output://job-1-errors" })).toContain("err");
       let told = await text("send-keys", { keys: ["C-c"], target: /%\d+/.exec(said)?.[0] });
@@ -141,7 +141,7 @@ describe.skipIf(problem !== undefined)(
     });
 
     test("in a process that makes one call nothing goes on: what is not done in time is stopped", async () => {
-      const { text, at } = await inTerminal("once", { keepJobs: false });
+      const { text, at } = await inTerminal("once", { lifetime: "call" });
       const said = await text("run_shell", {
         command: "trap 'echo ended >ended.txt; exit' TERM; while :; do sleep 0.05; done",
         wait: 0.5,

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Backend, Command, DetachedProcesses, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import type { JobCommand } from "../../contract/job.ts";
+import type { JobHandle } from "../jobs/process.ts";
 import { commandEnvironment, programFolders } from "./environment.ts";
 import { realCwd } from "../working-folder.ts";
 import { createSearching } from "../search/searching.ts";
@@ -19,8 +21,8 @@ export interface LocalOptions {
   readonly home?: string;
   /** Where output of commands goes that is too big for memory. */
   readonly outputFolder: string;
-  /** Where what is to be known of detached processes is kept. Without it there are none. */
-  readonly detachedFolder?: string;
+  /** Where jobs have their folders. Backends with the same have their detached processes in common. Default: `jobs` in the output folder. */
+  readonly jobFolder?: string;
   /** Variables of our environment that commands get beside the harmless ones. */
   readonly passEnv?: readonly string[];
   /** How long a search for lines in the order of paths may take before a faster one is begun. Milliseconds, default 10. What is found is the same. */
@@ -36,35 +38,41 @@ export async function local({
   workDir = ".",
   home = homedir(),
   outputFolder,
-  detachedFolder,
+  jobFolder = join(outputFolder, "jobs"),
   passEnv = [],
   searchPatienceMs,
 }: LocalOptions): Promise<Backend> {
   const base = { workDir: await folderAt(resolve(workDir)), home };
   const files = localFiles(base);
   const running = new Set<Process>();
-  /** Stands in the mark of everything that is started here, and nowhere else. */
-  const family = `:${randomUUID()}.`;
+  /** The jobs with a lease. */
+  const jobs = new Set<JobHandle>();
+  /** Begins the mark of everything that ends with this backend. */
+  const lease = `:${randomUUID()}.`;
   let started = 0;
   let closed = false;
 
-  const start = async (command: Command, options: Omit<SpawnOptions, "outputFolder">): Promise<Process> => {
-    if (closed) throw closedFailure();
-    const { spawnLocal } = await processes();
-    const child = await spawnLocal(command, { ...options, outputFolder });
+  /** Ends with this backend. */
+  const owned = async (child: Process): Promise<Process> => {
     running.add(child);
     void child.exit.then(() => running.delete(child));
     if (closed) await child.kill(); // it was closed while this started
     return child;
   };
-
-  const startDetached = async (command: Command, cwd: string, env: Env): Promise<Process> => {
+  const start = async (command: Command, options: Omit<SpawnOptions, "outputFolder">): Promise<Process> => {
     if (closed) throw closedFailure();
-    if (detachedFolder === undefined) {
-      throw new ToolFailure("this backend keeps no detached processes: it was made without a folder for them");
-    }
-    const { spawnDetached } = await processes();
-    return spawnDetached(command, { folder: detachedFolder, cwd, env });
+    const { spawnLocal } = await processes();
+    return owned(await spawnLocal(command, { ...options, outputFolder }));
+  };
+  const startJob = async (
+    command: JobCommand,
+    options: { readonly cwd: string; readonly env: Env },
+  ): Promise<Process> => {
+    if (closed) throw closedFailure();
+    const job = await (await processes()).startJob(command, { ...options, folder: jobFolder, lease });
+    if (command.lifetime === "detached") return job.process;
+    jobs.add(job);
+    return owned(job.process);
   };
 
   /** Programs of ours get nothing of the user's, not their ripgrep configuration either. */
@@ -83,16 +91,14 @@ export async function local({
     ...base,
     programFolders: programFolders(process.env),
     files,
-    ...(detachedFolder !== undefined && { detached: detachedIn(detachedFolder) }),
+    detached: detachedIn(jobFolder),
     async spawn(command) {
       const cwd = await realCwd(command, files);
       const env = commandEnvironment(process.env, passEnv, { HOME: home, ...command.env });
-      if (command.detached !== undefined) return startDetached(command, cwd, env);
-      return start(command, {
-        cwd,
-        env,
-        mark: { family, process: String(++started) },
-      });
+      const { lifetime = "call" } = command;
+      started++;
+      if (lifetime !== "call") return startJob({ ...command, lifetime }, { cwd, env });
+      return start(command, { cwd, env, mark: `${lease}${started}:`, lease });
     },
     search: searching.search,
     find: searching.find,
@@ -103,7 +109,8 @@ export async function local({
       // Children in the background of commands that have long ended.
       const { spawner } = await processes();
       const service = await spawner().catch(() => undefined);
-      await service?.sweep({ mark: family });
+      await service?.sweep({ mark: lease });
+      await Promise.all([...jobs].map((job) => job.remove()));
     },
   };
 }
@@ -113,8 +120,8 @@ const processes = () => import("./processes.ts");
 
 function detachedIn(folder: string): DetachedProcesses {
   return {
-    list: async () => (await processes()).detachedProcesses(folder).list(),
-    remove: async (id) => (await processes()).detachedProcesses(folder).remove(id),
+    list: async () => (await processes()).detachedIn(folder).list(),
+    remove: async (id) => (await processes()).detachedIn(folder).remove(id),
   };
 }
 

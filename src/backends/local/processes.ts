@@ -1,4 +1,4 @@
 // All that starts and stops processes on this machine, in one piece: it is loaded at the first start.
-export { detachedProcesses, forgetEnded, spawnDetached } from "./detached.ts";
+export { detachedIn, removeOldJobs, startJob } from "./jobs.ts";
 export { spawnLocal } from "./spawn.ts";
 export { spawner } from "./spawner/connection.ts";

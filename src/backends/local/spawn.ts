@@ -12,16 +12,12 @@ import { type Child, type Spawner, StartError, spawner } from "./spawner/connect
 export interface SpawnOptions {
   readonly cwd: string;
   readonly env: Env;
-  /** Names the process and everything it starts. Left out for a program that starts no others. */
-  readonly mark?: Mark;
+  /** In the environment of the process and of everything it starts. Left out for a program that starts no others. */
+  readonly mark?: string;
+  /** The beginning of the mark: everything with it in its mark ends with the backend. */
+  readonly lease?: string;
   /** Where output that is too big for memory goes. */
   readonly outputFolder: string;
-}
-
-/** A mark is unique to a process and begins with its backend's, so that all of a backend's are found by that. */
-export interface Mark {
-  readonly family: string;
-  readonly process: string;
 }
 
 /**
@@ -49,10 +45,8 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
       stdout: out.pipe,
       ...(errors !== undefined && { stderr: errors.pipe }),
       ...(input !== undefined && { stdin: input.pipe }),
-      ...(options.mark !== undefined && {
-        mark: `${options.mark.family}${options.mark.process}:`,
-        family: options.mark.family,
-      }),
+      ...(options.mark !== undefined && { mark: options.mark }),
+      ...(options.lease !== undefined && { lease: options.lease }),
     });
   } catch (error) {
     for (const each of captures) each.abandon();

@@ -69,7 +69,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       facts,
       place: reach.place,
       base: { workDir, home },
-      start: (command) => start({ streams: "split", ...command }, { cwd: "/", own: true }),
+      start: (command) => start({ streams: "split", ...command }, { cwd: "/" }),
       outputFolder,
     });
     return {

@@ -52,11 +52,11 @@ hr_copy() {
   } 5<&0 </dev/null 2>/dev/null
 }
 
-# BLOCKS FILE: keeps so many blocks of 512 bytes of stdin in the file, or what the disk takes, and says in the name of another how many bytes came after them.
+# BLOCKS: keeps so many blocks of 512 bytes of stdin in the file "out", or what the disk takes, and notes how many bytes came after them.
 hr_spool() {
-  ( ulimit -c 0; ulimit -f "$1"; exec cat ) >"$2"
+  ( ulimit -c 0; ulimit -f "$1"; exec cat ) >out
   hr_rest=$(wc -c)
-  mv -f "$2filling" "$2filled-$((hr_rest))"
+  mv -f filling "dropped-$((hr_rest))"
 }
 
 # PID START: lives, and is not one that has only not been reaped.
@@ -174,10 +174,10 @@ hr_left_of() {
 hr_left() {
   trap - EXIT HUP
   printf '%s\\n' "$hr_text" 'hr_leave "$@"' |
-    $hr_session "$hr_sh" -s "$hr_id" "$hr_family" "$hr_wait" $$ "$hr_jobs" >/dev/null 2>&1
+    $hr_session "$hr_sh" -s "$hr_id" "$hr_lease" "$hr_wait" $$ "$hr_jobs" >/dev/null 2>&1
 }
 
-# ID FAMILY SECONDS FIRST [FOLDER]: ends what ran in the foreground, and the rest when nobody has claimed it in time.
+# ID LEASE SECONDS FIRST [FOLDER]: ends what ran in the foreground, and the rest when nobody has claimed it in time.
 hr_leave() {
   (
     trap '' HUP INT TERM PIPE
@@ -196,9 +196,9 @@ hr_leave() {
   ) </dev/null >/dev/null 2>&1 &
 }
 
-# ID FAMILY SECONDS [FOLDER]: from now on this shell is the first one. Says who it is, and who has started it.
+# ID LEASE SECONDS [FOLDER]: from now on this shell is the first one. Says who it is, and who has started it.
 hr_arm() {
-  hr_id=$1 hr_family=$2 hr_wait=$3 hr_jobs=\${4-}
+  hr_id=$1 hr_lease=$2 hr_wait=$3 hr_jobs=\${4-}
   [ -z "$hr_jobs" ] || hr_claim "$hr_jobs"
   hr_who $$
   hr_who $PPID
@@ -219,11 +219,10 @@ hr_bury() {
   return 0
 }
 
-# FOLDER: the names in it that tell how a job is doing, and whether it has gone without a word.
-hr_state() {
-  [ -d "$1" ] || { printf 'removed'; return; }
+# FOLDER: the notes on a job, with "gone" when it has ended and that is not noted, and on a second line the size of its output.
+hr_notes() {
   hr_names= hr_pid=
-  for hr_file in "$1"/pid-* "$1"/exited-* "$1"/outfilled-* "$1"/errfilled-* "$1"/holder-*; do
+  for hr_file in "$1"/pid-* "$1"/exited-* "$1"/dropped-* "$1"/holder-*; do
     [ -e "$hr_file" ] || continue
     hr_file=\${hr_file##*/}
     hr_names="$hr_names$hr_file "
@@ -233,24 +232,8 @@ hr_state() {
     *exited-*) ;;
     *) hr_lives "\${hr_pid%%-*}" "\${hr_pid#*-}" || hr_names="$hr_names gone" ;;
   esac
-  printf '%s' "$hr_names"
-}
-
-# FOLDER FILE SIZE SKIP COUNT SEPARATOR: how a job is doing, then so many blocks of that size of its output in that file.
-hr_look() {
-  hr_state "$1"
-  printf '\\n'
-  [ "$5" = 0 ] || dd if="$1/$2" bs="$3" skip="$4" count="$5" 2>/dev/null
-  printf '\\n%s\\n' "$6"
-}
-
-# FOLDER SEPARATOR: the same with the size of its output, and what was written down of it at its start.
-hr_show() {
-  hr_state "$1"
   hr_size() { hr_size=\${5:-0}; }
   hr_size $(LC_ALL=C ls -ln "$1/out" 2>/dev/null)
-  printf '\\n%s\\n' "$hr_size"
-  cat "$1/job" 2>/dev/null
-  printf '\\n%s\\n' "$2"
+  printf '%s\\n%s\\n' "$hr_names" "$hr_size"
 }
 `;

@@ -1,16 +1,15 @@
 import type { Command, DetachedProcesses, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
-import { detachedThere } from "./detached.ts";
 import type { Facts } from "./facts.ts";
-import { familyOf } from "./family.ts";
-import { lastingJobs } from "./lasting.ts";
+import { remoteJobs } from "./jobs.ts";
+import { createLease } from "./lease.ts";
 import type { Reach } from "./reach.ts";
 import { runThere } from "./run.ts";
 import type { Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/** What lives on over a lost connection does so for so long without us: 10 minutes. */
+/** Jobs live on without us for so long: 10 minutes. */
 const UNCLAIMED_SECONDS = 600;
 
 /**
@@ -21,12 +20,12 @@ const CLOSING_MS = 10_000;
 
 /** Starts commands there, and ends them. */
 export interface Processes {
-  /** `cwd` is a real path there. `own`: a program of ours, which never lasts. @throws ToolFailure when it cannot be started. */
-  start(command: Command, at: { readonly cwd: string; readonly own?: boolean }): Promise<Process>;
+  /** `cwd` is a real path there. @throws ToolFailure when it cannot be started. */
+  start(command: Command, at: { readonly cwd: string }): Promise<Process>;
   readonly detached: DetachedProcesses;
   /** After the connection was opened again, before anybody else uses it: jobs are claimed, what ran in the foreground is ended. */
   reopened(first: Shell): Promise<void>;
-  /** Ends everything that was started but the detached. Never rejects. */
+  /** Ends everything that was started but the detached processes. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -38,7 +37,7 @@ export interface ProcessesOptions {
   readonly outputFolder: string;
   /** Backends with the same word have their detached processes in common. */
   readonly detachedOwner: string;
-  /** What lives on over a lost connection is ended there after so many seconds without us. Default 600. */
+  /** Jobs are ended on the remote host after so many seconds without us. Default 600. */
   readonly unclaimedSeconds?: number;
 }
 
@@ -50,9 +49,8 @@ export function createProcesses({
   detachedOwner,
   unclaimedSeconds = UNCLAIMED_SECONDS,
 }: ProcessesOptions): Processes {
-  const family = familyOf({ shells, temporary: facts.temporary, unclaimedSeconds });
-  const lasting = lastingJobs({ shells, family, outputFolder, place: reach.place });
-  const detached = detachedThere({ shells, home: facts.home, owner: detachedOwner });
+  const lease = createLease({ shells, temporary: facts.temporary, unclaimedSeconds });
+  const jobs = remoteJobs({ shells, lease, home: facts.home, owner: detachedOwner, place: reach.place });
   const running = new Set<Process>();
   const starting = new Set<Promise<Process>>();
   let closing: Promise<void> | undefined;
@@ -61,12 +59,13 @@ export function createProcesses({
     if (closing !== undefined) throw new ToolFailure("the backend is closed: nothing can be started on it any more");
   };
 
-  const begin = async (command: Command, cwd: string, own: boolean): Promise<Process> => {
-    await family.ready();
+  const begin = async (command: Command, cwd: string): Promise<Process> => {
+    const { lifetime = "call" } = command;
+    await lease.ready();
     const child =
-      command.lasting === true && !own
-        ? await lasting.start(command, cwd)
-        : await runThere(command, { shells, reach, outputFolder, cwd, identity: family.foreground });
+      lifetime === "call"
+        ? await runThere(command, { shells, reach, outputFolder, cwd, identity: lease.forCall })
+        : await jobs.start({ ...command, lifetime }, cwd);
     running.add(child);
     void child.exit.then(() => running.delete(child));
     if (closing !== undefined) await child.kill(); // it was closed while this started
@@ -76,27 +75,27 @@ export function createProcesses({
   const endAll = async () => {
     await Promise.all([...running].map((child) => child.kill()));
     await Promise.allSettled(starting);
-    await family.end();
+    await lease.end();
   };
   const close = async () => {
     const over = new AbortController();
     const late = [pause(CLOSING_MS, over.signal), shells.silence(over.signal)];
     await Promise.race([endAll().catch(() => undefined), ...late]);
     over.abort();
-    lasting.stop();
-    detached.stop();
+    jobs.stop();
   };
 
   return {
-    async start(command, { cwd, own = false }) {
+    async start(command, { cwd }) {
       requireOpen();
-      if (command.detached !== undefined) return detached.start(command, cwd);
-      const started = begin(command, cwd, own);
+      const { lifetime } = command;
+      if (lifetime === "detached") return jobs.start({ ...command, lifetime }, cwd);
+      const started = begin(command, cwd);
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },
-    detached,
-    reopened: (first) => family.reopened(first),
+    detached: jobs.detached,
+    reopened: (first) => lease.reopened(first),
     close() {
       closing ??= close();
       return closing;

@@ -46,14 +46,15 @@ export async function spawnContained(
   shop: Workshop,
   attempts = MOST_ATTEMPTS,
 ): Promise<Process> {
-  const { argv, detached, signal } = command;
+  const { argv, lifetime = "call", signal } = command;
+  const isDetached = lifetime === "detached";
   const [program] = argv;
   const cwd = await realCwd(command, shop.inner.files);
   requireStartable(argv, cwd, commandEnvironment(process.env, [], { ...command.env }));
   if (signal?.aborted) throw new ToolFailure(`${program} was stopped before it was started`);
   const hosts = needs.network ?? [];
   const networked = hosts.length > 0;
-  if (networked && detached !== undefined) {
+  if (networked && isDetached) {
     throw new ToolFailure("a detached command has no network in the sandbox: its way out would end with this session", {
       hint: "Start it as a job, or ask to run it outside the sandbox.",
     });
@@ -87,7 +88,7 @@ export async function spawnContained(
       ...command.env,
       ...bridge,
     };
-    files = writeFiles(shop.session, wordsOf(shop, mounts, { cwd, env, networked, detached: detached !== undefined }));
+    files = writeFiles(shop.session, wordsOf(shop, mounts, { cwd, env, networked, isDetached }));
     const outside: Command = {
       ...command,
       cwd,
@@ -104,7 +105,7 @@ export async function spawnContained(
       await Promise.all([release(), removeFiles(files), child.output.dispose(), child.errors?.dispose()]);
       return await spawnContained(command, needs, shop, attempts - 1);
     }
-    if (detached !== undefined) {
+    if (isDetached) {
       shop.session.keep();
       sequence.cancel();
       return child;

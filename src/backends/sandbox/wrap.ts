@@ -67,7 +67,7 @@ export function trialWords(
   const { facts } = shop.factsFor({}, { reopened: [], given: givenBy(shop) });
   // A socket may be gone before it is mounted, and nothing runs here that could reach one.
   const mounts = mountsFor({ facts: { ...facts, sockets: [] } }, features);
-  const place = { cwd: shop.inner.workDir, env: {}, networked: false, detached: false };
+  const place = { cwd: shop.inner.workDir, env: {}, networked: false, isDetached: false };
   const files = writeFiles(shop.session, wordsOf({ room: shop.room, features }, mounts, place));
   return wrapped(shop, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
 }
@@ -81,14 +81,14 @@ interface Place {
   readonly cwd: string;
   readonly env: Env;
   readonly networked: boolean;
-  readonly detached: boolean;
+  readonly isDetached: boolean;
 }
 
 /** What bwrap is told about one command. */
 export function wordsOf(
   { features, room }: Pick<Workshop, "features" | "room">,
   mounts: readonly Mount[],
-  { cwd, env, networked, detached }: Place,
+  { cwd, env, networked, isDetached }: Place,
 ): readonly string[] {
   return bubblewrapWords({
     features,
@@ -97,7 +97,7 @@ export function wordsOf(
     env: Object.fromEntries(Object.entries(env).filter(([name]) => name !== "" && !name.includes("="))),
     withoutEnv: [HOLDER_VARIABLE, ...LEADING_OUT],
     network: networked || room === undefined ? "own" : "entered",
-    diesWithParent: !detached,
+    diesWithParent: !isDetached,
   });
 }
 

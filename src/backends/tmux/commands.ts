@@ -93,11 +93,12 @@ export function createCommands(options: CommandsOptions): Commands {
     [` sh ${folder}/${number}`, ...words].join(" ");
 
   const start = async (command: Command, mode: Mode): Promise<Process> => {
-    const isOwn = command.lasting === true || (typed !== undefined && Date.now() - typed.sinceMs < LONG_MS);
+    const isJob = command.lifetime === "toolkit";
+    const isOwn = isJob || (typed !== undefined && Date.now() - typed.sinceMs < LONG_MS);
     if (isOwn)
       return (
         (await startIn(command, mode, async () => ({
-          window: command.lasting === true ? `job-${++jobs}` : "command",
+          window: isJob ? `job-${++jobs}` : "command",
         }))) ?? neverBegun(command)
       );
     const here: NonNullable<typeof typed> = { sinceMs: Date.now() };
@@ -189,7 +190,8 @@ export function createCommands(options: CommandsOptions): Commands {
     }
   };
 
-  const spawn = async (command: Command): Promise<Process> => {
+  const spawn = async (given: Command): Promise<Process> => {
+    const command: Command = given.lifetime === "toolkit" ? { ...given, streams: "merged" } : given;
     const process = await start(command, command.stdin ?? "closed");
     if (closed) await process.kill(); // it was closed while this started
     return process;

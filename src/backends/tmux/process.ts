@@ -53,11 +53,11 @@ export async function runningProcess({
   ended: whenEnded,
 }: RunningOptions): Promise<Reading> {
   const own = `${plan.folder}/${plan.number}.d`;
-  const { streams = "merged", lasting = false } = command;
+  const { streams = "merged", lifetime = "call" } = command;
   const reader = await inner.spawn({
     argv: ["sh", "-c", streams === "split" ? READ_BOTH : READ, "sh", own],
     streams,
-    ...(lasting && { lasting }),
+    lifetime,
   });
   const feeder =
     plan.mode !== "pipe"

@@ -99,7 +99,7 @@ export async function tmux(
     ...(inner.access !== undefined && { access: inner.access }),
     ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
     files: inner.files,
-    spawn: (command) => (command.detached === undefined ? commands.spawn(command) : inner.spawn(command)),
+    spawn: (command) => (command.lifetime === "detached" ? inner.spawn(command) : commands.spawn(command)),
     search: (query) => inner.search(query),
     find: (query) => inner.find(query),
     terminal,

@@ -21,7 +21,7 @@ export async function call(
   const toolkit = await createToolkit({
     ...(await toolkitOptions(options)),
     ...(approver !== undefined && { approver }),
-    keepJobs: false, // they would end with this one call
+    lifetime: "call",
   });
   const progress = progressLine();
   const stopped = untilStopped();

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { detachedProcesses } from "../../backends/local/detached.ts";
+import { detachedIn } from "../../backends/local/jobs.ts";
 import { stateFolder } from "../../config/state.ts";
 import type { DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
 import type { Store } from "../../contract/activity.ts";
@@ -9,7 +9,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { formatSize } from "../../output/size.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { createToolkit, detachedFolderOf } from "../../toolkit.ts";
+import { createToolkit, jobsFolder } from "../../toolkit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
@@ -56,7 +56,7 @@ async function localJobs(
     return jobsOf(detached, action, id, follow);
   }
   await withStore(options, async (store) => {
-    const others = (await store.jobs()).filter((job) => !job.detached);
+    const others = (await store.jobs()).filter((job) => job.lifetime !== "detached");
     const found = others.find((job) => String(job.id) === id);
     if (found !== undefined) return ofOtherProcess(store, found, action);
     const shown = others.filter(({ ended }) => ended === undefined || ended.atMs > Date.now() - DAY_MS);
@@ -108,7 +108,7 @@ async function jobsOf(
     case "output":
       return output(found.job, follow);
     case "kill":
-      await found.job.process.kill();
+      await stop(found);
       return say(`${found.job.id} has ended`);
     case "remove":
       await found.kept.remove(found.job.id);
@@ -116,12 +116,19 @@ async function jobsOf(
   }
 }
 
+async function stop({ job: { id, process }, kept }: Found): Promise<void> {
+  await process.kill();
+  const job = (await kept.list()).find((each) => each.id === id);
+  if (job === undefined || job.ended !== undefined) return;
+  throw new ToolFailure(`${id} did not end: ${describeExit(await process.exit)}`);
+}
+
 async function allJobs(): Promise<readonly Found[]> {
-  const state = stateFolder();
-  const owners = await readdir(join(state, "detached")).catch(() => []);
+  const folder = jobsFolder(stateFolder());
+  const owners = await readdir(folder).catch(() => []);
   const lists = await Promise.all(
     owners.map(async (owner) => {
-      const kept = detachedProcesses(detachedFolderOf(state, owner));
+      const kept = detachedIn(join(folder, owner));
       return (await kept.list()).map((job): Found => ({ job, kept }));
     }),
   );

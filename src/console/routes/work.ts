@@ -29,7 +29,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
   /** The same job, where this process has it. */
   const own = async ({ job: id, call }: RecordedJob): Promise<Job | undefined> => {
     const job = await jobs.get(id);
-    return job?.detached === true || job?.call === call ? job : undefined;
+    return job?.lifetime === "detached" || job?.call === call ? job : undefined;
   };
 
   return [

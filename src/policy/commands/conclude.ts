@@ -83,7 +83,7 @@ function decisionsOnWhole(whole: Whole): readonly Decision[] {
   if (refusal !== undefined && (blockHighRiskCommands || !isFull)) found.push(highRisk(refusal, blockHighRiskCommands));
   const ask = (rule: string, risk: Risk, why: string) =>
     found.push({ verdict: "ask", risk, rule, reason: `Command requires approval: \`${shorten(command)}\` ${why}` });
-  if (effect.background === "detached" && !isFull)
+  if (effect.lifetime === "detached" && !isFull)
     ask("detached", "medium", "goes on in the background after this session");
   const isLeft = isFull || typed || (contained && askInSandbox === "nothing");
   if (problem !== undefined && !isLeft) ask("not_plain", "low", `is not plain: ${problem}`);
@@ -110,10 +110,10 @@ function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
 /** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
 function scopeOf(
   { text, words, folder = "?", project }: Pick<Part, "text" | "words" | "folder" | "project">,
-  { effect: { env = {}, background }, contained }: Whole,
+  { effect: { env = {}, lifetime = "call" }, contained }: Whole,
 ): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const key = JSON.stringify(["exec", words, text, folder, variables, background ?? ""]);
+  const key = JSON.stringify(["exec", words, text, folder, variables, lifetime]);
   // What the project holds tomorrow is not what a person sees today.
   const once = { label: `${text} (whatever the project then contains)`, key, upTo: "session" } as const;
   return project && !contained ? once : { label: text, key };

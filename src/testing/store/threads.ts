@@ -1,5 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { ActivityEvent } from "../../contract/activity.ts";
+import type { JobLifetime } from "../../contract/lifetime.ts";
 import { AT, type StoreCases, all, created, event, finished, said, started, withoutId } from "./scene.ts";
 
 /** `threads`, `search`, `jobs`, and messages apart from calls. */
@@ -41,21 +42,21 @@ export const threads: StoreCases = {
   },
 
   "jobs are listed with their state": async ({ store }) => {
-    const begun = (call: string, job: string, detached = false): ActivityEvent => {
-      return { call, thread: "main", at: AT, type: "job.started", job, command: `sleep ${job}`, detached };
+    const begun = (call: string, job: string, lifetime: JobLifetime = "toolkit"): ActivityEvent => {
+      return { call, thread: "main", at: AT, type: "job.started", job, command: `sleep ${job}`, lifetime };
     };
     store.append(begun("a", "1"));
-    store.append(begun("a", "2", true));
+    store.append(begun("a", "2", "detached"));
     store.append(begun("b", "1"));
     store.append({ ...event("b"), at: AT + 9 });
     const jobs = await store.jobs();
     const ids = (await all(store)).map(({ id }) => id);
     const common = { thread: "main", startedMs: AT };
     deepEqual(jobs, [
-      { id: ids[0], call: "a", job: "1", command: "sleep 1", detached: false, ended: undefined, ...common },
-      { id: ids[1], call: "a", job: "2", command: "sleep 2", detached: true, ended: undefined, ...common },
+      { id: ids[0], call: "a", job: "1", command: "sleep 1", lifetime: "toolkit", ended: undefined, ...common },
+      { id: ids[1], call: "a", job: "2", command: "sleep 2", lifetime: "detached", ended: undefined, ...common },
       {
-        ...{ id: ids[2], call: "b", job: "1", command: "sleep 1", detached: false, ...common },
+        ...{ id: ids[2], call: "b", job: "1", command: "sleep 1", lifetime: "toolkit", ...common },
         ended: { exit: { how: "aborted" }, atMs: AT + 9 },
       },
     ]);

@@ -41,7 +41,7 @@ export const sharing: Cases = {
   },
 
   "a command that lasts has a pane of its own, which is gone when it has ended": async ({ backend }) => {
-    const job = await backend.spawn({ argv: ["sh", "-c", "echo up; exec sleep 1000"], lasting: true });
+    const job = await backend.spawn({ argv: ["sh", "-c", "echo up; exec sleep 1000"], lifetime: "toolkit" });
     await soon("it runs", job.output.grown(0));
     const beside = await backend.spawn({ argv: ["true"] });
     notEqual(paneOf(beside), paneOf(job));

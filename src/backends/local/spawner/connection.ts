@@ -18,15 +18,17 @@ const ORPHAN_LOOK_MS = 20;
 /** The process that starts commands for this one. */
 export interface Spawner {
   /** Rejects with a `StartError` when the program cannot be started. */
-  start(request: Omit<StartRequest, "op" | "id" | "detached">): Promise<Child>;
-  /** The same for a process that outlives us, whose end is told in its folder alone. Resolves to its id. */
-  startDetached(request: Omit<StartRequest, "op" | "id" | "family"> & { readonly detached: string }): Promise<number>;
+  start(request: Omit<StartRequest, "op" | "id" | "job">): Promise<Child>;
+  /** The same for a job, whose end is noted in its folder alone. Resolves to its process id. */
+  startJob(request: Omit<StartRequest, "op" | "id"> & { readonly job: string }): Promise<number>;
   /** The name of a new pipe. Who takes it removes it. */
   takePipe(): Promise<string>;
   /** Copies from a pipe to the end of a file without us, until that has `most` bytes. `undefined` when that cannot be started. Never rejects. */
   drain(pipe: string, file: string, most: number): Promise<Copying | undefined>;
   /** Ends everything in whose mark the text stands, and a process group with its descendants. Resolves like `Child.stop`. */
-  sweep(family: { readonly mark?: string; readonly group?: number }): Promise<boolean>;
+  sweep(tree: { readonly mark?: string; readonly group?: number }): Promise<boolean>;
+  /** Resolves when it has died. */
+  readonly died: Promise<void>;
 }
 
 export interface Child {
@@ -88,8 +90,11 @@ async function connect(onDeath: () => void): Promise<Spawner> {
   const pipes: string[] = [];
   let filling: Promise<boolean> | undefined;
   let folder: string | undefined;
+  let die: () => void = () => {};
+  const died = new Promise<void>((resolve) => (die = resolve));
   const { ask, forget, isDead } = connectionTo(begin(), () => {
     onDeath();
+    die();
     // It removes its pipes itself, unless it was killed.
     if (folder !== undefined) void rm(folder, { recursive: true, force: true }).catch(() => undefined);
   });
@@ -140,7 +145,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
           return true;
         });
       }),
-    startDetached: (request) =>
+    startJob: (request) =>
       new Promise((resolve, reject) => {
         ask({ op: "start", ...request }, (answer) => {
           if (answer?.type === "started") resolve(answer.pid);
@@ -180,7 +185,8 @@ async function connect(onDeath: () => void): Promise<Spawner> {
           return true;
         });
       }),
-    sweep: (family) => asked(ask, { op: "sweep", ...family }),
+    sweep: (tree) => asked(ask, { op: "sweep", ...tree }),
+    died,
   };
 }
 

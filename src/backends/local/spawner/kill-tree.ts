@@ -21,7 +21,7 @@ const MOST_REFUSED = 20;
 export const HOLDER_VARIABLE = "HANDRAIL_SANDBOX";
 
 /** Processes that belong together. */
-export interface Family {
+export interface ProcessTree {
   /** A process group, by the process that leads it: that one and its descendants count too. */
   readonly group?: number;
   /** Text that stands in the environment of each of them. */
@@ -29,30 +29,26 @@ export interface Family {
 }
 
 /**
- * Ends a family: TERM, up to two seconds of grace, KILL. A child that left the group (`setsid`, `nohup`, a double fork) is found by the
+ * Ends a process tree: TERM, up to two seconds of grace, KILL. A child that left the group (`setsid`, `nohup`, a double fork) is found by the
  * mark in its environment, and one that threw that away (`env -i`) as long as its parents live, as a descendant. Both only on Linux, where
  * /proc shows them; elsewhere the group is all there is. Resolves to false when some are left that nothing ends: another user's (`sudo`), or hanging in the system.
  */
-export async function killFamily(family: Family): Promise<boolean> {
-  if (process.platform !== "linux" || family.mark === undefined) return killGroup(family.group ?? 0);
+export async function killTree(tree: ProcessTree): Promise<boolean> {
+  if (process.platform !== "linux" || tree.mark === undefined) return killGroup(tree.group ?? 0);
   /** Found once, a process stays one of them, whoever becomes its parent. By its start, for a number may be used again. */
   const known = new Map<number, string>();
   signalAll(
-    living(family, known).filter((pid) => !isHolder(pid)),
+    living(tree, known).filter((pid) => !isHolder(pid)),
     "SIGTERM",
   );
   const deadline = performance.now() + TERM_GRACE_MS;
   // Most end at once: looked at soon, then less and less often.
-  for (
-    let wait = 1;
-    living(family, known).length > 0 && performance.now() < deadline;
-    wait = Math.min(2 * wait, POLL_MS)
-  )
+  for (let wait = 1; living(tree, known).length > 0 && performance.now() < deadline; wait = Math.min(2 * wait, POLL_MS))
     await pause(wait);
   // Again until none is left: one may have been forking while the others were killed.
   const lateMs = performance.now() + KILLED_MS;
   for (let round = 0, refused = 0; ; round++) {
-    const left = living(family, known);
+    const left = living(tree, known);
     if (left.length === 0) return true;
     const signaled = left.filter((pid) => send(pid, "SIGKILL"));
     refused = signaled.length === 0 ? refused + 1 : 0;
@@ -110,8 +106,8 @@ interface Status extends ProcessStatus {
   readonly pid: number;
 }
 
-/** The family's processes that have not ended: one that was not reaped has, and in a container nobody may ever do that. */
-function living({ group, mark }: Family, known: Map<number, string>): readonly number[] {
+/** The tree's processes that have not ended: one that was not reaped has, and in a container nobody may ever do that. */
+function living({ group, mark }: ProcessTree, known: Map<number, string>): readonly number[] {
   const all = statuses();
   for (const { pid, start, group: member } of all) {
     if (known.get(pid) === start) continue;

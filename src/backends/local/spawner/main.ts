@@ -1,7 +1,7 @@
 // A process of its own that starts commands for the one it belongs to, and watches over them. It is small, so that starting costs the
 // same however large the other is (a fork copies the page tables of its parent and stands still meanwhile); and it outlives the
 // other, so that nothing stays behind when that is killed.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   closeSync,
   constants,
@@ -9,13 +9,14 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Drain, drain } from "./drain.ts";
-import { type Family, killFamily } from "./kill-tree.ts";
+import { type ProcessTree, killTree } from "./kill-tree.ts";
 import { MARK_VARIABLE } from "./marks.ts";
 import { pipeMaker } from "./pipes.ts";
 import { startOf } from "./process-start.ts";
@@ -23,20 +24,26 @@ import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-/** What a detached process has written is in its file so long after its end at the latest: a child may hold the pipe for ever. */
-const DETACHED_DRAIN_MS = 500;
+/** The output of a job is in its file so long after its end at the latest: a child may hold the pipe for ever. */
+const JOB_DRAIN_MS = 500;
 
-/** Bytes that are kept of what a detached process writes. 256 MiB. */
-const DETACHED_KEPT = 268_435_456;
+/** Bytes that are kept of what a job writes. 256 MiB. */
+const JOB_KEPT = 268_435_456;
+
+/** The longest time that every sleep(1) takes. Seconds, 68 years. */
+const FOREVER = "2147483647";
 
 /** O_CLOEXEC (open(2)), as /proc shows it. */
 const CLOSE_ON_EXEC = 0o2000000;
 
 const pipes = pipeMaker();
-const commands = new Map<number, Family>();
+const commands = new Map<number, ProcessTree>();
 const drains = new Map<number, Drain>();
-/** Beginnings of the marks of every backend that started something. */
-const families = new Set<string>();
+/** Of every backend that started something. */
+const leases = new Set<string>();
+/** Folders of jobs that have a lease. */
+const leased = new Set<string>();
+/** Jobs without a lease that run. */
 let detached = 0;
 let leaving = false;
 
@@ -52,12 +59,12 @@ async function answer(request: Request): Promise<void> {
       return start(request);
     case "stop": {
       const command = commands.get(request.command);
-      const all = command === undefined || (await killFamily(command));
+      const all = command === undefined || (await killTree(command));
       return say({ type: "stopped", id: request.id, all });
     }
     case "sweep": {
-      const all = await killFamily(request);
-      families.delete(request.mark ?? ""); // the backend is closed: nothing more comes of it
+      const all = await killTree(request);
+      leases.delete(request.mark ?? ""); // the backend is closed: nothing more comes of it
       return say({ type: "stopped", id: request.id, all });
     }
     case "drain":
@@ -73,7 +80,7 @@ async function answer(request: Request): Promise<void> {
 }
 
 function start(request: StartRequest): void {
-  const { id, argv, cwd, env, mark, family } = request;
+  const { id, argv, cwd, env, mark, lease, job } = request;
   const [program, ...args] = argv;
   const ends: number[] = [];
   const open = (path: string, flags: number) => {
@@ -82,22 +89,28 @@ function start(request: StartRequest): void {
     return end;
   };
   try {
+    if (job !== undefined) makePipes(request);
     const stdin = request.stdin === undefined ? "ignore" : open(request.stdin, O_RDONLY);
     const stdout = open(request.stdout, O_WRONLY);
     const stderr = request.stderr === undefined ? stdout : open(request.stderr, O_WRONLY);
+    const helpers = job === undefined ? undefined : helpersOf(request, job);
     const child = spawn(program, args, {
       cwd,
-      env: mark === undefined ? env : { ...env, [MARK_VARIABLE]: `${process.env[MARK_VARIABLE] ?? ""}${mark}` },
+      env: mark === undefined ? env : { ...env, ...marked(mark) },
       detached: true, // a session of its own: no terminal to ask on, one group to signal
       stdio: [stdin, stdout, stderr],
     });
-    if (family !== undefined) families.add(family);
-    child.once("error", (error) => commands.has(id) || fail(request, error));
+    if (lease !== undefined) leases.add(lease);
+    child.once("error", (error) => {
+      if (commands.has(id)) return;
+      helpers?.holder?.kill();
+      fail(request, error);
+    });
     child.once("spawn", () => {
       const pid = child.pid ?? 0;
       commands.set(id, { group: pid, ...(mark !== undefined && { mark }) });
       try {
-        if (request.detached !== undefined) keep(request, request.detached, child);
+        if (job !== undefined && helpers !== undefined) keep(request, job, child, helpers);
         say({ type: "started", id, pid });
       } catch (error) {
         fail(request, error); // its owner stops it: nobody would ever find it
@@ -141,36 +154,71 @@ function openEnd(path: string, flags: number): number {
   }
 }
 
-/** A detached process leaves all that is to be known of it in its folder. */
-function keep({ stdout }: StartRequest, folder: string, child: ChildProcess): void {
+function marked(mark: string): NodeJS.ProcessEnv {
+  return { [MARK_VARIABLE]: `${process.env[MARK_VARIABLE] ?? ""}${mark}` };
+}
+
+/** The pipes of a job, in its folder. */
+function makePipes({ stdin, stdout }: StartRequest): void {
+  execFileSync("mkfifo", ["-m", "600", ...(stdin === undefined ? [] : [stdin]), stdout]);
+}
+
+/** What a job has beside it: a program that copies its output into a file, and one that holds its stdin open. */
+interface Helpers {
+  readonly copying: Drain;
+  readonly holder: ChildProcess | undefined;
+}
+
+function helpersOf({ stdin, stdout, mark = "" }: StartRequest, folder: string): Helpers {
+  const copying = drain(stdout, join(folder, "out"), JOB_KEPT);
+  return { copying, holder: stdin === undefined ? undefined : holdOpen(stdin, mark) };
+}
+
+/** Notes in the folder of a job what becomes of it. Everything that needs room on the disk was made before. */
+function keep(
+  { stdout, lease }: StartRequest,
+  folder: string,
+  child: ChildProcess,
+  { copying, holder }: Helpers,
+): void {
   const pid = child.pid ?? 0;
-  writeWhole(folder, "process.json", { pid, start: startOf(pid) });
-  const copying = drainOrNothing(stdout, join(folder, "output"));
-  detached++;
+  const note = (name: string) => writeFileSync(join(folder, name), "", { mode: 0o600 });
+  if (holder !== undefined) note(`holder-${holder.pid}`);
+  note(`pid-${pid}-${startOf(pid)}`);
+  rmSync(stdout);
+  if (lease === undefined) detached++;
+  else leased.add(folder);
+  void copying.ended.then((dropped = 0) => renameIn(folder, "filling", `dropped-${dropped}`));
   child.once("exit", (code, signal) => {
-    const atMs = Date.now();
-    const exit = signal === null ? { how: "exited", code } : { how: "signaled", signal };
-    void Promise.race([copying?.ended, pause(DETACHED_DRAIN_MS)])
-      .then(() => writeWhole(folder, "exit.json", { exit, atMs }))
-      .catch(() => undefined) // somebody has removed its folder: nobody asks any more
-      .finally(() => {
-        detached--;
-        leaveIfDone();
-      });
+    holder?.kill();
+    renameIn(folder, "running", `exited-${signal ?? code}-${Date.now() / 1_000}`);
+    if (lease !== undefined) return;
+    void Promise.race([copying.ended, pause(JOB_DRAIN_MS)]).then(() => {
+      detached--;
+      leaveIfDone();
+    });
   });
 }
 
-/** At any moment there is all of the file or nothing. */
-function writeWhole(folder: string, name: string, content: object): void {
-  writeFileSync(join(folder, `${name}.part`), JSON.stringify(content), { mode: 0o600 });
-  renameSync(join(folder, `${name}.part`), join(folder, name));
+/** Holds a FIFO open for writing, so that whoever reads from it does not come to its end. Ends when that is to be. */
+function holdOpen(fifo: string, mark: string): ChildProcess {
+  const end = openEnd(fifo, O_WRONLY);
+  try {
+    const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...marked(mark) };
+    const holder = spawn("sleep", [FOREVER], { detached: true, env, stdio: ["ignore", end, "ignore"] });
+    holder.on("error", () => undefined); // then it has no process id
+    if (holder.pid === undefined) throw new Error("sleep could not be started");
+    return holder;
+  } finally {
+    closeSync(end);
+  }
 }
 
-function drainOrNothing(pipe: string, file: string): Drain | undefined {
+function renameIn(folder: string, from: string, to: string): void {
   try {
-    return drain(pipe, file, DETACHED_KEPT);
+    renameSync(join(folder, from), join(folder, to));
   } catch {
-    return undefined;
+    // somebody has removed the folder: nobody asks any more
   }
 }
 
@@ -188,14 +236,15 @@ function startDrain(id: number, pipe: string, file: string, most: number): void 
   }
 }
 
-/** The backend's process has gone, or we are asked to: everything it started goes too, but what is detached. */
+/** The backend's process has gone, or we are asked to: everything it started goes too, but what has no lease. */
 async function leave(): Promise<void> {
   if (leaving) return;
   leaving = true;
   if (process.connected) process.disconnect(); // whoever still needs a spawner starts another
   pipes.remove(); // first: where we are one of those that another Handrail ends, there may be no later
   const unmarked = [...commands.values()].filter(({ mark }) => mark === undefined);
-  await Promise.all([...families].map((mark) => killFamily({ mark })).concat(unmarked.map(killFamily)));
+  await Promise.all([...leases].map((mark) => killTree({ mark })).concat(unmarked.map(killTree)));
+  for (const folder of leased) rmSync(folder, { recursive: true, force: true });
   for (const copying of drains.values()) copying.release();
   leaveIfDone();
 }

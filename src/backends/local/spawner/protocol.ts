@@ -17,7 +17,7 @@ export type Request =
   /** Makes pipes. "pipes". */
   | { readonly op: "pipes"; readonly id: number };
 
-/** Starts a command in a session of its own. "started" or "failed", then "exited". */
+/** Starts a command in a session of its own. "started" or "failed", then "exited" unless it is a job. */
 export interface StartRequest {
   readonly op: "start";
   readonly id: number;
@@ -30,10 +30,13 @@ export interface StartRequest {
   readonly stderr?: string;
   /** Stands in the environment of all that it starts. */
   readonly mark?: string;
-  /** What carries this is ended when the backend's process dies: the beginning of every mark of that backend. */
-  readonly family?: string;
-  /** The folder of a process that outlives us: `stdout` is drained into `output` in it, and its end told in `exit.json`. */
-  readonly detached?: string;
+  /** The beginning of the mark; everything with it in its mark ends when the backend's process dies. Left out: it goes on. */
+  readonly lease?: string;
+  /**
+   * The folder of a job. Its pipes are made there, `stdout` is copied to `out`, and what becomes of it is noted in names of files (`JobNotes`).
+   * Nothing follows "started". The folder is removed when its lease ends with the backend's process.
+   */
+  readonly job?: string;
 }
 
 /** From the spawner. */

@@ -3,7 +3,7 @@ import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
-import { detachedProcesses } from "../../src/backends/local/detached.ts";
+import { detachedIn } from "../../src/backends/local/jobs.ts";
 import type { Backend, Command } from "../../src/contract/backend.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -13,34 +13,34 @@ const bash = (script: string): Command["argv"] => ["bash", "--noprofile", "--nor
 
 interface Place {
   readonly folder: string;
-  readonly detachedFolder: string;
+  readonly jobFolder: string;
   readonly backend: Backend;
 }
 
 async function place(folder = temporaryFolder()): Promise<Place> {
-  const detachedFolder = join(folder, "detached");
-  folders.push(detachedFolder);
-  const backend = await local({ workDir: folder, outputFolder: join(folder, "outputs"), detachedFolder });
-  return { folder, detachedFolder, backend };
+  const jobFolder = join(folder, "jobs");
+  folders.push(jobFolder);
+  const backend = await local({ workDir: folder, outputFolder: join(folder, "outputs"), jobFolder });
+  return { folder, jobFolder, backend };
 }
 
 /** A program that starts this detached, says its id, and waits. */
 const starting = (script: string) => `
   const { local } = await import(${JSON.stringify(LIBRARY)});
-  const backend = await local({ workDir: ".", outputFolder: "outputs", detachedFolder: "detached" });
-  const child = await backend.spawn({ argv: ["bash", "-c", ${JSON.stringify(script)}], detached: { label: "the label" } });
+  const backend = await local({ workDir: ".", outputFolder: "outputs", jobFolder: "jobs" });
+  const child = await backend.spawn({ argv: ["bash", "-c", ${JSON.stringify(script)}], lifetime: "detached", label: "the label" });
   say(child.id);`;
 
 // What a test that failed has left: it would live for ever.
 const folders: string[] = [];
 afterAll(async () => {
-  const lists = await Promise.all(folders.map((folder) => detachedProcesses(folder).list()));
+  const lists = await Promise.all(folders.map((folder) => detachedIn(folder).list()));
   await Promise.all(lists.flat().map((found) => found.process.kill()));
 });
 
 /** The shell that such a program has started, once the program knows that it has. */
 async function shellOf(running: Program): Promise<number> {
-  folders.push(join(running.folder, "detached"));
+  folders.push(join(running.folder, "jobs"));
   await until("it was started", () => running.stdout() !== "");
   return runningPid(running.folder, "shell");
 }
@@ -50,7 +50,8 @@ describe.concurrent("a detached process", () => {
     const { folder, backend } = await place();
     const child = await backend.spawn({
       argv: bash("echo before; echo $$ >shell.pid; while [ ! -e go ]; do sleep 0.02; done; echo after; exit 7"),
-      detached: { label: "npm start" },
+      lifetime: "detached",
+      label: "npm start",
     });
     const shell = await runningPid(folder, "shell");
     await backend.close();
@@ -80,7 +81,7 @@ describe.concurrent("a detached process", () => {
     await running.ended;
     await until("the pipes are gone", () => pipesFolders(running.temporary).length === 0);
     expect(await isAlive(shell)).toBe(true);
-    const [found] = await detachedProcesses(join(running.folder, "detached")).list();
+    const [found] = await detachedIn(join(running.folder, "jobs")).list();
     expect(found?.ended).toBeUndefined();
     await writeFile(join(running.folder, "go"), "");
     expect(await found!.process.exit).toEqual({ how: "exited", code: 9 });
@@ -92,7 +93,7 @@ describe.concurrent("a detached process", () => {
     const running = program(starting("echo $$ >shell.pid; exec sleep 1000"));
     expect(await running.ended).toMatchObject({ code: 0, stderr: "" });
     const shell = await shellOf(running);
-    await detachedProcesses(join(running.folder, "detached"))
+    await detachedIn(join(running.folder, "jobs"))
       .list()
       .then(([found]) => found!.process.kill());
     expect(await isAlive(shell)).toBe(false);
@@ -108,7 +109,7 @@ describe.concurrent("a detached process", () => {
     await first.ended;
     const second = program(
       `const { local } = await import(${JSON.stringify(LIBRARY)});
-       const backend = await local({ workDir: ".", outputFolder: "outputs", detachedFolder: "detached" });
+       const backend = await local({ workDir: ".", outputFolder: "outputs", jobFolder: "jobs" });
        const [found] = await backend.detached.list();
        await found.process.kill();
        say((await backend.detached.list())[0].ended);`,
@@ -124,7 +125,7 @@ describe.concurrent("a detached process", () => {
   });
 
   test("whose watcher was killed goes on, and its end is lost", async () => {
-    const { folder, detachedFolder } = await place();
+    const { folder, jobFolder } = await place();
     const running = program(
       starting("seq 100; echo $$ >shell.pid; while [ ! -e go ]; do sleep 0.02; done; seq 101 200") +
         `await there("never");`,
@@ -137,29 +138,27 @@ describe.concurrent("a detached process", () => {
     await running.ended;
     await until("the watcher is gone", async () => !(await isAlive(spawner)));
     expect(await isAlive(shell)).toBe(true);
-    const [found] = await detachedProcesses(detachedFolder).list();
+    const [found] = await detachedIn(jobFolder).list();
     expect(found?.ended).toBeUndefined();
     await writeFile(join(folder, "go"), "");
     expect(await found!.process.exit).toEqual({ how: "lost", reason: "what watched over it has died too" });
     expect(Buffer.from(await found!.process.output.tail(8)).toString()).toBe("199\n200\n");
-    const [lost] = await detachedProcesses(detachedFolder).list();
+    const [lost] = await detachedIn(jobFolder).list();
     expect(lost?.ended).toMatchObject({ how: "lost" });
-    expect((await detachedProcesses(detachedFolder).list())[0]?.endedMs).toBe(lost?.endedMs);
-    expect(readdirSync(join(detachedFolder, lost!.id)).filter((name) => name.startsWith("exit."))).toEqual([
-      "exit.json",
-    ]);
+    expect((await detachedIn(jobFolder).list())[0]?.endedMs).toBe(lost?.endedMs);
+    expect(readdirSync(join(jobFolder, lost!.id)).filter((name) => name.startsWith("exited-lost-"))).toHaveLength(1);
     const weekLater = (lost?.endedMs ?? 0) + 8 * 24 * 60 * 60 * 1_000;
-    expect(await detachedProcesses(detachedFolder, () => weekLater).list()).toEqual([]);
+    expect(await detachedIn(jobFolder, () => weekLater).list()).toEqual([]);
   });
 
   test("whose watcher was killed can still be stopped", async () => {
-    const { folder, detachedFolder } = await place();
+    const { folder, jobFolder } = await place();
     const running = program(starting("echo $$ >shell.pid; exec sleep 1000") + `await there("never");`, { folder });
     const shell = await shellOf(running);
     process.kill(await spawnerOf(running.pid), "SIGKILL");
     process.kill(running.pid, "SIGKILL");
     await running.ended;
-    const [found] = await detachedProcesses(detachedFolder).list();
+    const [found] = await detachedIn(jobFolder).list();
     await found!.process.kill();
     expect(await isAlive(shell)).toBe(false);
     expect(await found!.process.exit).toEqual({ how: "aborted" });
@@ -186,7 +185,7 @@ describe.concurrent("a detached process", () => {
     const { backend } = await place();
     const children = await Promise.all(
       [0, 1, 2, 3].map((code) =>
-        backend.spawn({ argv: bash(`echo hi; exit ${code}`), detached: { label: String(code) } }),
+        backend.spawn({ argv: bash(`echo hi; exit ${code}`), lifetime: "detached", label: String(code) }),
       ),
     );
     expect(await Promise.all(children.map((child) => child.exit))).toEqual(
@@ -197,19 +196,20 @@ describe.concurrent("a detached process", () => {
   });
 
   test("writes to a file for this user alone, which has a limit, and is not stopped at it", async () => {
-    const { detachedFolder, backend, folder } = await place();
+    const { jobFolder, backend, folder } = await place();
     const child = await backend.spawn({
       argv: bash("head -c 300000000 /dev/zero; echo done >finished"),
-      detached: { label: "much" },
+      lifetime: "detached",
+      label: "much",
     });
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect(existsSync(join(folder, "finished"))).toBe(true);
     expect(child.output.kept).toBe(268_435_456);
-    const { mode } = await stat(join(detachedFolder, child.id, "output"));
+    const { mode } = await stat(join(jobFolder, child.id, "out"));
     expect((mode & 0o777).toString(8)).toBe("600");
-    expect(((await stat(join(detachedFolder, child.id))).mode & 0o777).toString(8)).toBe("700");
+    expect(((await stat(join(jobFolder, child.id))).mode & 0o777).toString(8)).toBe("700");
     await backend.detached!.remove(child.id);
-    expect(readdirSync(detachedFolder)).toEqual([]);
+    expect(readdirSync(jobFolder)).toEqual([]);
     await backend.close();
   });
 
@@ -217,7 +217,8 @@ describe.concurrent("a detached process", () => {
     const { backend, folder } = await place();
     const child = await backend.spawn({
       argv: bash("echo $$ >shell.pid; exec sleep 1000"),
-      detached: { label: "sleep" },
+      lifetime: "detached",
+      label: "sleep",
     });
     await runningPid(folder, "shell");
     await expect(backend.detached!.remove(child.id)).rejects.toThrow(`${child.id} still runs`);
@@ -230,88 +231,148 @@ describe.concurrent("a detached process", () => {
   });
 
   test("is removed by its id, never by a path to another", async () => {
-    const { backend, folder, detachedFolder } = await place();
-    const child = await backend.spawn({ argv: ["true"], detached: { label: "true" } });
+    const { backend, folder, jobFolder } = await place();
+    const child = await backend.spawn({ argv: ["true"], lifetime: "detached", label: "true" });
     await child.exit;
     const beside = join(folder, "beside");
-    renameSync(join(detachedFolder, child.id), beside);
+    renameSync(join(jobFolder, child.id), beside);
     await expect(backend.detached!.remove("../beside")).rejects.toThrow("there is no detached process ../beside");
-    expect(existsSync(join(beside, "job.json"))).toBe(true);
+    expect(existsSync(join(beside, "job"))).toBe(true);
     await backend.close();
   });
 
   test("that ended a week ago is forgotten when it is listed, one that runs never is", async () => {
-    const { detachedFolder, backend } = await place();
-    const ended = await backend.spawn({ argv: bash("exit 1"), detached: { label: "ended" } });
-    const running = await backend.spawn({ argv: bash("sleep 600"), detached: { label: "running" } });
+    const { jobFolder, backend } = await place();
+    const ended = await backend.spawn({ argv: bash("exit 1"), lifetime: "detached", label: "ended" });
+    const running = await backend.spawn({ argv: bash("sleep 600"), lifetime: "detached", label: "running" });
     await ended.exit;
     const day = 24 * 60 * 60 * 1_000;
     const labels = async (days: number) => {
-      const all = await detachedProcesses(detachedFolder, () => Date.now() + days * day).list();
+      const all = await detachedIn(jobFolder, () => Date.now() + days * day).list();
       return all.map(({ label }) => label);
     };
     expect(await labels(6)).toEqual(["ended", "running"]);
     expect(await labels(8)).toEqual(["running"]);
-    expect(existsSync(join(detachedFolder, ended.id))).toBe(false);
+    expect(existsSync(join(jobFolder, ended.id))).toBe(false);
     await running.kill();
     await backend.close();
   });
 
-  test("has no stdin", async () => {
+  test("has a stdin where it was to, for a later program too", async () => {
+    const { backend, folder, jobFolder } = await place();
+    const argv = bash("while read -r word; do echo got $word; done; echo end of input");
+    const child = await backend.spawn({ argv, lifetime: "detached", stdin: "pipe" });
+    await child.write("one\n");
+    await backend.close();
+    const later = (await place(folder)).backend;
+    const [found] = await later.detached!.list();
+    await found!.process.write("two\n");
+    await child.write(""); // neither keeps the other from ending it
+    await found!.process.endInput();
+    expect(await found!.process.exit).toEqual({ how: "exited", code: 0 });
+    expect(Buffer.from(await child.output.tail(99)).toString()).toBe("got one\ngot two\nend of input\n");
+    await expect(child.write("x")).rejects.toThrow("the process no longer reads its stdin: it has ended");
+    const closed = await later.spawn({ argv: bash("exec sleep 1000"), lifetime: "detached" });
+    await expect(closed.write("x")).rejects.toThrow("this process has no stdin");
+    await closed.kill();
+    expect(readdirSync(join(jobFolder, child.id)).filter((name) => name.startsWith("holder"))).toEqual([]);
+    await later.close();
+  });
+
+  test("that does not read its stdin holds up nobody, and what it did not take is a failure", async () => {
     const { backend } = await place();
-    const child = await backend.spawn({ argv: bash("cat; echo end of input"), detached: { label: "cat" } });
-    await expect(child.write("x")).rejects.toThrow("a detached process has no stdin");
-    await child.endInput();
+    const child = await backend.spawn({ argv: bash("sleep 0.5"), lifetime: "detached", stdin: "pipe" });
+    await expect(child.write("x".repeat(1_000_000))).rejects.toThrow("the process no longer reads its stdin");
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
-    expect(Buffer.from(await child.output.tail(99)).toString()).toBe("end of input\n");
     await backend.close();
   });
 
   test("that cannot be started leaves nothing of itself", async () => {
-    const { backend, detachedFolder } = await place();
-    await expect(backend.spawn({ argv: ["no-such-program-at-all"], detached: { label: "x" } })).rejects.toThrow(
+    const { backend, jobFolder } = await place();
+    await expect(backend.spawn({ argv: ["no-such-program-at-all"], lifetime: "detached", label: "x" })).rejects.toThrow(
       "cannot start no-such-program-at-all: no such program on the PATH",
     );
-    expect(readdirSync(detachedFolder)).toEqual([]);
+    expect(readdirSync(jobFolder)).toEqual([]);
     await backend.close();
   });
 
   test("is not confused by what else is in its folder", async () => {
-    const { backend, detachedFolder } = await place();
-    await mkdir(join(detachedFolder, "half"), { recursive: true });
-    await mkdir(join(detachedFolder, "broken"));
-    writeFileSync(join(detachedFolder, "broken", "job.json"), '{"label":');
-    await mkdir(join(detachedFolder, "never started"));
-    writeFileSync(
-      join(detachedFolder, "never started", "job.json"),
-      '{"label":"x","cwd":"/","startedMs":1,"mark":":x:"}',
-    );
-    writeFileSync(join(detachedFolder, "file"), "");
+    const { backend, jobFolder } = await place();
+    await mkdir(join(jobFolder, "half"), { recursive: true });
+    await mkdir(join(jobFolder, "broken"));
+    writeFileSync(join(jobFolder, "broken", "job"), '{"label":');
+    await mkdir(join(jobFolder, "never started"));
+    writeFileSync(join(jobFolder, "never started", "job"), '{"label":"x","cwd":"/","startedMs":1,"mark":":x:"}');
+    writeFileSync(join(jobFolder, "file"), "");
     expect(await backend.detached!.list()).toEqual([]);
     await backend.close();
   });
 
-  test("is not to be had from a backend without a folder for them", async () => {
-    const backend = await local({ workDir: ".", outputFolder: temporaryFolder() });
-    expect(backend.detached).toBeUndefined();
-    await expect(backend.spawn({ argv: ["true"], detached: { label: "x" } })).rejects.toThrow(
-      "keeps no detached processes",
-    );
-    await backend.close();
-  });
-
   test("that is another one by now, under the same number, is not taken for it", async () => {
-    const { backend, detachedFolder } = await place();
-    const child = await backend.spawn({ argv: ["true"], detached: { label: "true" } });
+    const { backend, jobFolder } = await place();
+    const child = await backend.spawn({ argv: ["true"], lifetime: "detached", label: "true" });
     await child.exit;
-    const own = join(detachedFolder, child.id);
-    const plan = readFileSync(join(own, "job.json"));
+    const own = join(jobFolder, child.id);
+    const plan = readFileSync(join(own, "job"));
     // As after a death of all: no end was told, and the number is ours now.
-    await mkdir(join(detachedFolder, "copy"));
-    writeFileSync(join(detachedFolder, "copy", "job.json"), plan);
-    writeFileSync(join(detachedFolder, "copy", "process.json"), JSON.stringify({ pid: process.pid, start: "1" }));
+    await mkdir(join(jobFolder, "copy"));
+    writeFileSync(join(jobFolder, "copy", "job"), plan);
+    writeFileSync(join(jobFolder, "copy", `pid-${process.pid}-1`), "");
     const found = (await backend.detached!.list()).find(({ id }) => id === "copy");
     expect(found?.ended).toMatchObject({ how: "lost" });
     await backend.close();
+  });
+});
+
+describe.concurrent("a process that ends with its backend", () => {
+  const leased = (script: string) => `
+    const { local } = await import(${JSON.stringify(LIBRARY)});
+    const backend = await local({ workDir: ".", outputFolder: "outputs", jobFolder: "jobs" });
+    const child = await backend.spawn({ argv: ["bash", "-c", ${JSON.stringify(script)}], lifetime: "toolkit", stdin: "pipe" });
+    say(child.id);
+    await there("never");`;
+
+  test("is in nobody's list, and leaves nothing when the backend is closed", async () => {
+    const { backend, jobFolder, folder } = await place();
+    const child = await backend.spawn({ argv: bash("echo hi; exec sleep 1000"), lifetime: "toolkit", stdin: "pipe" });
+    await child.output.grown(2);
+    expect(await (await place(folder)).backend.detached!.list()).toEqual([]);
+    expect(readdirSync(jobFolder)).toHaveLength(1);
+    await backend.close();
+    expect(await child.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
+    expect(readdirSync(jobFolder)).toEqual([]);
+  });
+
+  test("leaves nothing when its program is killed", async () => {
+    const running = program(leased("echo $$ >shell.pid; exec sleep 1000"));
+    const shell = await shellOf(running);
+    process.kill(running.pid, "SIGKILL");
+    await until("it is ended", async () => !(await isAlive(shell)));
+    const left = () => readdirSync(join(running.folder, "jobs"));
+    await until("its folder is gone", () => left().length === 0);
+    expect(left()).toEqual([]);
+  });
+
+  test("is ended by its program when the watcher is killed", async () => {
+    const running = program(leased("echo $$ >shell.pid; exec sleep 1000"));
+    const shell = await shellOf(running);
+    process.kill(await spawnerOf(running.pid), "SIGKILL");
+    await until("it is ended", async () => !(await isAlive(shell)));
+    expect(await isAlive(running.pid)).toBe(true);
+    process.kill(running.pid, "SIGKILL");
+  });
+
+  test("whose program and watcher were killed is ended by whoever lists what is there", async () => {
+    const running = program(leased("echo $$ >shell.pid; exec sleep 1000"));
+    const shell = await shellOf(running);
+    const spawner = await spawnerOf(running.pid);
+    process.kill(running.pid, "SIGSTOP"); // so that it does not hear of the watcher's death
+    process.kill(spawner, "SIGKILL");
+    process.kill(running.pid, "SIGKILL");
+    await running.ended;
+    expect(await isAlive(shell)).toBe(true);
+    expect(await detachedIn(join(running.folder, "jobs")).list()).toEqual([]);
+    expect(await isAlive(shell)).toBe(false);
+    expect(readdirSync(join(running.folder, "jobs"))).toEqual([]);
   });
 });

@@ -5,29 +5,27 @@ import { PROCESS_FUNCTIONS } from "./processes-script.ts";
 import type { Answer, Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/** The processes of one backend there: how they are marked, and what becomes of them when the connection goes. */
-export interface Family {
-  /** Stands in the mark of each of them, and nowhere else. */
-  readonly name: string;
-  /** From now on the far side ends them when the connection goes. Asked before the first is started. */
+/** What ties the processes of one backend on the remote host to it: how they are marked, and what becomes of them when the connection is lost. */
+export interface Lease {
+  /** Begins the mark of each of them, and of nothing else. */
+  readonly mark: string;
+  /** From now on the remote host ends them when the connection is lost. Called before the first is started. */
   ready(): Promise<void>;
-  /** For one that ends with the connection: its mark, and the number of the first shell. */
-  foreground(): { readonly mark: string; readonly first: number };
-  /** For one that lives on over a lost connection. */
-  lasting(): { readonly mark: string };
-  /** The folder of those that live on, made when there is none. */
+  /** For a process that ends with the connection: its mark, and the number of the first shell. */
+  forCall(): { readonly mark: string; readonly first: number };
+  /** The folder of the jobs, made when there is none. They live on over a lost connection. */
   folder(): Promise<string>;
-  /** The connection is open again, with this first shell: what ran in the foreground of the lost one is ended, and its shells; the others are claimed. */
+  /** The connection is open again, with this first shell: what ended with the lost one is ended, and its shells; jobs are claimed. */
   reopened(first: Shell): Promise<void>;
-  /** Ends all of them and forgets them. */
+  /** Ends all of them and removes what is kept of them. */
   end(): Promise<void>;
 }
 
-export interface FamilyOptions {
+export interface LeaseOptions {
   readonly shells: Pick<Shells, "ask">;
-  /** Where temporary files go there. */
+  /** Where temporary files go on the remote host. */
   readonly temporary: string;
-  /** What lives on without us does so for so many seconds. */
+  /** Jobs that nobody claims are ended after so many seconds. */
   readonly unclaimedSeconds: number;
 }
 
@@ -38,9 +36,9 @@ interface First {
   readonly words: readonly string[];
 }
 
-export function familyOf({ shells, temporary, unclaimedSeconds }: FamilyOptions): Family {
+export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOptions): Lease {
   const uuid = randomUUID();
-  const name = `:${uuid}_`;
+  const mark = `:${uuid}_`;
   const place = `${temporary === "/" ? "" : temporary}/handrail-${uuid}`;
   let ids = 0;
   let numbers = 0;
@@ -50,7 +48,7 @@ export function familyOf({ shells, temporary, unclaimedSeconds }: FamilyOptions)
 
   /** In the first shell itself. The trap stands outside of any function: some shells keep it to that. */
   const armScript = (id: number) =>
-    `hr_text=${quoteWord(PROCESS_FUNCTIONS)}\nhr_arm ${quoteWords([String(id), name, String(unclaimedSeconds), making === undefined ? "" : place])}\n` +
+    `hr_text=${quoteWord(PROCESS_FUNCTIONS)}\nhr_arm ${quoteWords([String(id), mark, String(unclaimedSeconds), making === undefined ? "" : place])}\n` +
     "trap : PIPE; trap 'exit 129' HUP; trap hr_left EXIT";
   const armed = (id: number, { out }: Answer) => {
     const words = out.toString("latin1").split(/[ \n]/).slice(0, 4);
@@ -78,10 +76,9 @@ export function familyOf({ shells, temporary, unclaimedSeconds }: FamilyOptions)
   };
 
   return {
-    name,
+    mark,
     ready,
-    foreground: () => ({ mark: `${name}f${first?.id ?? 0}_${++numbers}:`, first: first?.number ?? 0 }),
-    lasting: () => ({ mark: `${name}j${++numbers}:` }),
+    forCall: () => ({ mark: `${mark}f${first?.id ?? 0}_${++numbers}:`, first: first?.number ?? 0 }),
     folder() {
       making ??= makeFolder().catch((error: unknown) => {
         making = undefined;
@@ -94,11 +91,11 @@ export function familyOf({ shells, temporary, unclaimedSeconds }: FamilyOptions)
       if (before === undefined) return; // nothing was ever started
       const id = ++ids;
       armed(id, await shell.ask(armScript(id), { stays: true }));
-      await shell.ask(`hr_bury ${before.words.map((word) => `'${word}'`).join(" ")}\nhr_kill ${name}f${before.id}_`);
+      await shell.ask(`hr_bury ${before.words.map((word) => `'${word}'`).join(" ")}\nhr_kill ${mark}f${before.id}_`);
     },
     async end() {
       if (first === undefined) return;
-      await endThere(shells, name);
+      await endThere(shells, mark);
       await shells.ask(`${making === undefined ? "" : `rm -rf ${quoteWord(place)}; `}trap - EXIT HUP PIPE`, {
         stays: true,
       });

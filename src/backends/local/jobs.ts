@@ -1,0 +1,190 @@
+import { closeSync, constants, openSync, readdirSync, statSync } from "node:fs";
+import { type FileHandle, open, readFile, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { Socket } from "node:net";
+import { join, resolve } from "node:path";
+import type { DetachedProcesses } from "../../contract/backend.ts";
+import type { Env } from "../../contract/effect.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import type { JobCommand } from "../../contract/job.ts";
+import { onAbort } from "../../util/abort.ts";
+import { messageOf } from "../../util/errors.ts";
+import { makePrivateFolder, readRange } from "../../util/private-file.ts";
+import { type FoundJob, type JobPlan, KEPT_MS, detachedProcesses, planJob } from "../jobs/detached.ts";
+import { type JobFolder, type JobHandle, NOT_READ, jobHandle } from "../jobs/process.ts";
+import { type JobStatus, parseNotes, removedStatus } from "../jobs/status.ts";
+import { startFailure } from "./spawn.ts";
+import { spawner } from "./spawner/connection.ts";
+import { startOf } from "./spawner/process-start.ts";
+
+/** How rarely a job in which nothing happens is looked at. Milliseconds. */
+const LONGEST_WAIT_MS = 250;
+
+/** What is written into `job` of the folder. */
+interface Plan extends JobPlan {
+  /** Of a job with a lease: the process that holds it, and when that began. */
+  readonly owner?: { readonly pid: number; readonly start: string };
+}
+
+export interface StartJobOptions {
+  /** The folder that has a folder for each job. */
+  readonly folder: string;
+  readonly cwd: string;
+  readonly env: Env;
+  /** Begins the mark of a job with the lifetime "toolkit". */
+  readonly lease: string;
+}
+
+/**
+ * Starts a process that outlives its call. The spawner watches over it, and all that is known of it is in a folder of its own. One with a lease is
+ * ended by the spawner when we have gone, or by us when the spawner has.
+ *
+ * @throws ToolFailure when it cannot be started.
+ */
+export async function startJob(command: JobCommand, options: StartJobOptions): Promise<JobHandle> {
+  const { argv, lifetime, stdin, signal } = command;
+  const { folder, cwd, env } = options;
+  if (signal?.aborted) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
+  const isLeased = lifetime === "toolkit";
+  const lease = isLeased ? options.lease : undefined;
+  const { name, plan } = planJob(command, { cwd, lease });
+  const { mark } = plan;
+  const own = resolve(folder, name); // the spawner's working directory is another one
+  const service = await spawner();
+  try {
+    await makePrivateFolder(own);
+    for (const file of ["out", "running", "filling"]) closeSync(openSync(join(own, file), "a", 0o600));
+    const kept: Plan = isLeased ? { ...plan, owner: { pid: process.pid, start: startOf(process.pid) } } : plan;
+    await writeFile(join(own, "job"), JSON.stringify(kept), { mode: 0o600 });
+    const pid = await service.startJob({
+      argv,
+      cwd,
+      env,
+      mark,
+      ...(lease !== undefined && { lease }),
+      job: own,
+      stdout: join(own, "pipe"),
+      ...(stdin === "pipe" && { stdin: join(own, "in") }),
+    });
+    const job = jobHandle(jobFolder(own, mark, pid), { id: isLeased ? String(pid) : name, lifetime }, command);
+    if (isLeased) void service.died.then(() => job.process.kill());
+    return job;
+  } catch (error) {
+    await service.sweep({ mark }); // where it runs already, nobody would ever find it
+    await rm(own, { recursive: true, force: true });
+    throw startFailure(error, argv[0], cwd);
+  }
+}
+
+/** The detached processes in a folder that has a folder for each job. */
+export function detachedIn(folder: string, now?: () => number): DetachedProcesses {
+  return detachedProcesses(async (id) => {
+    const names = id === undefined ? await readdir(folder).catch(() => []) : [id];
+    const found = await Promise.all(names.map((name) => foundIn(folder, name)));
+    return found.filter((each) => each !== undefined);
+  }, now);
+}
+
+/**
+ * Removes the folders of jobs of all owners that ended more than a week ago, or whose lease has ended. `folder` has a folder for each owner. Never
+ * rejects.
+ */
+export async function removeOldJobs(folder: string): Promise<void> {
+  for (const owner of await readdir(folder).catch(() => [])) {
+    const own = join(folder, owner);
+    await detachedIn(own)
+      .list() // which removes them
+      .catch(() => []);
+    await rmdir(own).catch(() => undefined); // unless it has others
+  }
+}
+
+/** `undefined` for what is no folder of a job, was never started, or has a lease. What its owner left when that was killed is ended and removed. */
+async function foundIn(folder: string, name: string): Promise<FoundJob | undefined> {
+  const own = join(folder, name);
+  const plan = await planIn(own);
+  const { pid } = plan === undefined ? {} : parseNotes(await readdir(own).catch(() => []));
+  if (plan === undefined || pid === undefined) return undefined;
+  const { mark, owner } = plan;
+  if (owner === undefined) return { plan, ...jobHandle(jobFolder(own, mark, pid), { id: name, lifetime: "detached" }) };
+  if (lives(owner)) return undefined;
+  const isRunning = statusIn(own).state === "running";
+  if (isRunning) await (await spawner()).sweep({ mark, group: pid });
+  // An owner in another container cannot be seen, nor its processes: what may be one's stays for a week.
+  if (isRunning || Date.now() - plan.startedMs > KEPT_MS) await rm(own, { recursive: true, force: true });
+  return undefined;
+}
+
+async function planIn(own: string): Promise<Plan | undefined> {
+  try {
+    return JSON.parse(await readFile(join(own, "job"), "utf8")) as Plan;
+  } catch {
+    return undefined;
+  }
+}
+
+function jobFolder(own: string, mark: string, pid: number): JobFolder {
+  return {
+    longestWaitMs: LONGEST_WAIT_MS,
+    look: async () => statusIn(own),
+    keptNow: () => sizeOf(join(own, "out")),
+    async read(start, end) {
+      let file: FileHandle | undefined;
+      try {
+        file = await open(join(own, "out"));
+        const { size } = await file.stat();
+        return await readRange(file, start, Math.max(0, Math.min(end, size) - start));
+      } catch (error) {
+        throw new ToolFailure(`the file of this output could not be read: ${messageOf(error)}`, { cause: error });
+      } finally {
+        await file?.close();
+      }
+    },
+    write: (text, ended) => writeTo(join(own, "in"), text, ended),
+    async endInput(holder) {
+      await rm(join(own, `holder-${holder}`), { force: true });
+      process.kill(holder);
+    },
+    // By its number too: what has become another user's hides its mark.
+    end: async () => (await spawner()).sweep({ mark, group: pid }),
+    noteLost: () => rename(join(own, "running"), join(own, `exited-lost-${Date.now() / 1_000}`)),
+    remove: () => rm(own, { recursive: true, force: true }),
+  };
+}
+
+function statusIn(own: string): JobStatus {
+  let names: readonly string[];
+  try {
+    names = readdirSync(own);
+  } catch {
+    return removedStatus();
+  }
+  const { pid = 0, start, ended, ...notes } = parseNotes(names);
+  return { state: ended ?? (lives({ pid, start }) ? "running" : "gone"), kept: sizeOf(join(own, "out")), ...notes };
+}
+
+function lives({ pid, start }: { readonly pid: number; readonly start: string }): boolean {
+  return start !== "" && startOf(pid) === start;
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0; // it shows where it is read
+  }
+}
+
+/** Opened for each text: who holds it open would keep stdin from ending. */
+function writeTo(fifo: string, text: string, ended: AbortSignal): Promise<void> {
+  return new Promise((taken, reject) => {
+    const fail = (error: unknown) => reject(new ToolFailure(`${NOT_READ}: ${messageOf(error)}`, { cause: error }));
+    try {
+      const fd = openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+      const writer = new Socket({ fd, readable: false, writable: true });
+      const release = onAbort(ended, () => writer.destroy(new Error("it has ended")));
+      writer.once("error", fail).once("finish", taken).once("close", release).end(text);
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
