@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { probeEngines } from "../../src/backends/container/engine.ts";
 import { type ContainerReachOptions, containerReach } from "../../src/backends/container/reach.ts";
-import type { ReadinessLimits } from "../../src/backends/remote/program-line.ts";
+import type { ReadinessLimits } from "../../src/backends/remote/login-shell.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import { type TestContainer, container } from "../support/containers.ts";
 import { type Engine, type EngineName, engineOf, engineProblem } from "../support/engines.ts";

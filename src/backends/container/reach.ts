@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
-import { loginScript } from "../remote/login.ts";
-import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
+import { type ReadinessLimits, loginScript, startLine, untilReady } from "../remote/login-shell.ts";
 import type { Line, Reach } from "../remote/reach.ts";
 import type { Engine } from "./engine.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";

@@ -1,12 +1,11 @@
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { createOutputLog } from "../../output/log.ts";
+import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { commandWords, startFailure, unreadyFailure } from "./command-script.ts";
 import { endIfHeard, exitOf } from "./ending.ts";
-import { flowInto } from "./flow.ts";
 import { foreground } from "./foreground-script.ts";
 import type { Reach } from "./reach.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
@@ -109,13 +108,22 @@ async function runIn(
   const output = createOutputLog({ folder: outputFolder });
   const errors = streams === "split" ? createOutputLog({ folder: outputFolder }) : undefined;
   const logs = errors === undefined ? [output] : [output, errors];
+  let behind = 0;
+  /** A command that writes faster than the disk here waits. */
+  const take = async (log: WritableOutputLog, chunk: Buffer) => {
+    if (log.ended) return;
+    log.write(chunk);
+    if (!log.isBehind) return;
+    if (behind++ === 0) streaming.pause();
+    await log.drained();
+    if (--behind === 0) streaming.resume();
+  };
   const streaming: Streaming = shell.stream(script, {
-    out: (chunk) => flow.take(output, chunk),
-    // With merged streams only the shell itself could say something there.
-    err: (chunk) => errors !== undefined && flow.take(errors, chunk),
+    out: (chunk) => void take(output, chunk),
+    // With merged streams only the shell itself could write there.
+    err: (chunk) => errors !== undefined && void take(errors, chunk),
     told: tell,
   });
-  const flow = flowInto(streaming);
   const finished: Promise<undefined | LineLost> = streaming.finished.then(
     () => undefined,
     (error: unknown) =>

@@ -5,8 +5,14 @@ import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { quoteWords } from "../../util/shell.ts";
 import { pause } from "../../util/abort.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
-import { loginScript, overSign, plainCommand } from "../remote/login.ts";
-import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
+import {
+  type ReadinessLimits,
+  loginScript,
+  overSign,
+  plainCommand,
+  startLine,
+  untilReady,
+} from "../remote/login-shell.ts";
 import type { Line, LineEnd, Reach } from "../remote/reach.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
