@@ -127,11 +127,13 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
         options.target === undefined && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
     },
     passEnv: env.pass,
-    sandbox,
-    sandboxLimits,
-    alarms: {
-      ...(perMinute !== undefined && { perMinute }),
-      ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
+    sandbox: {
+      mode: sandbox,
+      limits: sandboxLimits,
+      alarms: {
+        ...(perMinute !== undefined && { perMinute }),
+        ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
+      },
     },
     outputOwner: OUTPUT_OWNER,
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
