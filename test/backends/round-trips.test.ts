@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { remote } from "../../src/backends/remote/backend.ts";
-import { farReach } from "../support/far-reach.ts";
-import { localReach } from "../support/local-reach.ts";
+import { farTransport } from "../support/far-transport.ts";
+import { localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type Hands, handsOn } from "./elsewhere.ts";
 
@@ -32,7 +32,7 @@ describe("on a host that is far away, from the beginning of a call to its end", 
     mkdirSync(join(workDir, "folder"));
     for (const path of ["a.txt", "written.txt", "folder/b.txt"]) writeFileSync(join(workDir, path), "a needle\n");
     writeFileSync(join(workDir, "edited.txt"), "line 0\n");
-    const backend = await remote(farReach(localReach(["sh"]), ROUND_TRIP_MS), { workDir });
+    const backend = await remote(farTransport(localTransport(["sh"]), ROUND_TRIP_MS), { workDir });
     hands = await handsOn(backend, { preset: "workspace", policy: {} });
   });
   afterAll(() => hands.toolkit.close());

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pause } from "../../util/abort.ts";
 import { quoteWord } from "../../util/shell.ts";
-import type { Line, LineEnd } from "./reach.ts";
+import type { Line, LineEnd } from "./transport.ts";
 
 export interface LoginOptions {
   /** Letters and digits, of one line alone: so no noise of a profile looks like a sign. */

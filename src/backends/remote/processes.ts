@@ -5,7 +5,7 @@ import { detachedThere } from "./detached.ts";
 import type { Facts } from "./facts.ts";
 import { familyOf } from "./family.ts";
 import { lastingJobs } from "./lasting.ts";
-import type { Reach } from "./reach.ts";
+import type { Transport } from "./transport.ts";
 import { runThere } from "./run.ts";
 import type { Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
@@ -33,7 +33,7 @@ export interface Processes {
 export interface ProcessesOptions {
   readonly shells: Shells;
   readonly facts: Pick<Facts, "temporary" | "home">;
-  readonly reach: Pick<Reach, "place" | "explain">;
+  readonly transport: Pick<Transport, "place" | "explain">;
   /** Where output goes here that is too big for memory. */
   readonly outputFolder: string;
   /** Backends with the same word have their detached processes in common. */
@@ -45,13 +45,13 @@ export interface ProcessesOptions {
 export function createProcesses({
   shells,
   facts,
-  reach,
+  transport,
   outputFolder,
   detachedOwner,
   unclaimedSeconds = UNCLAIMED_SECONDS,
 }: ProcessesOptions): Processes {
   const family = familyOf({ shells, temporary: facts.temporary, unclaimedSeconds });
-  const lasting = lastingJobs({ shells, family, outputFolder, place: reach.place });
+  const lasting = lastingJobs({ shells, family, outputFolder, place: transport.place });
   const detached = detachedThere({ shells, home: facts.home, owner: detachedOwner });
   const running = new Set<Process>();
   const starting = new Set<Promise<Process>>();
@@ -66,7 +66,7 @@ export function createProcesses({
     const child =
       command.lasting === true && !own
         ? await lasting.start(command, cwd)
-        : await runThere(command, { shells, reach, outputFolder, cwd, identity: family.foreground });
+        : await runThere(command, { shells, transport, outputFolder, cwd, identity: family.foreground });
     running.add(child);
     void child.exit.then(() => running.delete(child));
     if (closing !== undefined) await child.kill(); // it was closed while this started

@@ -1,12 +1,12 @@
 import { Transform, type TransformCallback } from "node:stream";
-import type { Reach } from "../../src/backends/remote/reach.ts";
+import type { Transport } from "../../src/backends/remote/transport.ts";
 
-/** The reach over a link on which every byte arrives half a round trip later, in both directions. */
-export function farReach(reach: Reach, roundTripMs: number): Reach {
+/** The transport over a link on which every byte arrives half a round trip later, in both directions. */
+export function farTransport(transport: Transport, roundTripMs: number): Transport {
   return {
-    ...reach,
+    ...transport,
     async open(which) {
-      const line = await reach.open(which);
+      const line = await transport.open(which);
       const stdin = late(roundTripMs / 2);
       stdin.pipe(line.stdin);
       return {
