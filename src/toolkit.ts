@@ -5,7 +5,9 @@ import { memoryStore } from "./activity/memory-store.ts";
 import { type Surroundings, openBackend } from "./backends/open.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
+import { didYouMean } from "./config/nearest.ts";
 import { configFolder, stateFolder } from "./config/state.ts";
+import type { SandboxMode } from "./contract/containment.ts";
 import type { Store } from "./contract/activity.ts";
 import type { ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
@@ -34,11 +36,19 @@ import { type ToolChoice, chosenTools } from "./tools/presets/choose.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
 
-export interface ToolkitOptions extends ToolChoice, Place {
+/** How commands are contained, which only this machine can do. What they may read and write is the policy's to say. */
+export interface SandboxChoice {
+  /** "auto" contains commands where that works here, "on" runs none without it. Default "auto". */
+  readonly mode?: SandboxMode;
   /** What a command in the sandbox may use at most. */
-  readonly sandboxLimits?: SandboxOptions["limits"];
-  /** From how many refusals of the sandbox on there is an alarm in the record. */
+  readonly limits?: SandboxOptions["limits"];
+  /** How many refusals of the sandbox raise an alarm in the record. */
   readonly alarms?: AlarmOptions;
+}
+
+export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
+  /** How commands are contained, or the mode alone. Default "auto". */
+  readonly sandbox?: SandboxMode | SandboxChoice;
   /** What the standard policy is told. */
   readonly policy?: PolicySettings;
   /** Policies of yours, asked beside the standard one; the strictest decision counts. */
@@ -86,9 +96,10 @@ export interface ToolkitOptions extends ToolChoice, Place {
  *
  * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when two tools have one
  *   name, when there is no such preset, tool or target, when a tool's schema is not a valid JSON Schema, and when something is given that a
- *   backend as `target` has itself; RangeError for a number that is out of range.
+ *   backend as `target` has itself, and for an option that does not exist; RangeError for a number that is out of range.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
+  requireKnown(options);
   for (const name of PLACE_OPTIONS) {
     if (typeof options.target !== "object" || options[name] === undefined) continue;
     throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
@@ -97,7 +108,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const { answerWithinMs = 600_000 } = options;
   if (!(answerWithinMs > 0)) throw new RangeError(`answerWithinMs ${answerWithinMs}: expected a number above 0`);
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
-  const [sandboxed, terminal] = [isContained(options), hasTerminal(options)];
+  const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
+  const place: Place = { ...options, sandbox: mode };
+  const [sandboxed, terminal] = [isContained(place), hasTerminal(place)];
   const toolsWith = (shell?: ScriptShell) =>
     toolset(chosenTools(options, { sandboxed, terminal, memoryScope, ...(shell !== undefined && { shell }) }));
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
@@ -108,10 +121,10 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     owner: outputOwner,
     ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
   });
-  const backend = await openBackend(options, surroundings(options, { stateDir, outputOwner, outputs }));
+  const backend = await openBackend(place, surroundings(options.policy, limits, { stateDir, outputOwner, outputs }));
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
   const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
-  const alarms = createAlarms(options.alarms);
+  const alarms = createAlarms(alarmOptions);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
   const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
   const jobs = createJobs({ backend, store: jobStore, lifetime: options.lifetime ?? "toolkit", alarms });
@@ -218,7 +231,8 @@ export function grantsFolder(stateDir: string): string {
 
 /** What the backend needs. What the policy says of paths holds for commands in the sandbox too. */
 function surroundings(
-  { policy = {}, sandboxLimits }: ToolkitOptions,
+  policy: PolicySettings = {},
+  limits: SandboxOptions["limits"],
   {
     stateDir,
     outputOwner: owner,
@@ -236,10 +250,51 @@ function surroundings(
       isProtected: (path) => protectedFile(path) !== undefined,
       isSensitive: isSecretOfProject,
       ...(network !== undefined && { network }),
-      ...(sandboxLimits !== undefined && { limits: sandboxLimits }),
+      ...(limits !== undefined && { limits }),
     },
   };
 }
+
+function sandboxChoice({ sandbox = {} }: ToolkitOptions): SandboxChoice & { readonly mode: SandboxMode } {
+  return typeof sandbox === "string" ? { mode: sandbox } : { mode: "auto", ...sandbox };
+}
+
+/** Programs without types learn of a wrong name here. */
+function requireKnown(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(OPTIONS, name)) continue;
+    const hint = didYouMean(name, Object.keys(OPTIONS));
+    throw new TypeError(`createToolkit has no option ${JSON.stringify(name)}. ${hint}`.trimEnd());
+  }
+}
+
+const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
+  answerWithinMs: true,
+  approver: true,
+  disable: true,
+  grants: true,
+  howToApprove: true,
+  lifetime: true,
+  mask: true,
+  maxOutputBytes: true,
+  memoryScope: true,
+  onNotice: true,
+  outputOwner: true,
+  passEnv: true,
+  policies: true,
+  policy: true,
+  preset: true,
+  sandbox: true,
+  stateDir: true,
+  store: true,
+  target: true,
+  targets: true,
+  terminal: true,
+  toolOptions: true,
+  tools: true,
+  toolsets: true,
+  workDir: true,
+};
 
 /** Where Handrail keeps its own on the backend's side, when that is another system. */
 const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/handrail"];

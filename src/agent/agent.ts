@@ -118,7 +118,9 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   };
 
   const closing = new AbortController();
-  void stopWhenAsked(toolkit.store, thread, closing.signal, () => running?.stopping.abort(new Error("the turn was stopped")));
+  void stopWhenAsked(toolkit.store, thread, closing.signal, () =>
+    running?.stopping.abort(new Error("the turn was stopped")),
+  );
 
   return {
     thread,

@@ -21,7 +21,6 @@ export function createWaking(deliver: (words: string) => void): Waking {
     description:
       "Ask to be woken when a background job ends, then finish your reply: a new turn starts with how the job ended. Use it in place of waiting " +
       "for a long job.",
-    paramsHint: "id (required)",
     touches: ["terminal"],
     input: Type.Object({ id: Type.String({ minLength: 1, description: "The job" }) }, { additionalProperties: false }),
     effects: ({ id }) => [{ kind: "terminal", job: id }],

@@ -147,11 +147,13 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     },
     howToApprove: howToApprove(settings, "call"),
     passEnv: env.pass,
-    sandbox,
-    sandboxLimits,
-    alarms: {
-      ...(perMinute !== undefined && { perMinute }),
-      ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
+    sandbox: {
+      mode: sandbox,
+      limits: sandboxLimits,
+      alarms: {
+        ...(perMinute !== undefined && { perMinute }),
+        ...(cooldown !== undefined && { cooldownMs: cooldown * 1_000 }),
+      },
     },
     ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,

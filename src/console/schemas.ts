@@ -48,7 +48,9 @@ export const JOB = Type.Object(
     thread: Type.String(),
     command: Type.String(),
     startedMs: time("When it was started."),
-    lifetime: Type.Enum(["toolkit", "detached"], { description: "A detached job outlives the process that started it." }),
+    lifetime: Type.Enum(["toolkit", "detached"], {
+      description: "A detached job outlives the process that started it.",
+    }),
     here: Type.Boolean({ description: "True: this process has it, and serves its output." }),
   },
   open,

@@ -31,7 +31,7 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   readonly title?: string;
   /** For the model. */
   readonly description: string;
-  /** For people, one line: "path (required), offset, limit". */
+  /** For people, one line: "path (required), offset, limit". Default: the properties of `input`, in their order. */
   readonly paramsHint?: string;
   /** Other names that models use for it. A tool's own name wins over another's alias. */
   readonly aliases?: readonly string[];

@@ -91,7 +91,7 @@ export interface DefinitionOf {
     name: string;
     title?: string;
     description: string;
-    params_hint?: string;
+    params_hint: string;
     parameters: ParametersSchema;
   };
   openai: {

@@ -57,7 +57,8 @@ export function confine(
   const started = new Set<Promise<Process>>();
   /** What binds the processes in a live terminal to this call. */
   const ties = new Map<Process, Tie>();
-  const ended = new AbortController();
+  /** Ends the searches of the call. */
+  let searches: AbortController | undefined;
   let over = false;
 
   const alive = () => {
@@ -158,11 +159,12 @@ export function confine(
     const isPath = !("input" in query) || query.input === undefined;
     const path = isPath ? await reach(query.path, "look") : query.path;
     alive();
+    searches ??= new AbortController();
     return {
       ...query,
       path,
       except: [...(query.except ?? []), ...except],
-      signal: AbortSignal.any([both(query.signal), ended.signal]),
+      signal: AbortSignal.any([both(query.signal), searches.signal]),
     };
   };
 
@@ -224,7 +226,7 @@ export function confine(
     },
     async end() {
       over = true;
-      ended.abort(new ToolFailure(`the call of "${call.tool.name}" is over`));
+      searches?.abort(new ToolFailure(`the call of "${call.tool.name}" is over`));
       return (await Promise.all([...started].map(letGo))).flat();
     },
   };

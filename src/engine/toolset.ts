@@ -59,13 +59,22 @@ export function definitions<F extends DefinitionFormat>(tools: Toolset, format: 
   return [...tools.values()].map((tool) => DEFINE[format](tool));
 }
 
+/** A tool's parameters for people, in one line; "" where it has none. */
+export function paramsHint({ paramsHint: given, input }: Pick<Tool, "paramsHint" | "input">): string {
+  if (given !== undefined) return given;
+  const { properties, required = [] } = shownSchema(input.json);
+  return Object.keys(properties)
+    .map((name) => (required.includes(name) ? `${name} (required)` : name))
+    .join(", ");
+}
+
 const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F] } = {
-  json: ({ name, title, description, paramsHint, input }) => ({
-    name,
-    ...(title !== undefined && { title }),
-    description,
-    ...(paramsHint !== undefined && { params_hint: paramsHint }),
-    parameters: shownSchema(input.json),
+  json: (tool) => ({
+    name: tool.name,
+    ...(tool.title !== undefined && { title: tool.title }),
+    description: tool.description,
+    params_hint: paramsHint(tool),
+    parameters: shownSchema(tool.input.json),
   }),
   // https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools
   openai: ({ name, description, input }) => ({

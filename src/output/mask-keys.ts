@@ -29,6 +29,9 @@ for (const format of COMPILED) {
 
 const START = new RegExp(["-----", ...BY_START.keys()].map(literal).join("|"), "g");
 
+/** From the rarest on. */
+const RARE = [/[_.:-]/, /[A-Z]/, /[bjkqvxz]/, /./];
+
 /** One test for all formats, a few nanoseconds for each character. Where it fails, there is no key. */
 const HINT = hint();
 
@@ -160,19 +163,24 @@ function isInsideWord(text: string, index: number): boolean {
   return !/(?:\x1b\[[\d;]*m|\\[nrt]|%[0-9A-Fa-f]{2})$/.test(text.slice(Math.max(0, index - 16), index));
 }
 
-/** Most beginnings end in a character that is rare in ordinary text: it is looked for first, and the rest from there back and ahead. */
+/** Each alternative begins with the rarest character of a beginning in ordinary text, and looks ahead and back from there. */
 function hint(): RegExp {
-  const rare = new Map<string, string[]>();
-  const others = ["-----(?:BEGIN|END) "];
+  /** By that character and what follows it: what may precede, the character included. */
+  const found = new Map<string, Map<string, string[]>>([["-", new Map([["----(?:BEGIN|END) ", ["-"]]])]]);
   for (const { begins, after = "", gap = "", rest } of KEY_FORMATS) {
-    const next = (begins === undefined ? gap : "") + firstClass(rest);
     for (const spelling of (begins ?? after).split(" ")) {
-      if (/[_.\-/]$/.test(spelling)) rare.set(next, [...(rare.get(next) ?? []), spelling]);
-      else others.push(literal(spelling) + next);
+      const at = RARE.map((rare) => spelling.search(rare)).find((index) => index !== -1) ?? 0;
+      const character = literal(spelling.charAt(at));
+      const ahead = literal(spelling.slice(at + 1)) + (begins === undefined ? gap : "") + firstClass(rest);
+      const of = found.get(character) ?? new Map<string, string[]>();
+      found.set(character, of.set(ahead, [...(of.get(ahead) ?? []), spelling.slice(0, at + 1)]));
     }
   }
-  const behind = [...rare].map(([next, spellings]) => `(?<=${anyOf(spellings.join(" "))})${next}`);
-  return new RegExp([`[_./-](?:${behind.join("|")})`, ...others].join("|"));
+  const alternatives = [...found].map(([character, of]) => {
+    const places = [...of].map(([ahead, before]) => `(?=${ahead})(?<=${anyOf(before.join(" "))})`);
+    return `${character}(?:${places.join("|")})`;
+  });
+  return new RegExp(alternatives.join("|"));
 }
 
 /** `[A-Z0-9]` of `[A-Z0-9]{6,}/…`. */

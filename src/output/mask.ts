@@ -40,6 +40,8 @@ export const NO_MASK: Mask = {
 
 /** Of a value that was cut off so many characters, at least, are taken for a part of it. */
 const SHORTEST_PART = 6;
+/** So many characters are worth remembering: a shorter text is looked through as fast as it is compared. */
+const LONG_TEXT = 256;
 /** No command hands over more variables than that; learning ends there. */
 const MOST_VALUES = 2_000;
 const MAX_DEPTH = 64;
@@ -56,7 +58,7 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
   /** Every piece that a form has behind its beginning: a text that starts with one may be the rest of it. */
   const pieces = new Set<string>();
   let starts: RegExp | undefined;
-  /** The last text that had no secret: the same one comes as argument, as data and as what the model reads. */
+  /** The last long text that had no secret: the same one comes as argument, as data and as what the model reads. */
   let clean = "";
 
   const add = (secrets: readonly { readonly name: string; readonly value: string }[]) => {
@@ -122,7 +124,7 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
     let key = keyStart(value, from);
     let known = valueStart(value, from);
     if (rest === undefined && key === length && known === length) {
-      clean = value;
+      if (length >= LONG_TEXT) clean = value;
       return value;
     }
     const mayBeCut = key < length;
@@ -156,16 +158,17 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) return value;
-    let changed = false;
-    const entries: [string, unknown][] = [];
-    for (const key of Object.keys(value)) {
+    let copy: [string, unknown][] | undefined;
+    const keys = Object.keys(value);
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] ?? "";
       const each: unknown = value[key as keyof typeof value];
       const masked = underName(key, each) ?? jsonAt(each, depth + 1);
       const shownKey = text(key);
-      changed ||= masked !== each || shownKey !== key;
-      entries.push([shownKey, masked]);
+      if (masked !== each || shownKey !== key) copy ??= Object.entries(value).slice(0, index);
+      copy?.push([shownKey, masked]);
     }
-    return changed ? Object.fromEntries(entries) : value; // makes "__proto__" a key like any other
+    return copy === undefined ? value : Object.fromEntries(copy); // makes "__proto__" a key like any other
   };
 
   return {

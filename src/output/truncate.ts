@@ -108,7 +108,9 @@ function fitting(
 ): Truncation {
   const plain = cutTo(limit);
   if (mask === undefined) return plain;
-  const exceeded = headOf(mask(plain.text), limit).truncated;
+  const masked = mask(plain.text);
+  if (masked === plain.text) return plain;
+  const exceeded = headOf(masked, limit).truncated;
   if (exceeded === false) return plain;
   const most = plain.shownBytes;
   let kept = cutTo({ ...limit, bytes: 0 });

@@ -18,6 +18,8 @@ interface Root {
   readonly rule: "workspace" | "allowed_roots" | "temporary" | "forbidden_paths" | "state";
   /** The default list has it. */
   readonly isDefault?: boolean;
+  /** Where it leads is not looked up. */
+  readonly isFinal?: boolean;
 }
 
 /** Who uses the path. For file tools the sandbox's temporary folders count like the workspace, where it works. */
@@ -200,13 +202,18 @@ function rootFinder(
     ...forbiddenPaths.map(
       (path) => ({ path, allows: false, rule: "forbidden_paths", isDefault: DEFAULTS.has(path) }) as const,
     ),
-    ...own.map((path) => ({ path, allows: false, rule: "state" }) as const),
+    // A folder of this machine counts as it is written on another system: that has no reason to let us look it up.
+    ...own.map((path) => {
+      const isFinal = backend.access !== undefined && !path.startsWith("~/");
+      return { path, allows: false, rule: "state", isFinal } as const;
+    }),
   ].map((root): Root => ({ ...root, path: absolutePath(root.path, backend) }));
   let found: Promise<readonly Root[]> | undefined;
 
   const find = async (): Promise<readonly Root[]> => {
     const both = await Promise.all(
       written.map(async (root): Promise<readonly Root[]> => {
+        if (root.isFinal === true) return [root];
         const real = await files.realPath(root.path).catch(() => undefined);
         if (real === undefined) found = undefined;
         // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to. What we may

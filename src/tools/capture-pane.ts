@@ -20,7 +20,6 @@ export const capturePane = (options: ToolOptions = {}) => {
     ...options,
     limit,
     keep: "tail",
-    paramsHint: "target, start, end, delay",
     touches: ["terminal"],
     input: Type.Object(
       {

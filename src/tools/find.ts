@@ -34,7 +34,6 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         "but not .git, nor what .gitignore ignores. Sorted by path; directories end with /.",
       aliases: ["glob", "find_files", "file_search", "find_path"],
       ...options,
-      paramsHint: "path, pattern, type, max_results",
       touches: ["read"],
       input: Type.Object(
         {

@@ -40,7 +40,6 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
         ".gitignore ignores. Shows matching lines as path:line: text, sorted by path. output://ID as path searches a saved output.",
       aliases: ["search_files", "ripgrep", "rg", "search", "search_file_content", "grep_search"],
       ...options,
-      paramsHint: "pattern (required), path, glob, case_sensitive, literal, context_lines, max_results",
       touches: ["read", "output"],
       input: Type.Object(
         {

@@ -63,7 +63,6 @@ export const jobs = (options: ToolOptions = {}) => {
       ...options,
       limit,
       keep: "tail",
-      paramsHint: "action (required), id, offset, limit, follow, timeout, text",
       touches: ["terminal"],
       input: INPUT,
       mend: (raw) =>

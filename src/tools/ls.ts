@@ -16,7 +16,6 @@ export const ls = (options: ToolOptions = {}) =>
       description: "List a directory with sizes and modification times. Folders end with /, links show their target.",
       aliases: ["list_directory", "list_dir", "list_files", "list"],
       ...options,
-      paramsHint: "path, show_hidden",
       touches: ["read"],
       input: Type.Object(
         {

@@ -27,7 +27,6 @@ export const readFile = (options: ToolOptions = {}) => {
       aliases: READ_NAMES,
       ...options,
       limit,
-      paramsHint: "path (required)",
       touches: ["read", "output"],
       input: Type.Object(
         {

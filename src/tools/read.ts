@@ -42,7 +42,6 @@ export const read = (options: ToolOptions = {}) => {
         `file, give offset (first line, from 1) and limit (number of lines). output://ID reads a saved output.`,
       aliases: READ_NAMES,
       ...options,
-      paramsHint: "path (required), offset, limit",
       touches: ["read", "output"],
       input: Type.Object(
         {

@@ -26,7 +26,6 @@ export const sendKeys = (options: ToolOptions = {}) => {
         'Type into a tmux pane: literal_text first, then keys, then Enter if asked for. To answer a prompt, use a full-screen program, or stop a command (keys: ["C-c"]).' +
         commandText(names("bash")),
       ...options,
-      paramsHint: "keys, literal_text, enter, target, delay",
       touches: ["terminal"],
       input: Type.Object(
         {

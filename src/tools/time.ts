@@ -8,7 +8,6 @@ export const time = ({ now = nanoseconds, ...options }: ToolOptions & { now?: ()
     title: "Current time",
     description: "The current time (UTC), in one of several formats.",
     ...options,
-    paramsHint: "format",
     input: Type.Object(
       {
         format: Type.Optional(

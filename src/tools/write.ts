@@ -45,7 +45,6 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
         `not replaced: the difference is shown instead.${partText(names("edit"))}`,
       aliases: WRITE_NAMES,
       ...options,
-      paramsHint: "path (required), content (required)",
       touches: ["read", "write"],
       input: Type.Object(
         {

@@ -14,13 +14,13 @@ export interface Holder {
   kill(): void;
 }
 
-/** Starts a program that opens two shells by `ssh/reach.ts#sshReach` or `container/reach.ts#containerReach` with these options, and keeps them. */
+/** Starts a program that opens two shells by `ssh/transport.ts#sshTransport` or `container/transport.ts#containerTransport` with these options, and keeps them. */
 export async function holdOpen(room: "ssh" | "container", options: object): Promise<Holder> {
   const folder = mkdtempSync(join(tmpdir(), "handrail-test-"));
   const program = `
-import { ${room}Reach } from ${JSON.stringify(join(SOURCE, room, "reach.ts"))};
+import { ${room}Transport } from ${JSON.stringify(join(SOURCE, room, "transport.ts"))};
 import { openShells } from ${JSON.stringify(join(SOURCE, "remote", "shells.ts"))};
-const shells = await openShells({ reach: await ${room}Reach(${JSON.stringify(options)}), preamble: () => "" });
+const shells = await openShells({ transport: await ${room}Transport(${JSON.stringify(options)}), preamble: () => "" });
 const second = await shells.take();
 const pids = [await shells.ask("echo $$"), await second.ask("echo $$")].map(({ out }) => Number(out.toString()));
 process.stdout.write(JSON.stringify(pids) + "\\n");

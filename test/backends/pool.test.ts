@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type Pool, type PoolOptions, createPool } from "../../src/backends/remote/pool.ts";
 import { type Shell, speakWith } from "../../src/backends/remote/shell.ts";
 import { ToolFailure, Unreachable } from "../../src/contract/failure.ts";
-import { localReach } from "../support/local-reach.ts";
+import { localTransport } from "../support/local-transport.ts";
 import { until } from "../support/until.ts";
 import { within } from "./elsewhere.ts";
 
@@ -30,7 +30,7 @@ function poolOf(options: Partial<PoolOptions> = {}, refuse: () => Error | undefi
     async open() {
       const why = refuse();
       if (why !== undefined) throw why;
-      const shell = await speakWith(await localReach(["sh"]).open("further"), "");
+      const shell = await speakWith(await localTransport(["sh"]).open("further"), "");
       opened.push(shell);
       void shell.ended.then(() => ended.add(shell));
       return shell;

@@ -25,7 +25,7 @@ import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Files } from "../../src/contract/backend.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import { failureOf } from "../support/failing.ts";
-import { type LocalReach, localReach } from "../support/local-reach.ts";
+import { type LocalTransport, localTransport } from "../support/local-transport.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bytes, namingCases, onFullDisk, readAll, writingCases } from "./files-cases.ts";
@@ -47,7 +47,7 @@ async function crowded(): Promise<string> {
 }
 
 describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, plain = false }) => {
-  let reach: LocalReach;
+  let transport: LocalTransport;
   let shells: Shells;
   let facts: Facts;
   let folder: string;
@@ -56,8 +56,8 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
   const at = (path: string) => join(folder, path);
 
   beforeAll(async () => {
-    reach = localReach(argv);
-    shells = await openShells({ reach, preamble: () => FILE_FUNCTIONS });
+    transport = localTransport(argv);
+    shells = await openShells({ transport, preamble: () => FILE_FUNCTIONS });
     const shell = await shells.take();
     const asked = await askFacts(shell);
     shells.giveBack(shell);
@@ -220,7 +220,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
           async () =>
             (await readdir(folder)).some((name) => name.endsWith(".tmp")) || (await stat(at("file"))).size > 3,
         );
-        reach.cut();
+        transport.cut();
         await writing;
         expect((await readFile(at("file"))).equals(content)).toBe(true);
         expect(await readdir(folder)).toEqual(["file"]);

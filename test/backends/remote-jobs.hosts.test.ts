@@ -82,7 +82,7 @@ describe("a job", () => {
     await job.write("one\n");
     await until("it answers", async () => (await textOf(job)).includes("got one"));
     for (let loss = 1; loss <= 2; loss++) {
-      host.reach.cut();
+      host.transport.cut();
       await until("it is known", () => host.losses() === loss);
       expect(await isAlive(Number(job.id))).toBe(true);
       await job.write(`after ${loss}\n`);
@@ -96,7 +96,7 @@ describe("a job", () => {
   test("that ends while the connection is lost gives its true exit", async () => {
     const host = await there();
     const job = await host.start(["sh", "-c", "sleep 0.3; echo done; exit 9"], leased);
-    host.reach.cut();
+    host.transport.cut();
     expect(await job.exit).toEqual({ how: "exited", code: 9 });
     expect(await textOf(job)).toBe("done\n");
   });
@@ -109,7 +109,7 @@ describe("a job", () => {
       leased,
     );
     await job.output.grown(0);
-    host.reach.cut();
+    host.transport.cut();
     await until("it is known", () => host.losses() === 1);
     await job.kill();
     expect(await job.exit).toEqual({ how: "signaled", signal: "SIGTERM" });
@@ -167,7 +167,7 @@ describe("a job", () => {
     const job = await host.start(["sleep", seconds], leased);
     const first = Number((await host.shells.ask("echo $$")).out.toString());
     // As if the network were gone: nothing opens it again.
-    host.reach.open = () => Promise.reject(new Error("no network"));
+    host.transport.open = () => Promise.reject(new Error("no network"));
     process.kill(first, "SIGHUP");
     await until("it is ended there", () => running(`^sleep ${seconds}`).length === 0);
     expect(await isAlive(Number(job.id))).toBe(false);
@@ -268,7 +268,7 @@ describe("a connection that stands still", () => {
     await child.output.grown(0);
     const first = Number((await host.shells.ask("echo $$")).out.toString());
     process.kill(first, "SIGSTOP");
-    host.reach.stall();
+    host.transport.stall();
     expect((await child.exit).how).toBe("lost");
     await until("it is known", () => host.losses() === 1);
     expect(await textOf(await host.sh("echo again"))).toBe("again\n");
@@ -291,7 +291,7 @@ describe("a detached process", () => {
       return Buffer.concat(chunks);
     });
     await Promise.all(children.map(({ output }) => output.grown(199_999)));
-    host.reach.cut();
+    host.transport.cut();
     writeFileSync(join(host.folder, "go"), "");
     for (const bytes of await Promise.all(followed)) {
       expect(bytes.length).toBe(500_003);

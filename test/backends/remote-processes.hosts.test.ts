@@ -286,7 +286,7 @@ console.log("started");`,
     const child = await host.start(["sh", "-c", `echo begun; (setsid sleep ${seconds} &); sleep ${seconds}`]);
     await child.output.grown(0);
     await until("both run", () => running(`^sleep ${seconds}`).length === 2);
-    host.reach.cut();
+    host.transport.cut();
     const exit = await child.exit;
     expect(exit.how).toBe("lost");
     expect(exit).toMatchObject({ reason: expect.stringContaining("the connection to the shell") });

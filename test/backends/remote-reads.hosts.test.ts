@@ -11,7 +11,7 @@ import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Files } from "../../src/contract/backend.ts";
 import { failureOf } from "../support/failing.ts";
 import { mustBeHere } from "../support/here.ts";
-import { type LocalReach, localReach } from "../support/local-reach.ts";
+import { type LocalTransport, localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { shellsHere } from "./there.ts";
 
@@ -30,7 +30,7 @@ const textIn = (read: Promise<Uint8Array>): Promise<string> =>
 
 describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ argv }) => {
   let folder: string;
-  let reach: LocalReach;
+  let transport: LocalTransport;
   let shells: Shells;
   /** The ranges that were asked for: the second block, say, as `skip 1`. */
   let asked: string[];
@@ -38,8 +38,8 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
 
   /** Files over shells to which something is done at a certain moment: `functions` is what they know. */
   const filesWith = async (functions = FILE_FUNCTIONS, openMs?: number): Promise<Files> => {
-    reach = localReach(argv);
-    shells = await openShells({ reach, preamble: () => functions });
+    transport = localTransport(argv);
+    shells = await openShells({ transport, preamble: () => functions });
     const shell = await shells.take();
     const facts = await askFacts(shell);
     shells.giveBack(shell);
@@ -154,7 +154,7 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
       const file = await files.open("file");
       const read = file.read(0, content.length);
       await new Promise((resolve) => setTimeout(resolve, wait));
-      reach.cut();
+      transport.cut();
       expect(content.equals(await read)).toBe(true);
     }
   });

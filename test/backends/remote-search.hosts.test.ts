@@ -1,8 +1,7 @@
 import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { putRipgrep } from "../../src/backends/remote/put-ripgrep.ts";
-import { searchWay } from "../../src/backends/remote/search.ts";
+import { putRipgrep, searchWay } from "../../src/backends/remote/search.ts";
 import type { Backend } from "../../src/contract/backend.ts";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";

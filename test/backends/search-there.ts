@@ -7,11 +7,11 @@ import { remote } from "../../src/backends/remote/backend.ts";
 import { type Facts, askFacts } from "../../src/backends/remote/facts.ts";
 import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
 import type { SearchWay } from "../../src/backends/remote/search.ts";
-import type { Reach } from "../../src/backends/remote/reach.ts";
+import type { Transport } from "../../src/backends/remote/transport.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Backend } from "../../src/contract/backend.ts";
 import { installed, requireProgram } from "../support/here.ts";
-import { localReach } from "../support/local-reach.ts";
+import { localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 /** What stands for the other system: the shell and the programs that it has. */
@@ -25,7 +25,10 @@ afterFile(() => Promise.all(opened.splice(0).map((each) => each.close())));
  * which there is no ripgrep of ours.
  */
 export async function backendThere(workDir: string, system: System, way: SearchWay): Promise<Backend> {
-  const backend = await remote(reachOf(system, way, temporaryFolder()), { workDir, outputFolder: temporaryFolder() });
+  const backend = await remote(transportOf(system, way, temporaryFolder()), {
+    workDir,
+    outputFolder: temporaryFolder(),
+  });
   opened.push(backend);
   return backend;
 }
@@ -36,7 +39,7 @@ export async function shellsThere(
 ): Promise<{ readonly shells: Shells; readonly facts: Facts; readonly home: string }> {
   const home = temporaryFolder();
   const shells = await openShells({
-    reach: reachOf(system, "our ripgrep", home),
+    transport: transportOf(system, "our ripgrep", home),
     preamble: () => FILE_FUNCTIONS,
   });
   opened.push(shells);
@@ -46,14 +49,14 @@ export async function shellsThere(
   return { shells, facts, home };
 }
 
-function reachOf(system: System, way: SearchWay, home: string): Reach {
+function transportOf(system: System, way: SearchWay, home: string): Transport {
   const first = way === "its own ripgrep" ? [folderWithRipgrep()] : [];
   const path = [...first, ...(system === "busybox" ? [busyboxFolder()] : ["/usr/bin", "/bin"])].join(":");
-  const reach = localReach(["/usr/bin/env", "-i", `HOME=${home}`, `PATH=${path}`, "sh"]);
+  const transport = localTransport(["/usr/bin/env", "-i", `HOME=${home}`, `PATH=${path}`, "sh"]);
   return {
-    ...reach,
+    ...transport,
     async open(which) {
-      const line = await reach.open(which);
+      const line = await transport.open(which);
       if (way === "grep and find") line.stdin.write(ANOTHER_MACHINE);
       return line;
     },

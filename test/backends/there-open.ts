@@ -1,16 +1,16 @@
 import { askFacts } from "../../src/backends/remote/facts.ts";
-import type { LineEnd } from "../../src/backends/remote/reach.ts";
+import type { LineEnd } from "../../src/backends/remote/transport.ts";
 import { PROCESS_FUNCTIONS } from "../../src/backends/remote/processes-script.ts";
 import { type Processes, createProcesses } from "../../src/backends/remote/processes.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Command, Process } from "../../src/contract/backend.ts";
 import { onAbort } from "../../src/util/abort.ts";
-import { type LocalReach, localReach } from "../support/local-reach.ts";
+import { type LocalTransport, localTransport } from "../support/local-transport.ts";
 
 /** Processes on a system that is really this one, over shells that are held open. */
 export interface There {
   readonly folder: string;
-  readonly reach: Stallable;
+  readonly transport: Stallable;
   readonly shells: Shells;
   readonly processes: Processes;
   /** Starts it, by default in the folder. */
@@ -22,8 +22,8 @@ export interface There {
   close(): Promise<void>;
 }
 
-/** A reach whose connection may come to stand still. */
-export interface Stallable extends LocalReach {
+/** A transport whose connection may come to stand still. */
+export interface Stallable extends LocalTransport {
   /** Nothing is heard of the connection any more, as when its keep-alive has given up; there all stays as it is. */
   stall(): void;
 }
@@ -51,11 +51,11 @@ export async function there({
   outputFolder,
   temporary = folder,
 }: ThereOptions): Promise<There> {
-  const reach = stallable(shell);
+  const transport = stallable(shell);
   const opened: { processes?: Processes } = {};
   let losses = 0;
   const shells = await openShells({
-    reach,
+    transport,
     preamble: () =>
       `TMPDIR=${temporary}; export TMPDIR; XDG_STATE_HOME=${folder}/state; export XDG_STATE_HOME\n${preamble}\n${PROCESS_FUNCTIONS}`,
     backOffMs: [0, 50, 200, 1_000],
@@ -68,7 +68,7 @@ export async function there({
   const processes = createProcesses({
     shells,
     facts,
-    reach,
+    transport,
     outputFolder: outputFolder ?? `${folder}/outputs`,
     detachedOwner,
     unclaimedSeconds,
@@ -78,7 +78,7 @@ export async function there({
   const start: There["start"] = (argv, command = {}) => begin({ argv, ...command }, { cwd: command.cwd ?? folder });
   const made: There = {
     folder,
-    reach,
+    transport,
     shells,
     processes,
     start,
@@ -97,9 +97,9 @@ export async function there({
 }
 
 function stallable(shell: readonly string[]): Stallable {
-  const reaches = [localReach(shell)];
+  const reaches = [localTransport(shell)];
   let giveUp = new AbortController();
-  const now = () => reaches.at(-1) ?? localReach(shell);
+  const now = () => reaches.at(-1) ?? localTransport(shell);
   const { name, place, access, explain } = now();
   return {
     name,
@@ -119,7 +119,7 @@ function stallable(shell: readonly string[]): Stallable {
     },
     cut: () => now().cut(),
     stall() {
-      reaches.push(localReach(shell));
+      reaches.push(localTransport(shell));
       giveUp.abort();
       giveUp = new AbortController();
     },

@@ -8,8 +8,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { container as containerBackend } from "../../src/backends/container/container.ts";
 import { local } from "../../src/backends/local/backend.ts";
 import { remote } from "../../src/backends/remote/backend.ts";
-import type { Reach } from "../../src/backends/remote/reach.ts";
-import { sshReach } from "../../src/backends/ssh/reach.ts";
+import type { Transport } from "../../src/backends/remote/transport.ts";
+import { sshTransport } from "../../src/backends/ssh/transport.ts";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { asText } from "../../src/engine/result.ts";
@@ -196,8 +196,8 @@ describe.skipIf(sshProblem !== undefined)("over SSH", () => {
     execFileSync("git", ["init", "-q", work]);
     execFileSync("chown", ["-hR", `${server.user}:`, work]);
     const { target, configFile } = server;
-    const trips = counted(await sshReach({ target, configFile }));
-    const backend = await remote(trips.reach, { workDir: `~/${folder}`, outputFolder: temporaryFolder() });
+    const trips = counted(await sshTransport({ target, configFile }));
+    const backend = await remote(trips.transport, { workDir: `~/${folder}`, outputFolder: temporaryFolder() });
     const toolkit = await toolkitWith({ target: backend, preset: "all", approver: async () => ({ answer: "once" }) });
     for (let time = 0; time < 2; time++) {
       trips.reset();
@@ -250,14 +250,14 @@ describe.skipIf(dockerProblem !== undefined)("in a container", () => {
 const DELAY_MS = 30;
 
 interface Counted {
-  readonly reach: Reach;
+  readonly transport: Transport;
   /** How many questions had to be asked one after the other for the answers that have come. */
   count(): number;
   reset(): void;
 }
 
 /** Puts the other end farther away, and counts: what is sent before any answer has come to the one before it is in one round with that. */
-function counted(inner: Reach): Counted {
+function counted(inner: Transport): Counted {
   const asked = new Map<string, number>();
   let rounds = 0;
   const heard = (text: string) => {
@@ -288,7 +288,7 @@ function counted(inner: Reach): Counted {
     };
   };
   return {
-    reach: {
+    transport: {
       ...inner,
       async open(which) {
         const line = await inner.open(which);

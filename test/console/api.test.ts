@@ -18,7 +18,9 @@ describe("the description", () => {
   test("is a valid OpenAPI 3.1 document", async () => {
     const { json } = await plain;
     const validator = new Validator();
-    expect(await validator.validate(await json<{ [name: string]: unknown }>("GET", "/api/openapi.json"))).toEqual({ valid: true });
+    expect(await validator.validate(await json<{ [name: string]: unknown }>("GET", "/api/openapi.json"))).toEqual({
+      valid: true,
+    });
     expect(validator.version).toBe("3.1");
   });
 

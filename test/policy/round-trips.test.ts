@@ -202,6 +202,16 @@ describe("a call is at its tool after two rounds of look-ups at most", () => {
   });
 });
 
+test("folders of this machine are refused on another system without being looked up there", async () => {
+  const { world, measured } = await place();
+  const elsewhere = { ...measured.backend, access: { program: ["ssh", "host"], options: ["--ssh", "host"] } };
+  const toolkit = await toolkitWith({ target: elsewhere, stateDir: world.stateDir });
+  await measured.reset();
+  const path = `${world.stateDir}/grants/x`;
+  expect(await toolkit.judge([{ kind: "write", path }])).toMatchObject({ verdict: "deny", rule: "state" });
+  expect(measured.rounds().flat()).not.toContain(`realPath ${world.stateDir}`);
+});
+
 test("a write looks for the parts of a repository only where its path has such a name", async () => {
   const { far, measured } = await place();
   const looks = async (path: string) => {

@@ -254,7 +254,7 @@ function tryLimits(user: User): void {
     });
 
     test("a fork bomb stops at the limit, and the machine goes on", async () => {
-      const site = openSite(user, true, { sandboxLimits: { processes: 100 } });
+      const site = openSite(user, true, { sandbox: { mode: "on", limits: { processes: 100 } } });
       await site.run("true");
       const before = processesIn(site.workDir);
       let most = 0;
@@ -269,7 +269,7 @@ function tryLimits(user: User): void {
     }, 30_000);
 
     test("what fills the disk is stopped in time", async () => {
-      const site = openSite(user, true, { sandboxLimits: { diskFree: 2 ** 50 } });
+      const site = openSite(user, true, { sandbox: { mode: "on", limits: { diskFree: 2 ** 50 } } });
       const ran = await site.run("while :; do head -c 2000000 /dev/zero >>/tmp/fill; sleep 0.01; done");
       expect(ran.text).toMatch(/disk/);
       expect(sizeOf(join(site.home, ".local/state/handrail/sandbox"))).toBeLessThan(400_000_000);
@@ -278,7 +278,7 @@ function tryLimits(user: User): void {
 
     test("what fills memory is stopped, by its own and by files that are kept in it", async ({ skip }) => {
       requireProgram("perl");
-      const site = openSite(user, true, { sandboxLimits: { memory: 200_000_000 } });
+      const site = openSite(user, true, { sandbox: { mode: "on", limits: { memory: 200_000_000 } } });
       const scripts = [
         `perl -e '$x .= "x" x 1_000_000 while length $x < 600_000_000; print "got", " it"'`,
         "head -c 600000000 /dev/zero >/dev/shm/fill && printf 'got %s' it",

@@ -63,7 +63,10 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
   });
 
   test("raises an alarm when a great deal is refused", async () => {
-    const { call, events } = await sandboxed({ alarms: { perMinute: 2 } }, { "write.sh": "echo x > /usr/probe\n" });
+    const { call, events } = await sandboxed(
+      { sandbox: { mode: "on", alarms: { perMinute: 2 } } },
+      { "write.sh": "echo x > /usr/probe\n" },
+    );
     await call("bash", { command: "bash write.sh" });
     expect(events.map(({ type }) => type)).not.toContain("sandbox.alarmed");
     await call("bash", { command: "bash write.sh" });

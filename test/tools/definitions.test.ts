@@ -147,7 +147,6 @@ test("one definition in each format, in full", () => {
       ...bare,
       name: "get_weather",
       title: "Weather",
-      paramsHint: "city (required)",
       description: "The weather in a city.",
       input: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
     }),

@@ -8,7 +8,7 @@ import { asContent, asOutcome, asText } from "../../src/engine/result.ts";
 import { local } from "../../src/backends/local/backend.ts";
 import type { PresetName } from "../../src/tools/presets/presets.ts";
 import { read } from "../../src/tools/read.ts";
-import { createToolkit } from "../../src/toolkit.ts";
+import { type ToolkitOptions, createToolkit } from "../../src/toolkit.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
 const nothing = defineTool({
@@ -62,6 +62,12 @@ describe("createToolkit", () => {
         new RegExp(`^no preset "${preset}": expected one of .*coding.*none`),
       );
     }
+  });
+
+  test("refuses an option that does not exist, and names the nearest", async () => {
+    await expect(createToolkit({ sandbxo: "on" } as ToolkitOptions)).rejects.toThrow(
+      new TypeError('createToolkit has no option "sandbxo". Did you mean "sandbox"?'),
+    );
   });
 
   test("refuses a working directory beside a backend, which has its own", async () => {

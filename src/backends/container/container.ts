@@ -1,8 +1,8 @@
 import type { Backend } from "../../contract/backend.ts";
 import { type RemoteOptions, remote } from "../remote/backend.ts";
-import { type ContainerReachOptions, containerReach } from "./reach.ts";
+import { type ContainerTransportOptions, containerTransport } from "./transport.ts";
 
-export interface ContainerOptions extends RemoteOptions, ContainerReachOptions {}
+export interface ContainerOptions extends RemoteOptions, ContainerTransportOptions {}
 
 /**
  * A running container as a backend, named `docker:NAME` or `podman:NAME`, by the engine's own client (so DOCKER_HOST, DOCKER_CONTEXT and the like count). Work
@@ -12,11 +12,11 @@ export interface ContainerOptions extends RemoteOptions, ContainerReachOptions {
  *   working directory is not there.
  */
 export async function container(options: ContainerOptions): Promise<Backend> {
-  const reach = await containerReach(options);
+  const transport = await containerTransport(options);
   try {
-    return await remote(reach, options);
+    return await remote(transport, options);
   } catch (error) {
-    await reach.close();
+    await transport.close();
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 import { Unreachable } from "../../contract/failure.ts";
 import { clip } from "../../util/text.ts";
 import { pause } from "../../util/abort.ts";
-import type { Readiness } from "../remote/program-line.ts";
-import type { LineEnd } from "../remote/reach.ts";
+import type { Readiness } from "../remote/login-shell.ts";
+import type { LineEnd } from "../remote/transport.ts";
 import type { Engine } from "./engine.ts";
 import { saidBy } from "./engine.ts";
 import { type Look, look, notRunning } from "./find.ts";

@@ -17,7 +17,12 @@ export function changed(written: string): ToolFailure {
 
 /** @throws ToolFailure for what is no regular file. */
 export function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
-  if (kind !== "file") throw new ToolFailure(`This is ${A_KIND[kind]}, not a file: ${written}`);
+  if (kind !== "file") throw notAFile(kind, written);
+}
+
+/** Something else stands where a regular file was expected. */
+export function notAFile(kind: FileKind, written: string): ToolFailure {
+  return new ToolFailure(`This is ${A_KIND[kind]}, not a file: ${written}`);
 }
 
 /** Something else stands where a folder was expected. */

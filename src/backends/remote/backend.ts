@@ -9,7 +9,7 @@ import { FILE_FUNCTIONS } from "./files-script.ts";
 import { remoteFiles } from "./files.ts";
 import { PROCESS_FUNCTIONS } from "./processes-script.ts";
 import { type Processes, createProcesses } from "./processes.ts";
-import type { Reach } from "./reach.ts";
+import type { Transport } from "./transport.ts";
 import { remoteSearch } from "./search.ts";
 import { type Shells, openShells } from "./shells.ts";
 
@@ -31,7 +31,7 @@ export interface RemoteOptions {
  *
  * @throws ToolFailure when it cannot be reached, or the working directory is not there.
  */
-export async function remote(reach: Reach, options: RemoteOptions = {}): Promise<Backend> {
+export async function remote(transport: Transport, options: RemoteOptions = {}): Promise<Backend> {
   const { outputFolder = join(tmpdir(), `handrail-${process.getuid?.() ?? ""}`), passEnv = [] } = options;
   const { detachedOwner = "library", backOffMs } = options;
   const notices: string[] = [];
@@ -40,7 +40,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
   let lostAt: number | undefined;
 
   const shells = await openShells({
-    reach,
+    transport,
     preamble: () =>
       [FILE_FUNCTIONS, PROCESS_FUNCTIONS, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
     ...(backOffMs !== undefined && { backOffMs }),
@@ -49,7 +49,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       await processes?.reopened(first);
       const seconds = Math.max(1, Math.round((Date.now() - (lostAt ?? Date.now())) / 1_000));
       lostAt = undefined;
-      notices.push(`The connection to ${reach.place} was lost and was opened again ${seconds} s later.`);
+      notices.push(`The connection to ${transport.place} was lost and was opened again ${seconds} s later.`);
     },
   });
   try {
@@ -57,7 +57,7 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
     const { home } = facts;
     const workDir = await workDirAt(options.workDir, { shells, facts });
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
-    processes = createProcesses({ shells, facts, reach, outputFolder, detachedOwner });
+    processes = createProcesses({ shells, facts, transport, outputFolder, detachedOwner });
     const { start, detached, close } = processes;
     /** What is real is held to that where the command is started; the working directory is. */
     const cwdOf = async ({ cwd = workDir, isRealCwd = false }: Command) =>
@@ -67,16 +67,16 @@ export async function remote(reach: Reach, options: RemoteOptions = {}): Promise
       shells,
       files,
       facts,
-      place: reach.place,
+      place: transport.place,
       base: { workDir, home },
       start: (command) => start({ streams: "split", ...command }, { cwd: "/" }),
       outputFolder,
     });
     return {
-      name: reach.name,
+      name: transport.name,
       workDir,
       home,
-      access: reach.access,
+      access: transport.access,
       shell: facts.programs.has("bash") ? "bash" : "sh",
       files,
       spawn,

@@ -1,95 +1,119 @@
 import type { Files, OpenFile } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { type FileAnswer, failureOf, longAnswer } from "./file-answers.ts";
-import { type FileReach, askOpening, noAnswer } from "./file-asks.ts";
-import { infoOf } from "./file-info.ts";
-import { type Opened, type Piece, askPiece, isSame } from "./file-piece.ts";
+import { quoteWord } from "../../util/shell.ts";
+import { type Described, described, infoOf } from "./file-info.ts";
+import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts";
 
 /** So many bytes come along when a file is opened: most files are small, and of the others the beginning is looked at first. */
 const BROUGHT = 65_536;
 
-/** What is longer is not read ahead: it would take memory, and saves next to nothing. */
+/** Longer reads are not prefetched: that would take memory, and save next to nothing. */
 const MOST_AHEAD = 8 * 1_024 * 1_024;
 
-/** `Files.open`: one round trip for the real path, what it is, and the beginning of its content; later reads one each. */
-export function opener(reach: FileReach): Files["open"] {
+/** dd(1) reads blocks: small ones for what is short, so that little is read in vain. */
+const SMALL_BLOCK = 4_096;
+const BIG_BLOCK = 65_536;
+
+/** What is longer goes over a shell of its own, so that what is quick need not wait behind it. */
+const QUICK = 262_144;
+
+/** A file that was opened. */
+interface Opened {
+  readonly real: string;
+  readonly written: string;
+  readonly info: Described;
+}
+
+interface Range {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** What was read of a file, and what the file was then. Fewer bytes than were asked for where it has no more of them. */
+interface Read {
+  readonly held: Described;
+  readonly bytes: Buffer;
+}
+
+/** A range that is being read. Nobody need wait for it. */
+interface Piece extends Range {
+  /** What is known of the file as it is read, as soon as that has come. Rejects like `whole`. */
+  readonly held: Promise<Described>;
+  /** Rejects with a `ToolFailure`. */
+  readonly whole: Promise<Read>;
+}
+
+/** `Files.open`: one round trip for the real path, what it is, and the beginning of its content; later reads take one each. */
+export function opener(requests: FileRequests, words: PathWords): Files["open"] {
   return async (path, options) => {
-    let answer: FileAnswer | undefined;
-    let chunks: Buffer[] = [];
-    const begin = () => {
-      chunks = [];
-      return longAnswer((fields) => {
-        answer = fields;
+    const chunks: Buffer[] = [];
+    const answer = await requests.askOpening(
+      `hr_file_open ${words(path, options)} ${BROUGHT}`,
+      { written: path },
+      () => {
+        chunks.length = 0;
         return (chunk) => void chunks.push(chunk);
-      });
-    };
-    const script = `hr_file_open ${reach.words(path, options)} ${BROUGHT}`;
-    await askOpening(reach, script, { begin, written: path, aside: false });
-    if (answer === undefined) throw noAnswer();
-    const { real, word, rest }: FileAnswer = answer;
-    if (word !== "ok") throw failureOf(answer, path);
-    const [judged, held] = rest
-      .toString("utf8")
-      .split("\n")
-      .map((line) => reach.describe(line));
-    if (judged === undefined || held === undefined) throw failureOf({ ...answer, word: "failed" }, path);
+      },
+    );
+    if (answer.word !== "ok") throw failureOf(answer, path);
+    const lines = answer.rest.toString("utf8").split("\n");
+    const [judged, info] = lines.map((line) => described(line, requests.form));
+    if (judged === undefined || info === undefined) throw failureOf({ ...answer, word: "failed" }, path);
     // What was opened is what stands there without a link; it may be another than a moment ago, but then nobody knows which was judged.
-    if (judged.kind !== "file" || !isSame(judged, held)) throw failureOf({ ...answer, word: "changed" }, path);
-    return openFile(reach, { real, written: path, opened: held }, Buffer.concat(chunks));
+    if (judged.kind !== "file" || !isSame(judged, info)) throw failureOf({ ...answer, word: "changed" }, path);
+    return openFile(requests, { real: answer.real, written: path, info }, Buffer.concat(chunks));
   };
 }
 
 /** `content` is the beginning of the file. */
-function openFile(reach: FileReach, file: Opened, content: Buffer): OpenFile {
-  const { real, written, opened } = file;
-  const isWhole = content.length < BROUGHT && content.length >= opened.size;
+function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFile {
+  const { real, written, info } = file;
+  const isWhole = content.length < BROUGHT && content.length >= info.size;
   let isClosed = false;
   let ahead: Piece | undefined;
   let endOfLast = 0;
 
-  /** Reads on where fewer bytes came than there are. */
-  const onward = async (piece: Piece, wanted: number): Promise<Buffer> => {
+  /** Reads a range, and reads on where fewer bytes came than there are. */
+  const complete = async (piece: Piece): Promise<Buffer> => {
     const { held, bytes } = await piece.whole;
-    const missing = wanted - bytes.length;
-    const end = piece.offset - (piece.before?.length ?? 0) + bytes.length;
-    if (missing <= 0 || end >= held.size) return bytes;
-    const next = askPiece(reach, file, { offset: end, length: missing, before: bytes });
-    if ((await next.whole).bytes.length === bytes.length)
-      throw new ToolFailure(`${written} cannot be read beyond byte ${end}`);
-    return onward(next, wanted);
+    const end = piece.offset + bytes.length;
+    if (bytes.length >= piece.length || end >= held.size) return bytes;
+    if (bytes.length === 0) throw new ToolFailure(`${written} cannot be read beyond byte ${end}`);
+    const rest = { offset: end, length: piece.length - bytes.length };
+    return Buffer.concat([bytes, await complete(readPiece(requests, file, rest))]);
   };
 
-  /** What was read ahead, if that file is still as it was then: what is asked now says so. */
-  const proven = async (piece: Piece, now: Piece, length: number): Promise<Buffer | undefined> => {
+  /** What was prefetched, if the file is still as it was then: what is read now shows that. */
+  const unchanged = async (piece: Piece, now: Piece, length: number): Promise<Buffer | undefined> => {
     const known = await Promise.all([piece.whole, now.held]).catch(() => undefined);
-    if (known === undefined) return undefined; // who asks again is told why
+    if (known === undefined) return undefined; // the next request says why
     const [{ held, bytes }, { version }] = known;
     const isComplete = bytes.length === piece.length || piece.offset + bytes.length >= held.size;
     return held.version === version && isComplete ? bytes.subarray(0, length) : undefined;
   };
 
-  /** The beginning was brought at the opening; it counts only while nothing has been changed since. */
+  /** The beginning came at the opening; it counts only while nothing has been changed since. */
   const direct = async (offset: number, length: number): Promise<Buffer> => {
     const before = content.subarray(offset, offset + length);
-    const piece = askPiece(reach, file, { offset: offset + before.length, length: length - before.length, before });
-    if (before.length > 0 && (await piece.held).version !== opened.version)
-      return onward(askPiece(reach, file, { offset, length }), length);
-    return onward(piece, length);
+    const piece = readPiece(requests, file, { offset: offset + before.length, length: length - before.length });
+    if (before.length === 0) return complete(piece);
+    if ((await piece.held).version !== info.version) return complete(readPiece(requests, file, { offset, length }));
+    return Buffer.concat([before, await complete(piece)]);
   };
 
   return {
-    info: infoOf(real, opened),
+    info: infoOf(real, info),
     async read(offset, length) {
       if (isClosed) throw new ToolFailure(`${written} has been closed`);
       if (isWhole || offset + length <= content.length) return content.subarray(offset, offset + length);
       const stock = ahead?.offset === offset && ahead.length >= length ? ahead : undefined;
-      const isOn = offset === endOfLast && offset > 0 && length <= MOST_AHEAD && reach.form !== "none";
+      const isSequential = offset === endOfLast && offset > 0 && length <= MOST_AHEAD && requests.form !== "none";
       endOfLast = offset + length;
       const rest = stock === undefined ? direct(offset, length) : undefined;
-      // Behind the end there is only to be asked whether it still is the end.
-      const isWanted = isOn && (stock !== undefined || endOfLast < opened.size);
-      ahead = isWanted ? askPiece(reach, file, { offset: endOfLast, length }) : undefined;
-      const known = stock !== undefined && ahead !== undefined ? await proven(stock, ahead, length) : undefined;
+      // Behind the end it is only asked whether it still is the end.
+      const isWanted = isSequential && (stock !== undefined || endOfLast < info.size);
+      ahead = isWanted ? readPiece(requests, file, { offset: endOfLast, length }) : undefined;
+      const known = stock !== undefined && ahead !== undefined ? await unchanged(stock, ahead, length) : undefined;
       return known ?? rest ?? direct(offset, length);
     },
     async close() {
@@ -97,4 +121,61 @@ function openFile(reach: FileReach, file: Opened, content: Buffer): OpenFile {
       ahead = undefined;
     },
   };
+}
+
+/** Begins to read a range: one round trip. */
+function readPiece(requests: FileRequests, file: Opened, range: Range): Piece {
+  let known: (held: Described) => void = () => undefined;
+  const held = new Promise<Described>((resolve) => (known = resolve));
+  const whole = readRange(requests, file, range, known);
+  const first = Promise.race([held, whole.then((piece) => piece.held)]);
+  for (const each of [first, whole]) each.catch(() => undefined); // whoever waits for it is told
+  return { ...range, held: first, whole };
+}
+
+async function readRange(
+  requests: FileRequests,
+  { real, written, info }: Opened,
+  { offset, length }: Range,
+  known: (held: Described) => void,
+): Promise<Read> {
+  const block = length <= BIG_BLOCK ? SMALL_BLOCK : BIG_BLOCK;
+  const first = Math.floor(offset / block);
+  const count = Math.ceil((offset + length) / block) - first;
+  const how = info.size === 0 ? "made" : "blocks";
+  let held: Described | undefined;
+  let bytes: Buffer = NOTHING;
+  let filled = 0;
+  const call = `hr_file_read ${quoteWord(real)} ${block} ${first} ${count} ${how}`;
+  const answer = await requests.askOpening(call, { written, aside: length > QUICK }, ({ word, rest }) => {
+    const found = word === "ok" ? described(rest.toString("utf8"), requests.form) : undefined;
+    held = found !== undefined && isSame(info, found) ? found : undefined;
+    if (held === undefined) return () => undefined;
+    known(held);
+    let skip = offset - first * block;
+    filled = 0;
+    // What the kernel makes up has no size.
+    bytes = Buffer.allocUnsafeSlow(how === "made" ? length : Math.min(length, Math.max(0, held.size - offset)));
+    return (chunk) => {
+      const skipped = Math.min(skip, chunk.length);
+      filled += chunk.copy(bytes, filled, skipped);
+      skip -= skipped;
+    };
+  });
+  if (answer.word === "failed") throw failureOf(answer, written);
+  if (held !== undefined) return { held, bytes: bytes.subarray(0, filled) };
+  throw new ToolFailure(`${written} was replaced or removed while it was being read`, {
+    hint: "Read it again, from the beginning.",
+  });
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * True when it is the same file, though it may have grown or shrunk. A number is given again to a new file when its own is gone; where nobody knows when a file came to be,
+ * one that is not as it was and has not grown is taken for another: it may be one.
+ */
+function isSame(one: Described, other: Described): boolean {
+  if (one.inode !== other.inode || one.born !== other.born) return false;
+  return one.born !== "" || one.version === other.version || other.size > one.size;
 }

@@ -1,55 +1,4 @@
-import type { Facts } from "./facts.ts";
-import { FIND_FUNCTIONS } from "./find-script.ts";
-import { WRITE_FUNCTIONS } from "./write-script.ts";
-
-/** What is known of a file: of one at a path, of one that is held open, and of both. */
-const KNOW_FUNCTIONS = `
-hr_file_info() {
-  case $hr_form in
-  gnu) stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" ;;
-  bsd) stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' "$1" ;;
-  *)
-    hr_line=$(TZ=UTC0 ls -ldn "$1") && hr_inode=$(ls -di "$1") || return
-    printf '%s inode %s\\n' "\${hr_line%% ./*}" "\${hr_inode%% ./*}" ;;
-  esac
-}
-
-hr_file_is_file() { [ "$hr_form" = bsd ] || [ -f /dev/fd/3 ]; }
-
-hr_file_held() {
-  case $hr_form in
-  gnu) stat -L -c '%a %h %u %g %s %f %d:%i %Y %y %w' /dev/fd/0 <&3 ;;
-  bsd) stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' <&3 ;;
-  *)
-    hr_line=$(TZ=UTC0 ls -ldnL /dev/fd/0 <&3) && hr_inode=$(ls -diL /dev/fd/0 <&3) || return
-    printf '%s inode %s\\n' "\${hr_line%% /*}" "\${hr_inode%% /*}" ;;
-  esac
-}
-
-hr_file_self() {
-  hr_self=
-  if cd -P /proc/self 2>/dev/null; then hr_self="\${PWD#/proc/} $$"; fi
-  printf '%s\\0' "$hr_self"
-}
-
-hr_file_free() {
-  hr_line=
-  { IFS= read -r hr_line <"/proc/$1/stat"; } 2>/dev/null || return 0
-  set -- "$1" "$2" \${hr_line##*) }
-  # Who has it open runs programs that write: their output must not come behind the end of the answer.
-  [ "$4" != "$2" ] || [ -L "/proc/$1/fd/3" ] || kill -s KILL "$1"
-}
-
-hr_file_both() {
-  case $hr_form in
-  gnu)
-    # To a busybox "-" is a name, and not stdin.
-    if [ -e - ] || [ -L - ]; then hr_file_info "$1" && hr_file_held
-    else stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" - <&3 2>/dev/null || hr_file_held; fi ;;
-  *) hr_file_info "$1" && hr_file_held ;;
-  esac
-}
-`;
+import { PATH_FUNCTIONS } from "./path-script.ts";
 
 /** What is asked for: each answers once. */
 const ASKED_FUNCTIONS = `
@@ -107,11 +56,10 @@ hr_file_list() {
   if hr_file_into "$1" "$2" && [ ! -r . ]; then hr_word=denied; fi
   hr_file_say
   [ "$hr_word" = ok ] || return
-  case $3 in
-  find)
+  if [ "$3" = find ]; then
     find . ! -name . -prune -printf '%f\\0%y\\0%s\\0%T@\\0%l\\0' 2>/dev/null && { printf '/\\0'; return; }
-    printf '/other\\0' ;;
-  esac
+  fi
+  printf '/names\\0'
   hr_way=$3
   set +f
   set -- ./.[!.]*
@@ -120,42 +68,16 @@ hr_file_list() {
   [ -e "$1" ] || [ -L "$1" ] || shift
   set -- ./* "$@"
   [ -e "$1" ] || [ -L "$1" ] || shift
-  [ $# -gt 0 ] || return
-  case $hr_way in each) hr_file_each "$@" ;; *) hr_file_glob "$@" ;; esac
-}
-
-hr_file_each() {
-  for hr_one; do
-    printf '%s\\0' "$hr_one"
-    hr_file_info "$hr_one" 2>/dev/null
-    printf '\\0'
-  done
+  [ $# -eq 0 ] || printf '%s\\0' "$@"
   printf '/\\0'
+  case $hr_way:$hr_form in
+  each:* | *:none) for hr_one; do hr_file_info "$hr_one" 2>/dev/null || echo; done ;;
+  *:gnu) printf '%s\\0' "$@" | xargs -0 stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' 2>/dev/null ;;
+  *:bsd) printf '%s\\0' "$@" | xargs -0 stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' 2>/dev/null ;;
+  esac
+  printf '\\0'
   for hr_one; do
     [ ! -L "$hr_one" ] || { hr_file_link "$hr_one" 2>/dev/null && printf '%s\\0%s\\0' "$hr_one" "$hr_target"; }
-  done
-}
-
-hr_file_glob() {
-  printf '%s\\0' "$@"
-  printf '/\\0'
-  printf '%s\\0' "$@" | case $hr_form in
-  gnu) xargs -0 stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' 2>/dev/null ;;
-  bsd) xargs -0 stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' 2>/dev/null ;;
-  esac
-  printf '\\0'
-  hr_file_links "$@"
-  printf '/\\0'
-  hr_file_links "$@" | case $hr_form in
-  gnu) xargs -0 stat -c %N 2>/dev/null ;;
-  bsd) xargs -0 stat -f "'%N' -> '%Y'" 2>/dev/null ;;
-  esac
-  printf '\\0'
-}
-
-hr_file_links() {
-  for hr_one; do
-    [ ! -L "$hr_one" ] || printf '%s\\0' "$hr_one"
   done
 }
 
@@ -172,7 +94,122 @@ hr_file_remove() {
 `;
 
 /**
- * What files need there, as functions of a POSIX shell. They are called in a subshell that began with `fileSettings`, so variables need not be
+ * Writes files. Who calls `hr_file_write` has defined `hr_file_give`, which prints the content, and
+ * `hr_file_drain`, which takes it from stdin where it is not wanted: a byte of it left there would be read as a command.
+ */
+const WRITE_FUNCTIONS = `
+hr_file_take() {
+  head -c "$1" 2>/dev/null
+  case $? in
+  0) ;;
+  1 | 2 | 64 | 126 | 127) dd ibs=1 obs=65536 count="$1" 2>/dev/null ;;
+  *) kill -9 $$ ;;
+  esac
+}
+
+hr_file_copy() { cat || { cat >/dev/null; return 1; }; }
+
+hr_file_folders() {
+  cd /
+  hr_todo=\${1#/}/ hr_at= hr_word=ok
+  while [ -n "$hr_todo" ]; do
+    hr_part=\${hr_todo%%/*}
+    hr_todo=\${hr_todo#*/}
+    [ -n "$hr_part" ] || continue
+    hr_at=$hr_at/$hr_part
+    if [ -L "./$hr_part" ]; then hr_word=changed
+    elif [ ! -e "./$hr_part" ]; then mkdir "./$hr_part" || [ -d "./$hr_part" ] || hr_word=failed
+    elif [ ! -d "./$hr_part" ]; then hr_word=not-a-folder; fi
+    [ "$hr_word" = ok ] || return
+    cd -P "./$hr_part" 2>/dev/null || { hr_word=denied; return 1; }
+    [ "$PWD" = "$hr_at" ] || { hr_word=changed; return 1; }
+  done
+}
+
+hr_file_fields() {
+  hr_text=$1 hr_special=
+  # ls has the mode as -rwxr-sr-t: as chmod(1) takes it that is u=rwx,g=rx,o=rx without the setgid and the sticky bit.
+  [ "$hr_form" != none ] || hr_text=$(printf '%s\\n' "$1" |
+    sed -e 's/^.\\(...\\)\\(...\\)\\(...\\)[^ ]*/u=\\1,g=\\2,o=\\3/' -e 's/[st]/x/g;s/[ST-]//g')
+  case \${1%% *} in [1-7][0-7][0-7][0-7] | *[sStT]*) hr_special=yes ;; esac
+  set -- $hr_text
+  hr_mode=$1 hr_names=$2 hr_owner=$3:$4 hr_size=$5
+  # New content does not run as the file's owner or group because the old did.
+  case $hr_mode in [0-7][0-7][0-7][0-7]) hr_mode=\${hr_mode#?} ;; esac
+}
+
+hr_file_put() {
+  hr_after=$(hr_file_info "./$hr_temp") || { hr_word=failed; return; }
+  hr_file_fields "$hr_after"
+  if [ "$hr_size" != "$hr_asked" ]; then hr_word=short; return; fi
+  if [ -n "$hr_before" ]; then
+    if [ "$hr_old_names" -gt 1 ]; then hr_file_in_place; return; fi
+    if [ "$hr_owner" != "$hr_old_owner" ] && ! chown "$hr_old_owner" "./$hr_temp"; then hr_word="owner $hr_old_owner"; return; fi
+    if [ "$hr_owner $hr_mode" != "$hr_old_owner $hr_old_mode" ]; then
+      chmod "$hr_old_mode" "./$hr_temp" && hr_after=$(hr_file_info "./$hr_temp") || { hr_word=failed; return; }
+    fi
+  fi
+  mv -fT "./$hr_temp" "./$hr_name" 2>/dev/null && return
+  if [ -d "./$hr_name" ]; then hr_word="kind folder"
+  else mv -f "./$hr_temp" "./$hr_name" || hr_word=failed; fi
+}
+
+hr_file_cut() { dd if=/dev/null of="$hr_self" bs=1 seek="$1" count=0 2>/dev/null; }
+
+hr_file_in_place() {
+  # Looked at once more: what is not there would be made, and through a link somewhere else.
+  if [ -L "./$hr_name" ] || [ ! -f "./$hr_name" ]; then hr_word=changed; return; fi
+  hr_word=failed hr_self=/dev/fd/3
+  [ -e /dev/fd/0 ] || hr_self=./$hr_name
+  {
+    if [ "$(hr_file_held)" != "$hr_before" ]; then hr_word=changed
+    elif [ -n "$hr_old_special" ] && ! chmod "$hr_old_mode" "$hr_self"; then :
+    elif [ "$hr_asked" -gt "$hr_old_size" ] && ! tail -c "+$((hr_old_size + 1))" "./$hr_temp" >>"$hr_self"; then hr_file_cut "$hr_old_size"
+    elif cat "./$hr_temp" >&3; then
+      if [ "$hr_asked" -ge "$hr_old_size" ] || hr_file_cut "$hr_asked"; then hr_word=ok; fi
+    fi
+    hr_after=$(hr_file_held)
+  } 3<>"./$hr_name"
+  rm -f "./$hr_temp"
+}
+
+hr_file_write() {
+  hr_asked=$3 hr_temp=$4 hr_given= hr_before=
+  hr_file_find "$1" "$2"
+  if [ "$hr_word" = missing ]; then
+    hr_missing=$hr_real
+    hr_file_folders "\${hr_missing%/*}" && hr_file_enter "$hr_missing"
+    hr_real=$hr_missing
+  fi
+  if [ "$hr_word" = ok ] && [ -e "./$hr_name" ] && hr_file_regular; then
+    hr_before=$(hr_file_info "./$hr_name") || hr_word=changed
+    hr_file_fields "$hr_before"
+    hr_old_mode=$hr_mode hr_old_special=$hr_special hr_old_names=$hr_names hr_old_owner=$hr_owner hr_old_size=$hr_size
+    case $hr_mode in 644) umask 133 ;; *) umask 077 ;; esac
+  fi
+  if [ "$hr_word" = ok ]; then
+    hr_word=failed
+    # Left by this very write, when its connection was lost: what may still run there must not meet the new one.
+    if [ -e "./$hr_temp" ]; then
+      rm -f "./$hr_temp"
+      hr_temp=\${hr_temp%.tmp}.$$.tmp
+    fi
+    trap 'rm -f "./$hr_temp"; exit 1' HUP INT TERM
+    set -C
+    { set +C; hr_given=yes; if hr_file_give >&4; then hr_word=ok; else hr_word=short; fi; } 4>"./$hr_temp"
+    set +C
+    if [ "$hr_word" = ok ]; then hr_file_put; fi
+    if [ "$hr_word" != ok ] && [ -n "$hr_given" ]; then rm -f "./$hr_temp"; fi
+  fi
+  [ -n "$hr_given" ] || hr_file_drain
+  hr_file_say
+  [ "$hr_word" != ok ] || printf '%s' "$hr_after"
+  printf '\\0'
+}
+`;
+
+/**
+ * What files need there, as functions of a POSIX shell. They are called in a subshell that began with `hr_file_begin FORM`, which puts right what a profile may have set, so variables need not be
  * local.
  *
  * A folder is entered with `cd -P`, and only when `PWD` says that this is where one is does a name in it get touched, as `./NAME`: so no link that
@@ -183,9 +220,4 @@ hr_file_remove() {
 export const FILE_FUNCTIONS = `
 unalias -a 2>/dev/null
 unset -f cd printf command ls stat cat head tail dd mv rm mkdir chmod chown readlink find xargs sed kill umask trap 2>/dev/null
-${FIND_FUNCTIONS}${KNOW_FUNCTIONS}${ASKED_FUNCTIONS}${WRITE_FUNCTIONS}`;
-
-/** What each script about files begins with; `form` is which stat(1) there is. What a profile may have set is put right. */
-export function fileSettings(form: Facts["stat"]): string {
-  return `hr_file_begin ${form}`; // short: bash reads a script byte by byte
-}
+${PATH_FUNCTIONS}${ASKED_FUNCTIONS}${WRITE_FUNCTIONS}`;

@@ -4,7 +4,7 @@ import { pause } from "../../util/abort.ts";
 import type { Facts } from "./facts.ts";
 import { remoteJobs } from "./jobs.ts";
 import { createLease } from "./lease.ts";
-import type { Reach } from "./reach.ts";
+import type { Transport } from "./transport.ts";
 import { runThere } from "./run.ts";
 import type { Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
@@ -32,7 +32,7 @@ export interface Processes {
 export interface ProcessesOptions {
   readonly shells: Shells;
   readonly facts: Pick<Facts, "temporary" | "home">;
-  readonly reach: Pick<Reach, "place" | "explain">;
+  readonly transport: Pick<Transport, "place" | "explain">;
   /** Where output goes here that is too big for memory. */
   readonly outputFolder: string;
   /** Backends with the same word have their detached processes in common. */
@@ -44,13 +44,13 @@ export interface ProcessesOptions {
 export function createProcesses({
   shells,
   facts,
-  reach,
+  transport,
   outputFolder,
   detachedOwner,
   unclaimedSeconds = UNCLAIMED_SECONDS,
 }: ProcessesOptions): Processes {
   const lease = createLease({ shells, temporary: facts.temporary, unclaimedSeconds });
-  const jobs = remoteJobs({ shells, lease, home: facts.home, owner: detachedOwner, place: reach.place });
+  const jobs = remoteJobs({ shells, lease, home: facts.home, owner: detachedOwner, place: transport.place });
   const running = new Set<Process>();
   const starting = new Set<Promise<Process>>();
   let closing: Promise<void> | undefined;
@@ -64,7 +64,7 @@ export function createProcesses({
     await lease.ready();
     const child =
       lifetime === "call"
-        ? await runThere(command, { shells, reach, outputFolder, cwd, identity: lease.forCall })
+        ? await runThere(command, { shells, transport, outputFolder, cwd, identity: lease.forCall })
         : await jobs.start({ ...command, lifetime }, cwd);
     running.add(child);
     void child.exit.then(() => running.delete(child));

@@ -1,14 +1,13 @@
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { createOutputLog } from "../../output/log.ts";
+import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { commandWords, startFailure, unreadyFailure } from "./command-script.ts";
 import { endIfHeard, exitOf } from "./ending.ts";
-import { flowInto } from "./flow.ts";
 import { foreground } from "./foreground-script.ts";
-import type { Reach } from "./reach.ts";
+import type { Transport } from "./transport.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
@@ -23,7 +22,7 @@ const GONE_MS = 3_000;
 
 export interface RunOptions {
   readonly shells: Shells;
-  readonly reach: Pick<Reach, "place" | "explain">;
+  readonly transport: Pick<Transport, "place" | "explain">;
   /** Where output goes here that is too big for memory. */
   readonly outputFolder: string;
   /** A real path there. */
@@ -45,7 +44,7 @@ export async function runThere(command: Command, options: RunOptions): Promise<P
     } catch (error) {
       if (!(error instanceof LineLost)) throw error;
       if (error.unsent && attempt === 0) continue;
-      const { message, hint } = await options.reach.explain(error.end);
+      const { message, hint } = await options.transport.explain(error.end);
       throw new ToolFailure(`${command.argv[0]} may or may not have been started: ${message}`, {
         ...(hint !== undefined && { hint }),
         cause: error,
@@ -76,7 +75,7 @@ type Told = { readonly code: number; readonly orphaned: boolean };
 async function runIn(
   shell: Shell,
   command: Command,
-  { shells, reach, outputFolder, cwd, identity }: RunOptions,
+  { shells, transport, outputFolder, cwd, identity }: RunOptions,
 ): Promise<Process> {
   const { argv, streams = "merged" } = command;
   const stdin = command.stdin === "pipe" ? "pipe" : "closed";
@@ -109,13 +108,22 @@ async function runIn(
   const output = createOutputLog({ folder: outputFolder });
   const errors = streams === "split" ? createOutputLog({ folder: outputFolder }) : undefined;
   const logs = errors === undefined ? [output] : [output, errors];
+  let behind = 0;
+  /** A command that writes faster than the disk here waits. */
+  const take = async (log: WritableOutputLog, chunk: Buffer) => {
+    if (log.ended) return;
+    log.write(chunk);
+    if (!log.isBehind) return;
+    if (behind++ === 0) streaming.pause();
+    await log.drained();
+    if (--behind === 0) streaming.resume();
+  };
   const streaming: Streaming = shell.stream(script, {
-    out: (chunk) => flow.take(output, chunk),
-    // With merged streams only the shell itself could say something there.
-    err: (chunk) => errors !== undefined && flow.take(errors, chunk),
+    out: (chunk) => void take(output, chunk),
+    // With merged streams only the shell itself could write there.
+    err: (chunk) => errors !== undefined && void take(errors, chunk),
     told: tell,
   });
-  const flow = flowInto(streaming);
   const finished: Promise<undefined | LineLost> = streaming.finished.then(
     () => undefined,
     (error: unknown) =>
@@ -176,11 +184,11 @@ async function runIn(
     if (!drained.signal.aborted) void copied.promise.then(letGo);
     if (isStuck) return { how: "lost", reason: UNSTOPPABLE };
     if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
-    if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, reach) };
+    if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, transport) };
     if (end === undefined) return { how: "lost", reason: "the shell that watched over it there was killed" };
     // The connection has gone, and its own line ends in a moment, with what is to be said of that.
     if (end.orphaned && !stopping.wasStopped)
-      return { how: "lost", reason: await reasonOf(await atMost(GONE_MS, finished), reach) };
+      return { how: "lost", reason: await reasonOf(await atMost(GONE_MS, finished), transport) };
     return exitOf(end.code, stopping.wasStopped);
   })();
 
@@ -232,9 +240,9 @@ async function held(written: Promise<void>, finished: AbortSignal): Promise<"hel
 }
 
 /** `undefined`: nothing is known but that the connection was lost. */
-async function reasonOf(lost: LineLost | undefined, reach: Pick<Reach, "place" | "explain">): Promise<string> {
+async function reasonOf(lost: LineLost | undefined, transport: Pick<Transport, "place" | "explain">): Promise<string> {
   const message =
-    lost === undefined ? `the connection to ${reach.place} was lost` : (await reach.explain(lost.end)).message;
+    lost === undefined ? `the connection to ${transport.place} was lost` : (await transport.explain(lost.end)).message;
   return `${message}; it may have run to its end or in part, and what was left of it is ended there`;
 }
 

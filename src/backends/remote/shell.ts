@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type MarkerReader, readMarkers } from "./markers.ts";
-import type { Line, LineEnd } from "./reach.ts";
+import type { Line, LineEnd } from "./transport.ts";
 
 /** A shell is ready, its profile read, so long after it was started at the latest: 30 s. */
 const READY_MS = 30_000;

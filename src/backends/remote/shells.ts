@@ -1,7 +1,7 @@
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { createPool } from "./pool.ts";
-import type { Reach } from "./reach.ts";
+import type { Transport } from "./transport.ts";
 import { type Answer, LineLost, type Shell, speakWith } from "./shell.ts";
 
 /** A lost connection is tried again after so long, each time: about 15 s in all. Milliseconds. */
@@ -14,7 +14,7 @@ const LAST_ATTEMPT_MS = 15_000;
 const SAME_MOMENT_MS = 100;
 
 export interface ShellsOptions {
-  readonly reach: Reach;
+  readonly transport: Transport;
   /** What is defined in every shell. It is asked for at each opening. */
   readonly preamble: () => string;
   /** Milliseconds before each attempt to open a lost connection again. */
@@ -62,7 +62,7 @@ export interface AskOptions {
 
 /** Opens the connection. Fails like `Shells.ask`. */
 export async function openShells({
-  reach,
+  transport,
   preamble,
   backOffMs = BACK_OFF_MS,
   lost,
@@ -80,7 +80,7 @@ export async function openShells({
   let isSilent = false;
 
   const open = async (which: "first" | "further"): Promise<Shell> => {
-    const line = await reach.open(which);
+    const line = await transport.open(which);
     try {
       return await speakWith(line, preamble());
     } catch (error) {
@@ -88,7 +88,7 @@ export async function openShells({
       throw await explained(error);
     }
   };
-  const explained = async (error: unknown) => (error instanceof LineLost ? reach.explain(error.end) : error);
+  const explained = async (error: unknown) => (error instanceof LineLost ? transport.explain(error.end) : error);
 
   /** Opens the first shell, which is the connection, and sees when it goes. */
   const connect = async (): Promise<Shell> => {
@@ -189,7 +189,7 @@ export async function openShells({
           await connectionKnown();
           continue;
         }
-        const { message, hint } = await reach.explain(error.end);
+        const { message, hint } = await transport.explain(error.end);
         const details = { ...(hint !== undefined && { hint }), cause: error };
         if (again) throw new Unreachable(message, { mayPass: true, ...details });
         throw new ToolFailure(`${doing} may or may not have been done: ${message}`, details);
@@ -201,12 +201,12 @@ export async function openShells({
 
   /** An answer; when nobody there can give it, the connection is ended from here, and the next who asks is told why. */
   const answerOf = async <T>(shell: Shell, answer: Promise<T>): Promise<T> => {
-    if (reach.isFrozen === undefined) return answer;
+    if (transport.isFrozen === undefined) return answer;
     const answered = new AbortController();
     const look = async () => {
       while (!answered.signal.aborted) {
         await pause(LOOK_MS, answered.signal);
-        if (answered.signal.aborted || !(await reach.isFrozen?.())) continue;
+        if (answered.signal.aborted || !(await transport.isFrozen?.())) continue;
         shell.kill();
         live?.kill();
       }
@@ -227,7 +227,7 @@ export async function openShells({
       }
     }
   };
-  const pool = createPool({ place: reach.place, open: further, isConnected: () => live?.isUsable === true });
+  const pool = createPool({ place: transport.place, open: further, isConnected: () => live?.isUsable === true });
   const { take, giveBack } = pool;
 
   const close = async () => {
@@ -238,7 +238,7 @@ export async function openShells({
       const wait = live.owesAnswer ? OWING_MS : CLOSING_MS;
       await Promise.race([live.ended, pause(wait, undefined, { keepsAlive: false })]); // the line itself keeps us alive
     }
-    await reach.close();
+    await transport.close();
   };
 
   first = connect().then((shell) => (live = shell));

@@ -1,7 +1,7 @@
 import { Unreachable } from "../../contract/failure.ts";
 import { clip } from "../../util/text.ts";
-import type { Readiness } from "../remote/program-line.ts";
-import type { LineEnd } from "../remote/reach.ts";
+import type { Readiness } from "../remote/login-shell.ts";
+import type { LineEnd } from "../remote/transport.ts";
 import { AGAIN, type Host, reasonIn } from "./reasons.ts";
 
 type NotReady = Exclude<Readiness, { readonly is: "ready" }>;

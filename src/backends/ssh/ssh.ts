@@ -1,8 +1,8 @@
 import type { Backend } from "../../contract/backend.ts";
 import { type RemoteOptions, remote } from "../remote/backend.ts";
-import { type SshReachOptions, sshReach } from "./reach.ts";
+import { type SshTransportOptions, sshTransport } from "./transport.ts";
 
-export interface SshOptions extends RemoteOptions, SshReachOptions {}
+export interface SshOptions extends RemoteOptions, SshTransportOptions {}
 
 /**
  * A host over SSH as a backend, named `ssh:TARGET`: the system's ssh with the user's configuration, one connection for everything, nobody asked anything. Work
@@ -11,11 +11,11 @@ export interface SshOptions extends RemoteOptions, SshReachOptions {}
  * @throws ToolFailure when the target makes no sense, when the host cannot be reached (with what to do), or the working directory is not there.
  */
 export async function ssh(options: SshOptions): Promise<Backend> {
-  const reach = await sshReach(options);
+  const transport = await sshTransport(options);
   try {
-    return await remote(reach, options);
+    return await remote(transport, options);
   } catch (error) {
-    await reach.close();
+    await transport.close();
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { hasTerminal, isContained } from "../../backends/targets.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
-import { definitions, toolset } from "../../engine/toolset.ts";
+import { definitions, paramsHint, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
 import { placeOf, settingsFrom, toolChoice } from "../settings.ts";
@@ -20,11 +20,7 @@ export async function tools({
 
 function table(set: Toolset): string {
   if (set.size === 0) return "(no tools)";
-  const rows = [...set.values()].map(({ name, paramsHint = "", description }) => [
-    name,
-    paramsHint,
-    firstSentence(description),
-  ]);
+  const rows = [...set.values()].map((tool) => [tool.name, paramsHint(tool), firstSentence(tool.description)]);
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) =>

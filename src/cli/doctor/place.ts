@@ -66,14 +66,14 @@ function fixOf({ target, targets }: GlobalOptions): string {
 
 /** A toolkit as other commands make it, without its terminal and with a state of its own: what keeps them from starting is thrown here too. */
 async function openToolkit(options: GlobalOptions, settings: Settings, stateDir: string): Promise<Toolkit> {
-  const { terminal: _, sandbox, passEnv = [], ...rest } = toolkitOptionsOf(settings, options);
-  requireContainment({ ...placeOf(options), ...(sandbox !== undefined && { sandbox }) });
+  const { terminal: _, passEnv = [], ...rest } = toolkitOptionsOf(settings, options);
+  requireContainment({ ...placeOf(options), sandbox: settings.policy.sandbox });
   return createToolkit({
     ...rest,
     stateDir,
     outputOwner: "doctor",
     passEnv: [...passEnv, "TMUX_TMPDIR"], // where a server of tmux may have its socket
-    ...(isLive(options) ? { sandbox: "off" } : sandbox !== undefined && { sandbox }),
+    ...(isLive(options) && { sandbox: "off" }),
   });
 }
 

@@ -15,11 +15,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { loginScript, plainCommand } from "../../src/backends/remote/login.ts";
-import type { ReadinessLimits } from "../../src/backends/remote/program-line.ts";
+import { type ReadinessLimits, loginScript, plainCommand } from "../../src/backends/remote/login-shell.ts";
 import { LineLost } from "../../src/backends/remote/shell.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
-import { type SshReachOptions, sshReach } from "../../src/backends/ssh/reach.ts";
+import { type SshTransportOptions, sshTransport } from "../../src/backends/ssh/transport.ts";
 import { output } from "../support/ended.ts";
 import { installed, mustBeHere } from "../support/here.ts";
 import type { LoginShell } from "../support/ssh-user.ts";
@@ -40,15 +39,15 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-async function shellsOf(options: SshReachOptions, limits?: ReadinessLimits): Promise<Shells> {
-  const reach = await sshReach(options, limits);
-  cleanups.push(() => reach.close());
-  const shells = await openShells({ reach, preamble: () => "", backOffMs: [0, 100] });
+async function shellsOf(options: SshTransportOptions, limits?: ReadinessLimits): Promise<Shells> {
+  const transport = await sshTransport(options, limits);
+  cleanups.push(() => transport.close());
+  const shells = await openShells({ transport, preamble: () => "", backOffMs: [0, 100] });
   cleanups.push(() => shells.close());
   return shells;
 }
 
-async function failureOf(options: SshReachOptions, limits?: ReadinessLimits): Promise<Unreachable> {
+async function failureOf(options: SshTransportOptions, limits?: ReadinessLimits): Promise<Unreachable> {
   const error: unknown = await shellsOf(options, limits).then(
     () => undefined,
     (reason: unknown) => reason,
@@ -57,7 +56,7 @@ async function failureOf(options: SshReachOptions, limits?: ReadinessLimits): Pr
   return error;
 }
 
-const toServer = ({ target, configFile }: SshServer): SshReachOptions => ({ target, configFile });
+const toServer = ({ target, configFile }: SshServer): SshTransportOptions => ({ target, configFile });
 
 const sourceOf = (name: string) => new URL(`../../src/backends/${name}`, import.meta.url).pathname;
 
@@ -105,7 +104,7 @@ function setPath(path: string): void {
 }
 
 /** A configuration of the test's own that is read before the server's. */
-function withConfig(server: SshServer, lines: readonly string[]): SshReachOptions {
+function withConfig(server: SshServer, lines: readonly string[]): SshTransportOptions {
   const configFile = join(emptyFolder(), "config");
   writeFileSync(configFile, `${lines.join("\n")}\nInclude ${server.configFile}\n`);
   return { target: server.target, configFile };
@@ -413,9 +412,9 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
       `Host ${server.target}\n  ProxyCommand sh -c 'setsid sleep ${seconds} & echo $! >${left}; exec ssh -F ${server.configFile} -W 127.0.0.1:${server.port} ${server.target}'\nMatch all\nInclude ${server.configFile}\n`,
     );
     const program = await bundled(`
-import { sshReach } from ${JSON.stringify(sourceOf("ssh/reach.ts"))};
+import { sshTransport } from ${JSON.stringify(sourceOf("ssh/transport.ts"))};
 import { openShells } from ${JSON.stringify(sourceOf("remote/shells.ts"))};
-const shells = await openShells({ reach: await sshReach(${JSON.stringify({ target: server.target, configFile })}), preamble: () => "" });
+const shells = await openShells({ transport: await sshTransport(${JSON.stringify({ target: server.target, configFile })}), preamble: () => "" });
 console.log((await shells.ask("echo there")).out.toString());
 await shells.close();
 console.log("closed");
@@ -495,9 +494,9 @@ console.log("closed");
       { mode: 0o755 },
     );
     setPath(`${programs}:${process.env["PATH"]}`);
-    const reach = await sshReach(toServer(server));
-    await expect(reach.open("first")).rejects.toBeInstanceOf(Unreachable);
-    await reach.close();
+    const transport = await sshTransport(toServer(server));
+    await expect(transport.open("first")).rejects.toBeInstanceOf(Unreachable);
+    await transport.close();
     const [, folder = ""] = /^ControlPath=(.*)\/c$/m.exec(readFileSync(join(programs, "arguments"), "utf8")) ?? [];
     expect(folder).toMatch(/^\/tmp\/handrail-ssh-/);
     expect(existsSync(folder)).toBe(false);

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { probeEngines } from "../../src/backends/container/engine.ts";
-import { type ContainerReachOptions, containerReach } from "../../src/backends/container/reach.ts";
-import type { ReadinessLimits } from "../../src/backends/remote/program-line.ts";
+import { type ContainerTransportOptions, containerTransport } from "../../src/backends/container/transport.ts";
+import type { ReadinessLimits } from "../../src/backends/remote/login-shell.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import { type TestContainer, container } from "../support/containers.ts";
 import { type Engine, type EngineName, engineOf, engineProblem } from "../support/engines.ts";
@@ -23,16 +23,16 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Shells by a reach; both are closed when the test is done. */
-async function shellsOf(options: ContainerReachOptions, limits?: ReadinessLimits): Promise<Shells> {
-  const reach = await containerReach(options, limits);
-  cleanups.push(() => reach.close());
-  const shells = await openShells({ reach, preamble: () => "", backOffMs: [0, 100] });
+/** Shells by a transport; both are closed when the test is done. */
+async function shellsOf(options: ContainerTransportOptions, limits?: ReadinessLimits): Promise<Shells> {
+  const transport = await containerTransport(options, limits);
+  cleanups.push(() => transport.close());
+  const shells = await openShells({ transport, preamble: () => "", backOffMs: [0, 100] });
   cleanups.push(() => shells.close());
   return shells;
 }
 
-async function failureOf(options: ContainerReachOptions, limits?: ReadinessLimits): Promise<Unreachable> {
+async function failureOf(options: ContainerTransportOptions, limits?: ReadinessLimits): Promise<Unreachable> {
   const error: unknown = await shellsOf(options, limits).then(
     () => undefined,
     (reason: unknown) => reason,

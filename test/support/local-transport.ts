@@ -1,9 +1,9 @@
 import { Unreachable } from "../../src/contract/failure.ts";
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { Line, LineEnd, Reach } from "../../src/backends/remote/reach.ts";
+import type { Line, LineEnd, Transport } from "../../src/backends/remote/transport.ts";
 
-/** A reach that does not go far, for tests without an engine or an sshd. */
-export interface LocalReach extends Reach {
+/** A transport that does not go far, for tests without an engine or an sshd. */
+export interface LocalTransport extends Transport {
   /** Cuts the connection: every shell is killed at once, with what it runs in its process group. */
   cut(): void;
 }
@@ -20,8 +20,8 @@ interface Opened {
   end(code: number | null, signal: string | null): void;
 }
 
-/** Shells on this machine in the place of those on another: `["dash"]`, `["busybox", "sh"]`, `["bash", "--posix"]`. As with a real reach all end with the first one. */
-export function localReach(argv: readonly string[]): LocalReach {
+/** Shells on this machine in the place of those on another: `["dash"]`, `["busybox", "sh"]`, `["bash", "--posix"]`. As with a real transport all end with the first one. */
+export function localTransport(argv: readonly string[]): LocalTransport {
   const [program = "sh", ...args] = argv;
   /** The shells of the connection that is open, the first one first. */
   let connection: Opened[] = [];
@@ -34,7 +34,7 @@ export function localReach(argv: readonly string[]): LocalReach {
     setImmediate(() => others.forEach(({ end }) => end(null, "SIGKILL"))); // the first is the connection: it is noticed there
   };
   return {
-    name: `reach:${argv.join(" ")}`,
+    name: `transport:${argv.join(" ")}`,
     place: `the shell ${argv.join(" ")}`,
     access: { program: argv, options: [] },
     async open() {

@@ -3,7 +3,7 @@ import type { Access } from "../../contract/backend.ts";
 import type { Unreachable } from "../../contract/failure.ts";
 
 /** A way to another system: into a container, to a host over SSH. */
-export interface Reach {
+export interface Transport {
   /** The backend's name: "docker:web", "ssh:deploy@host". */
   readonly name: string;
   /** As it stands in a sentence: "container web", "deploy@host". */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { sshReach } from "../../src/backends/ssh/reach.ts";
+import { sshTransport } from "../../src/backends/ssh/transport.ts";
 import { reasonIn } from "../../src/backends/ssh/reasons.ts";
 import { sshVersion } from "../../src/backends/ssh/version.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -55,7 +55,7 @@ describe("without a host", () => {
   test.each(["", "-oProxyCommand=id", "a b", "a\nb", "user@-x", "ssh://-x", "host;id", "$(id)", "a\0b", "`id`"])(
     "%j is refused as a target",
     async (target) => {
-      await expect(sshReach({ target })).rejects.toThrow(/no SSH target.*expected a host as ssh takes it/);
+      await expect(sshTransport({ target })).rejects.toThrow(/no SSH target.*expected a host as ssh takes it/);
     },
   );
 
@@ -63,16 +63,16 @@ describe("without a host", () => {
     "%j is taken as a target",
     async (target) => {
       requireProgram("ssh");
-      const reach = await sshReach({ target });
-      expect(reach.name).toBe(`ssh:${target}`);
-      await reach.close();
+      const transport = await sshTransport({ target });
+      expect(transport.name).toBe(`ssh:${target}`);
+      await transport.close();
     },
   );
 
   test("where no ssh is installed, that is said, with what to install", async () => {
     process.env["PATH"] = temporaryFolder();
     expect(await sshVersion()).toBeUndefined();
-    await expect(sshReach({ target: "host" })).rejects.toMatchObject({
+    await expect(sshTransport({ target: "host" })).rejects.toMatchObject({
       message: "there is no ssh on the PATH here",
       hint: expect.stringMatching(/Install the OpenSSH client/) as string,
     });

@@ -1,8 +1,8 @@
 /**
- * Finding files there, as functions of a POSIX shell (see files-script.ts): which file system object a path leads to. Where it has been found,
- * one stands in its folder, and it is `./$hr_name`; `hr_real` is its real path.
+ * Functions of a POSIX shell (see files-script.ts) that find what a path leads to, and tell what is known of it: `hr_file_info` of a path, `hr_file_held` of what
+ * is open as 3, `hr_file_both`. Where it has been found, the shell is in its folder, and it is `./$hr_name`; `hr_real` is its real path.
  */
-export const FIND_FUNCTIONS = `
+export const PATH_FUNCTIONS = `
 hr_file_begin() {
   LC_ALL=C hr_form=$1
   export LC_ALL
@@ -113,5 +113,51 @@ hr_file_into() {
     cd -P "./$hr_name" 2>/dev/null || { hr_word=denied; return 1; }
     [ "$PWD" = "$hr_real" ] || { hr_word=changed; return 1; }
   fi
+}
+
+hr_file_info() {
+  case $hr_form in
+  gnu) stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" ;;
+  bsd) stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' "$1" ;;
+  *)
+    hr_line=$(TZ=UTC0 ls -ldn "$1") && hr_inode=$(ls -di "$1") || return
+    printf '%s inode %s\\n' "\${hr_line%% ./*}" "\${hr_inode%% ./*}" ;;
+  esac
+}
+
+hr_file_is_file() { [ "$hr_form" = bsd ] || [ -f /dev/fd/3 ]; }
+
+hr_file_held() {
+  case $hr_form in
+  gnu) stat -L -c '%a %h %u %g %s %f %d:%i %Y %y %w' /dev/fd/0 <&3 ;;
+  bsd) stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' <&3 ;;
+  *)
+    hr_line=$(TZ=UTC0 ls -ldnL /dev/fd/0 <&3) && hr_inode=$(ls -diL /dev/fd/0 <&3) || return
+    printf '%s inode %s\\n' "\${hr_line%% /*}" "\${hr_inode%% /*}" ;;
+  esac
+}
+
+hr_file_self() {
+  hr_self=
+  if cd -P /proc/self 2>/dev/null; then hr_self="\${PWD#/proc/} $$"; fi
+  printf '%s\\0' "$hr_self"
+}
+
+hr_file_free() {
+  hr_line=
+  { IFS= read -r hr_line <"/proc/$1/stat"; } 2>/dev/null || return 0
+  set -- "$1" "$2" \${hr_line##*) }
+  # Who has it open runs programs that write: their output must not come behind the end of the answer.
+  [ "$4" != "$2" ] || [ -L "/proc/$1/fd/3" ] || kill -s KILL "$1"
+}
+
+hr_file_both() {
+  case $hr_form in
+  gnu)
+    # To a busybox "-" is a name, and not stdin.
+    if [ -e - ] || [ -L - ]; then hr_file_info "$1" && hr_file_held
+    else stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" - <&3 2>/dev/null || hr_file_held; fi ;;
+  *) hr_file_info "$1" && hr_file_held ;;
+  esac
 }
 `;

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
-import { loginScript } from "../remote/login.ts";
-import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
-import type { Line, Reach } from "../remote/reach.ts";
+import { type ReadinessLimits, loginScript, startLine, untilReady } from "../remote/login-shell.ts";
+import type { Line, Transport } from "../remote/transport.ts";
 import type { Engine } from "./engine.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
 import { findRunning, look, parseName } from "./find.ts";
 
-export interface ContainerReachOptions {
+export interface ContainerTransportOptions {
   /** Name or id; an engine may stand in front: "podman:web". */
   readonly container: string;
   /** Default: the one that runs the container. */
@@ -22,7 +21,10 @@ export interface ContainerReachOptions {
  *
  * @throws ToolFailure for options that make no sense; Unreachable when the container does not run.
  */
-export async function containerReach(options: ContainerReachOptions, limits: ReadinessLimits = {}): Promise<Reach> {
+export async function containerTransport(
+  options: ContainerTransportOptions,
+  limits: ReadinessLimits = {},
+): Promise<Transport> {
   const named = parseName(options.container, options.engine);
   const user = userArguments(options.user);
   const engine = await findRunning(named);

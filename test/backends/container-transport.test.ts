@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { probeEngines } from "../../src/backends/container/engine.ts";
-import { containerReach } from "../../src/backends/container/reach.ts";
+import { containerTransport } from "../../src/backends/container/transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const PATH = process.env["PATH"];
@@ -10,23 +10,25 @@ describe("without a container", () => {
   test.each(["", "-x", "--help", "a b", "podman:", "web;id", "a\nb", "docker:-x", "../x", "crio:web"])(
     "%j is refused as a name",
     async (given) => {
-      await expect(containerReach({ container: given })).rejects.toThrow(/is no container: expected a name or an id/);
+      await expect(containerTransport({ container: given })).rejects.toThrow(
+        /is no container: expected a name or an id/,
+      );
     },
   );
 
   test.each(["", "-x", "a b", "root:", ":0", "a\n"])("%j is refused as a user", async (user) => {
-    await expect(containerReach({ container: "web", user })).rejects.toThrow(/is no user of a container/);
+    await expect(containerTransport({ container: "web", user })).rejects.toThrow(/is no user of a container/);
   });
 
   test("two engines for one container are refused", async () => {
-    await expect(containerReach({ container: "podman:web", engine: "docker" })).rejects.toThrow(
+    await expect(containerTransport({ container: "podman:web", engine: "docker" })).rejects.toThrow(
       /names podman as its engine, and the options name docker/,
     );
   });
 
   test("where no engine is installed, that is said, with what to install", async () => {
     process.env["PATH"] = temporaryFolder();
-    const opened = async (container: string) => (await containerReach({ container })).open("first");
+    const opened = async (container: string) => (await containerTransport({ container })).open("first");
     await expect(opened("web")).rejects.toThrow(
       "neither docker nor podman is installed here, so there is no way into container web",
     );

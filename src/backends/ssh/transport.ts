@@ -5,16 +5,22 @@ import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { quoteWords } from "../../util/shell.ts";
 import { pause } from "../../util/abort.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
-import { loginScript, overSign, plainCommand } from "../remote/login.ts";
-import { type ReadinessLimits, startLine, untilReady } from "../remote/program-line.ts";
-import type { Line, LineEnd, Reach } from "../remote/reach.ts";
+import {
+  type ReadinessLimits,
+  loginScript,
+  overSign,
+  plainCommand,
+  startLine,
+  untilReady,
+} from "../remote/login-shell.ts";
+import type { Line, LineEnd, Transport } from "../remote/transport.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
 import { whyLost, whyNotOpened } from "./explain.ts";
 import type { Host } from "./reasons.ts";
 import { removeLeftFolders, socketFolder, socketIn } from "./socket-folder.ts";
 import { sshVersion } from "./version.ts";
 
-export interface SshReachOptions {
+export interface SshTransportOptions {
   /** "user@host", a Host of ssh_config, "ssh://user@host:port". */
   readonly target: string;
   /** An ssh_config(5) that is taken in place of the user's and the system's: ssh's `-F`. */
@@ -46,10 +52,10 @@ const TELLING_MS = 500;
  *
  * @throws ToolFailure when the target makes no sense or there is no OpenSSH here.
  */
-export async function sshReach(
-  { target, configFile, keepAliveMs = 8_000 }: SshReachOptions,
+export async function sshTransport(
+  { target, configFile, keepAliveMs = 8_000 }: SshTransportOptions,
   limits: ReadinessLimits = {},
-): Promise<Reach> {
+): Promise<Transport> {
   requireTarget(target);
   const settings: SshSettings = {
     target,

@@ -1,0 +1,205 @@
+import type { FileKind, PathOptions } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { changed, fileFailure, notAFile, notGiven } from "../local/failures.ts";
+import type { Facts } from "./facts.ts";
+import type { AskOptions, Shells } from "./shells.ts";
+
+/** What a function of files-script.ts answers. */
+export interface FileAnswer {
+  /** What programs complained of. */
+  readonly said: string;
+  /** "ok", or why it was not done. */
+  readonly word: string;
+  /** The real path. */
+  readonly real: string;
+  /** What follows: the next field, or for `ask` everything. */
+  readonly rest: Buffer;
+}
+
+export type Take = (chunk: Buffer) => void;
+
+/** A path and how it is meant, as two words for a function there. Throws a `ToolFailure` for what cannot be a path. */
+export type PathWords = (path: string, options?: PathOptions) => string;
+
+/** Calls functions of files-script.ts in the shells of another system. All of it rejects like `Shells.ask`. */
+export interface FileRequests {
+  /** Which form of stat(1) there is. */
+  readonly form: Facts["stat"];
+  /** Calls one function. With `aside` it takes a shell of its own. */
+  ask(call: string, options?: RequestOptions): Promise<FileAnswer>;
+  /** The same for a function that answers quickly: what is asked in the same turn is answered by one subshell, so dozens of paths cost what one costs. */
+  askTogether(call: string): Promise<FileAnswer>;
+  /**
+   * Calls a function that opens a file, and begins its answer with the process that does it. In that moment something that blocks (a FIFO) can be put in the
+   * file's place: that process is ended, and the shell is free. `begun` gets the answer at each attempt, and returns what takes the bytes behind it.
+   *
+   * @throws ToolFailure where it took too long; `written` is the path in its message.
+   */
+  askOpening(call: string, options: OpeningOptions, begun: (answer: FileAnswer) => Take): Promise<FileAnswer>;
+}
+
+type RequestOptions = AskOptions & { readonly aside?: boolean };
+
+interface OpeningOptions {
+  readonly written: string;
+  readonly aside?: boolean;
+}
+
+export function fileRequests({
+  shells,
+  form,
+  openMs,
+}: {
+  readonly shells: Pick<Shells, "ask" | "askAside">;
+  readonly form: Facts["stat"];
+  /** Opening a file may take so long there. Milliseconds. */
+  readonly openMs: number;
+}): FileRequests {
+  let together: { call: string; resolve(answer: FileAnswer): void; reject(error: unknown): void }[] = [];
+
+  // What a profile may have set is put right first.
+  const request = (calls: string, { aside = false, ...options }: RequestOptions = {}) =>
+    shells[aside ? "askAside" : "ask"](`hr_file_begin ${form}\n${calls}`, options);
+
+  const send = async () => {
+    const asked = together;
+    together = [];
+    try {
+      const { out } = await request(asked.map(({ call }) => call).join("\n"));
+      let left = out;
+      for (const { resolve, reject } of asked) {
+        const next = splitAnswer(left);
+        if (next === undefined) reject(noAnswer(out));
+        else resolve(next.answer);
+        left = next?.behind ?? NOTHING;
+      }
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    }
+  };
+
+  return {
+    form,
+    async ask(call, options) {
+      const { out } = await request(call, options);
+      const answer = readAnswer(out);
+      if (answer === undefined) throw noAnswer(out);
+      return answer;
+    },
+    askTogether: (call) =>
+      new Promise((resolve, reject) => {
+        if (together.length === 0) setImmediate(() => void send());
+        together.push({ call, resolve, reject });
+      }),
+    async askOpening(call, { written, aside = false }, begun) {
+      let timer: NodeJS.Timeout | undefined;
+      let opened: FileAnswer | undefined;
+      let isLate = false;
+      const free = (who: string) => {
+        isLate = true;
+        void request(`hr_file_free ${who}`, { aside: true }).catch(() => undefined); // there is no connection: then nothing is blocked
+      };
+      const heard = (): Take => {
+        let fields: Buffer = NOTHING;
+        let isTimed = false;
+        let take: Take | undefined;
+        opened = undefined;
+        clearTimeout(timer);
+        return (chunk) => {
+          if (take !== undefined) return take(chunk);
+          fields = fields.length === 0 ? chunk : Buffer.concat([fields, chunk]);
+          const end = fields.indexOf(0);
+          if (end === -1) return;
+          const who = fields.toString("latin1", 0, end);
+          if (!isTimed && /^\d+ \d+$/.test(who)) timer = setTimeout(free, openMs, who);
+          isTimed = true;
+          const next = splitAnswer(fields.subarray(end + 1));
+          if (next === undefined) return;
+          clearTimeout(timer);
+          opened = next.answer;
+          take = begun(opened);
+          if (next.behind.length > 0) take(next.behind);
+        };
+      };
+      try {
+        await request(call, { aside, heard });
+      } finally {
+        clearTimeout(timer);
+      }
+      if (opened !== undefined) return opened;
+      if (!isLate) throw noAnswer();
+      throw new ToolFailure(
+        `${written} could not be opened within ${openMs / 1_000} s: its disk does not answer, or a FIFO was put in its place`,
+      );
+    },
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Takes the first fields off; `undefined`: it is no such answer. */
+function readAnswer(out: Buffer): FileAnswer | undefined {
+  const said = out.indexOf(0);
+  const word = out.indexOf(0, said + 1);
+  const real = out.indexOf(0, word + 1);
+  if (said === -1 || word === -1 || real === -1) return undefined;
+  return {
+    said: out.toString("utf8", 0, said),
+    word: out.toString("utf8", said + 1, word),
+    real: out.toString("utf8", word + 1, real),
+    rest: out.subarray(real + 1),
+  };
+}
+
+/** An answer with one field behind the first ones, and the bytes behind that. */
+function splitAnswer(out: Buffer): { readonly answer: FileAnswer; readonly behind: Buffer } | undefined {
+  const answer = readAnswer(out);
+  const end = answer?.rest.indexOf(0) ?? -1;
+  if (answer === undefined || end === -1) return undefined;
+  return { answer: { ...answer, rest: answer.rest.subarray(0, end) }, behind: answer.rest.subarray(end + 1) };
+}
+
+function noAnswer(out: Buffer = NOTHING): ToolFailure {
+  return new ToolFailure(
+    `the shell there did not answer as expected: ${JSON.stringify(out.toString("utf8", 0, 1_000).slice(0, 300))}`,
+  );
+}
+
+/** Why it was not done, in the words of the local backend. `written`: the path as the caller wrote it. */
+export function failureOf({ said, word }: Pick<FileAnswer, "said" | "word">, written: string): ToolFailure {
+  if (word === "changed") return changed(written);
+  if (word.startsWith("owner ")) return notGiven(word.slice(6), written, new Error(said));
+  if (word.startsWith("kind ")) return notAFile(word.slice(5) as FileKind, written);
+  const code = CODES[word] ?? STRERROR.find(([wording]) => wording.test(said))?.[1];
+  const complaint = said.trim().split("\n").at(-1)?.slice(0, LONGEST_COMPLAINT);
+  const cause = Object.assign(
+    new Error(complaint || "the programs there do not say why"),
+    code !== undefined && { code },
+  );
+  return fileFailure(cause, written);
+}
+
+const LONGEST_COMPLAINT = 300;
+
+/** Words that say what the system would have said. */
+const CODES: { readonly [word: string]: string | undefined } = {
+  missing: "ENOENT",
+  "not-a-folder": "ENOTDIR",
+  denied: "EACCES",
+  circle: "ELOOP",
+};
+
+/** What error the words of strerror(3) are that a program ended its complaint with: those of glibc, musl and BSD. */
+const STRERROR: readonly (readonly [RegExp, string])[] = [
+  [/no space left/i, "ENOSPC"],
+  [/quota exceeded/i, "EDQUOT"],
+  [/read-only file system/i, "EROFS"],
+  [/file ?name too long/i, "ENAMETOOLONG"],
+  [/permission denied/i, "EACCES"],
+  [/operation not permitted/i, "EPERM"],
+  [/too many (?:levels of )?symbolic links|symbolic link loop/i, "ELOOP"],
+  [/not a directory/i, "ENOTDIR"],
+  [/is a directory/i, "EISDIR"],
+  [/directory not empty/i, "ENOTEMPTY"],
+  [/no such file or directory|nonexistent directory|directory nonexistent/i, "ENOENT"],
+];

@@ -1,0 +1,58 @@
+import { Transform, type TransformCallback } from "node:stream";
+import type { Transport } from "../../src/backends/remote/transport.ts";
+
+export interface FarTransport extends Transport {
+  /**
+   * Begins to count, and returns what tells how many round trips have been waited for since, one after the other: what is written after an answer has
+   * come counts as its consequence, however busy this machine is.
+   */
+  count(): () => number;
+}
+
+/** Timers may fire so much early. Milliseconds. */
+const EARLY_MS = 3;
+
+/** The transport over a link on which every byte arrives half a round trip later, in both directions. */
+export function farTransport(transport: Transport, roundTripMs: number): FarTransport {
+  let heard = 0;
+  let sent: { readonly atMs: number; readonly trip: number }[] = [];
+  const noteSent = () => void sent.push({ atMs: performance.now(), trip: heard + 1 });
+  const noteHeard = () => {
+    const before = performance.now() - roundTripMs + EARLY_MS;
+    for (const { atMs, trip } of sent) if (atMs <= before) heard = Math.max(heard, trip);
+  };
+  return {
+    ...transport,
+    async open(which) {
+      const line = await transport.open(which);
+      const stdin = late(roundTripMs / 2, { taken: noteSent });
+      stdin.pipe(line.stdin);
+      return {
+        stdin,
+        stdout: line.stdout.pipe(late(roundTripMs / 2, { given: noteHeard })),
+        stderr: line.stderr.pipe(late(roundTripMs / 2, { given: noteHeard })),
+        ended: line.ended,
+        kill: () => line.kill(),
+      };
+    },
+    count() {
+      heard = 0;
+      sent = [];
+      return () => heard;
+    },
+  };
+}
+
+function late(milliseconds: number, { taken, given }: { taken?(): void; given?(): void }): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done: TransformCallback) {
+      taken?.();
+      setTimeout(() => {
+        given?.();
+        this.push(chunk);
+      }, milliseconds);
+      done();
+    },
+    flush: (done: TransformCallback) => void setTimeout(done, milliseconds),
+  });
+}
