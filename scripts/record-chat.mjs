@@ -47,7 +47,10 @@ try {
     .replace(/^\d+(\.\d)? s, /m, "4.1 s, ")
     .split("\n");
   const lines = ["$ handrail chat --model demo", ...shown].filter((line) => line !== "");
-  writeFileSync(join(projectRoot, "docs/pictures/chat.svg"), terminalPicture([{ title: "", lines }], COLUMNS));
+  writeFileSync(
+    join(projectRoot, "docs/pictures/chat.svg"),
+    terminalPicture([{ title: "", lines, hasStatus: false }], COLUMNS),
+  );
   process.stdout.write("docs/pictures/chat.svg written\n");
 } catch (error) {
   process.stderr.write(`recording the chat: ${error instanceof Error ? error.message : String(error)}\n`);
