@@ -4,16 +4,17 @@ const LINE = 18;
 const MARGIN = 16;
 
 /**
- * Screens of a terminal as an SVG picture: one dark panel a screen, below each other, each with its title. The last line of a screen is tmux's status line.
+ * Screens of a terminal as an SVG picture: one dark panel a screen, below each other, each with its title. The last line of a screen is tmux's status line,
+ * unless `hasStatus` is false.
  *
- * @param {readonly { readonly title: string, readonly lines: readonly string[] }[]} screens
+ * @param {readonly { readonly title: string, readonly lines: readonly string[], readonly hasStatus?: boolean }[]} screens
  * @param {number} columns
  */
 export function terminalPicture(screens, columns) {
   const width = Math.ceil(columns * CHARACTER + 4 * MARGIN);
   let top = MARGIN;
-  const panels = screens.map(({ title, lines }) => {
-    const panel = drawPanel({ title, lines, top, width });
+  const panels = screens.map(({ title, lines, hasStatus = true }) => {
+    const panel = drawPanel({ title, lines, hasStatus, top, width });
     top += heightOf(lines) + 2 * MARGIN + LINE;
     return panel;
   });
@@ -26,11 +27,11 @@ export function terminalPicture(screens, columns) {
   ].join("\n");
 }
 
-/** @param {{ title: string, lines: readonly string[], top: number, width: number }} panel */
-function drawPanel({ title, lines, top, width }) {
+/** @param {{ title: string, lines: readonly string[], hasStatus: boolean, top: number, width: number }} panel */
+function drawPanel({ title, lines, hasStatus, top, width }) {
   const screenTop = top + LINE;
   const baseline = (/** @type {number} */ index) => screenTop + MARGIN + LINE * (index + 1) - 5;
-  const last = lines.length - 1;
+  const last = hasStatus ? lines.length - 1 : lines.length;
   const rows = lines.flatMap((line, index) =>
     line === "" ? [] : [drawText(line, 2 * MARGIN, baseline(index), index === last ? "#0d1117" : "#e6edf3")],
   );
@@ -38,7 +39,11 @@ function drawPanel({ title, lines, top, width }) {
   return [
     drawText(title, MARGIN, top + LINE - 6, "#24292f"),
     `<rect x="${MARGIN}" y="${screenTop}" width="${wide}" height="${heightOf(lines)}" rx="8" fill="#0d1117"/>`,
-    `<rect x="${MARGIN}" y="${screenTop + MARGIN + LINE * last}" width="${wide}" height="${LINE}" fill="#3fb950"/>`,
+    ...(hasStatus
+      ? [
+          `<rect x="${MARGIN}" y="${screenTop + MARGIN + LINE * last}" width="${wide}" height="${LINE}" fill="#3fb950"/>`,
+        ]
+      : []),
     ...rows,
   ].join("\n");
 }

@@ -24,7 +24,7 @@ export interface AgentOptions {
   readonly toolkit: Toolkit;
   /** What the model is told before the conversation. See `buildInstructions`. Default: nothing. */
   readonly instructions?: string;
-  /** The thread to continue; one that is not in the toolkit's store is created. Default: a new one. */
+  /** The thread to continue; one that is not in the toolkit's store is created there with its first message. Default: a new one. */
   readonly thread?: ThreadId;
   /** The call that starts this agent, if one does: it is recorded with the thread. */
   readonly parent?: CallId;
@@ -49,9 +49,9 @@ export interface Agent {
 }
 
 /**
- * Makes an agent. Its thread is read from the toolkit's store, or created there.
+ * Makes an agent. Its thread is read from the toolkit's store.
  *
- * @throws Error when the store cannot be read or written; RangeError for a limit that is not above 0.
+ * @throws Error when the store cannot be read; RangeError for a limit that is not above 0.
  */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
   const { model, thread = randomName(10), parent, instructions = "" } = options;

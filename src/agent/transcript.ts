@@ -25,7 +25,7 @@ export interface Transcript {
 }
 
 /**
- * Opens a thread: reads its messages from the store, or records that it was created. Calls whose result was not recorded, since the process ended,
+ * Opens a thread: reads its messages from the store. A new one is created there with its first message. Calls whose result was not recorded, since the process ended,
  * get one, so that the conversation is valid.
  *
  * @throws Error when the store cannot be read or written.
@@ -41,19 +41,22 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
   }
   const record = (message: Message) =>
     ({ type: "message.added", thread, at: Date.now(), message: kept(message, mask) }) as const;
+  const create = () => {
+    if (!isNew) return;
+    isNew = false;
+    const { name: target, workDir } = backend;
+    const by = parent !== undefined && { parent };
+    store.append({ type: "thread.created", thread, at: Date.now(), target, workDir, ...by });
+  };
   const add = (message: Message) => {
     messages = withMessage(messages, message);
     try {
+      create();
       store.append(record(message));
     } catch (error) {
       problem = messageOf(error);
     }
   };
-  if (isNew) {
-    const { name: target, workDir } = backend;
-    const by = parent !== undefined && { parent };
-    store.append({ type: "thread.created", thread, at: Date.now(), target, workDir, ...by });
-  }
   for (const call of unanswered(messages)) add(await lostResult(call, store));
   return {
     get messages() {
@@ -65,6 +68,7 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
     add,
     async commit(message) {
       messages = withMessage(messages, message);
+      create();
       await store.commit(record(message));
     },
     replace(others) {

@@ -67,6 +67,7 @@ function shown(text: string): string {
 
 async function ask({ text, choices }: Question, signal: AbortSignal): Promise<Approval> {
   const answer = await askOnTerminal(text, signal, choices);
+  if (typeof answer === "object") return { answer: "refuse", reason: answer.no };
   switch (answer) {
     case "yes":
       return { answer: "once" };

@@ -3,6 +3,7 @@ import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
+import type { AgentOptions } from "./agent-parts.ts";
 import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
@@ -19,7 +20,8 @@ import { requirePerson } from "./people.ts";
 export async function main(argv: readonly string[], kinds: readonly TargetKind[] = []): Promise<void> {
   const run: Run = { log: undefined };
   try {
-    await program(run, kinds).parseAsync(argv, { from: "user" });
+    const words = argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY ? ["chat"] : argv;
+    await program(run, kinds).parseAsync(words, { from: "user" });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
     run.log?.write("error", "program.failed", { message: sentenceOf(error) });
@@ -101,20 +103,17 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       await call(name, input, given(command, command.opts<{ json?: true }>()));
     });
 
-  root
-    .command("run")
+  withAgentOptions(root.command("chat"))
+    .description("talk with an agent (the default at a terminal)")
+    .action(async (_, command: Command) => {
+      const { chat } = await import("./commands/chat.ts");
+      await chat(given(command, command.opts<Omit<AgentOptions, keyof GlobalOptions>>()));
+    });
+
+  withAgentOptions(root.command("run"))
     .description("give an agent a task, and show its work")
     .argument("[prompt]", "the task (default: from stdin)")
-    .option("--model <model>", "PROVIDER:NAME, as openai:gpt-5; demo needs no key")
-    .option("--base-url <url>", "where the model's API is, as http://127.0.0.1:11434/v1")
-    .option("--agent <name>", "an agent of the configuration")
     .option("--json", "print each event as a line of JSON")
-    .addOption(new Option("--continue", "continue the last thread of this folder").conflicts("resume"))
-    .option("--resume [id]", "continue this thread; without an id, list those of this folder")
-    .option("--show-prompt", "print the instructions that the model gets")
-    .option("--max-rounds <n>", "replies of the model (default: 100)", wholeNumber)
-    .option("--max-time <seconds>", "seconds that it may take (default: no limit)", wholeNumber)
-    .option("--max-tokens <n>", "tokens that it may use (default: no limit)", wholeNumber)
     .action(async (prompt: string | undefined, _, command: Command) => {
       const { run: runAgent } = await import("./commands/run.ts");
       await runAgent(prompt, given(command, command.opts<Omit<RunOptions, keyof GlobalOptions>>()));
@@ -297,6 +296,19 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
   return root;
 }
 
+function withAgentOptions(command: Command): Command {
+  return command
+    .option("--model <model>", "PROVIDER:NAME, as openai:gpt-5; demo needs no key")
+    .option("--base-url <url>", "where the model's API is, as http://127.0.0.1:11434/v1")
+    .option("--agent <name>", "an agent of the configuration")
+    .addOption(new Option("--continue", "continue the last thread of this folder").conflicts("resume"))
+    .option("--resume [id]", "continue this thread; without an id, list those of this folder")
+    .option("--show-prompt", "print the instructions that the model gets")
+    .option("--max-rounds <n>", "replies of the model in a turn (default: 100)", wholeNumber)
+    .option("--max-time <seconds>", "seconds that a turn may take (default: no limit)", wholeNumber)
+    .option("--max-tokens <n>", "tokens that a turn may use (default: no limit)", wholeNumber);
+}
+
 /** The flag of each kind of target. Only one of them can be given. */
 function targetFlags(kinds: readonly TargetKind[]): readonly { readonly kind: TargetKind; readonly option: Option }[] {
   const flags = kinds.flatMap((kind) => {
@@ -318,6 +330,7 @@ Examples:
   handrail policy check --path ~/.ssh/id_ed25519 --op read
   handrail call bash '{"command":"uptime"}' --ssh deploy@host
   handrail run "Find the failing test and repair it" --model demo
+  handrail chat --model anthropic:claude-sonnet-4-5
   handrail mcp --work-dir ~/project`;
 
 const ANSWERS = ["once", "session", "always", "refuse"] as const;

@@ -16,8 +16,8 @@ export function jsonView(thread: ThreadId): RunView {
   return { show: write };
 }
 
-/** The model's text on stdout; calls, questions and problems on stderr. */
-export function textView(thread: ThreadId): RunView {
+/** The model's text on stdout; calls, questions and problems on stderr. `toContinue` is the command that continues the thread. */
+export function textView(toContinue: string): RunView {
   const progress = progressLine();
   let atLineStart = true;
 
@@ -61,8 +61,7 @@ export function textView(thread: ThreadId): RunView {
           if (event.message !== undefined) note(`handrail: ${event.message}`);
           if (event.waitingFor.length > 0) return note(`handrail: waiting for job ${event.waitingFor.join(", ")}`);
           return note(
-            `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ${event.usage.output} out; to continue: ` +
-              `handrail run --resume ${thread}`,
+            `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ${event.usage.output} out; to continue: ${toContinue}`,
           );
         case "approval":
         case "reasoning":

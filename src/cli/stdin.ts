@@ -4,3 +4,26 @@ export async function readStdin(): Promise<string> {
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
 }
+
+/** Longer ones are not read. */
+const MAX_LINE_BYTES = 1_048_576;
+
+/**
+ * Lines of stdin, split at line feeds only (JSON may hold U+2028).
+ *
+ * @throws Error when a line is longer than `MAX_LINE_BYTES`.
+ */
+export async function* inputLines(): AsyncGenerator<string, void> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of process.stdin) {
+    rest = Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10, start)) {
+      yield rest.toString("utf8", start, end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > MAX_LINE_BYTES) throw new Error(`a line of stdin is longer than ${MAX_LINE_BYTES} bytes`);
+  }
+  if (rest.length > 0) yield rest.toString("utf8");
+}

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
 
-/** What a person said. "left": they closed the question (Ctrl-D); "no terminal": there was nobody to ask. */
-export type TerminalAnswer = "yes" | "no" | "left" | "no terminal";
+/** What a person said: `{ no }` with the reason ("n REASON"); "left": they closed the question (Ctrl-D); "no terminal": there was nobody to ask. */
+export type TerminalAnswer = "yes" | "no" | { readonly no: string } | "left" | "no terminal";
 
 /** Further answers by the key that gives them: `{ s: "session" }`. The whole word gives them too. */
 export type TerminalChoices<Choice extends string> = { readonly [key: string]: Choice };
@@ -51,9 +51,12 @@ async function answerOf<Choice extends string>(
   question: string,
   signal: AbortSignal,
   choices: TerminalChoices<Choice>,
-): Promise<"yes" | "no" | Choice> {
+): Promise<"yes" | "no" | { readonly no: string } | Choice> {
   for (;;) {
-    const answer = (await reader.question(question, { signal })).trim().toLowerCase();
+    const written = (await reader.question(question, { signal })).trim();
+    const [, reason] = /^no?\s+(.+)$/i.exec(written) ?? [];
+    if (reason !== undefined) return { no: reason };
+    const answer = written.toLowerCase();
     if (answer === "y" || answer === "yes") return "yes";
     if (answer === "" || answer === "n" || answer === "no") return "no";
     const chosen = Object.entries(choices).find(([key, choice]) => answer === key || answer === choice);

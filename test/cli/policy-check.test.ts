@@ -258,7 +258,7 @@ describe("handrail policy check --batch", () => {
       `{"id":1,"area":"shell","input":"${"x".repeat(1_100_000)}"}`,
     );
     expect(code).toBe(2);
-    expect(stderr).toBe("handrail: policy check --batch: a line is longer than 1048576 bytes\n");
+    expect(stderr).toBe("handrail: a line of stdin is longer than 1048576 bytes\n");
   });
 
   test("has no answer to no lines", async () => {

@@ -100,7 +100,10 @@ async function askHere(store: Store, question: OpenQuestion, stop: AbortSignal):
     say(`${oneLine(name, 100)} in thread ${oneLine(thread, 100)}, risk ${decision.risk}:`);
     const answer = await askOnTerminal(text, closed.signal, choices);
     if (answer === "left" || answer === "no terminal") return "left";
-    const approval: Approval = { answer: answer === "yes" ? "once" : answer === "no" ? "refuse" : answer };
+    const approval: Approval =
+      typeof answer === "object"
+        ? { answer: "refuse", reason: answer.no }
+        : { answer: answer === "yes" ? "once" : answer === "no" ? "refuse" : answer };
     const outcome = await store.answer(question.question, approval, "handrail approvals");
     if (outcome.status !== "answered") say("It was not open any more.");
   } catch (error) {

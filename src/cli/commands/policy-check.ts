@@ -6,6 +6,7 @@ import { messageOf } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
+import { inputLines } from "../stdin.ts";
 import { EXIT } from "../exit.ts";
 
 export interface PolicyCheckOptions extends GlobalOptions {
@@ -21,9 +22,6 @@ export interface PolicyCheckOptions extends GlobalOptions {
 }
 
 type Operation = "read" | "write" | "cwd";
-
-/** A line of a batch is at most this long: a command that is longer is not judged by anyone. */
-const MAX_LINE_BYTES = 1_048_576;
 
 /**
  * Prints what the policy would say of a command, a path or a URL: as a text on a terminal, else as JSON; or of each line of stdin, as JSON. Exit
@@ -133,21 +131,4 @@ function explained(decision: Decision): object {
 
 function answer({ verdict, risk, rule, reason }: Decision): object {
   return { verdict, risk, rule: rule ?? null, reason: reason ?? null };
-}
-
-/** Lines of stdin, split at line feeds only (JSON may hold U+2028), each at most `MAX_LINE_BYTES` long. */
-async function* inputLines(): AsyncIterable<string> {
-  let rest = Buffer.alloc(0);
-  for await (const chunk of process.stdin) {
-    rest = Buffer.concat([rest, chunk as Buffer]);
-    let start = 0;
-    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10, start)) {
-      yield rest.toString("utf8", start, end);
-      start = end + 1;
-    }
-    rest = rest.subarray(start);
-    if (rest.length > MAX_LINE_BYTES)
-      throw new Error(`policy check --batch: a line is longer than ${MAX_LINE_BYTES} bytes`);
-  }
-  if (rest.length > 0) yield rest.toString("utf8");
 }

@@ -26,7 +26,7 @@ const LOOK_MS = 15;
 
 /** Serves the HTTP API until the process is asked to end. Prints the address with the token, which opens a browser's session. */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { preset, instructions: own, model: chosen, limits } = await agentSettings(options);
+  const { preset, instructions: own, coreBytes, model: chosen, limits } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
   const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) }, LOOK_MS);
   const token = apiToken();
@@ -39,7 +39,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const openAgent: OpenAgent = async (thread) => {
     if (loaded === undefined)
       throw new Error("No model is chosen. Start with --model PROVIDER:NAME, or set model in the configuration.");
-    const instructions = await buildInstructions(toolkit, own === undefined ? {} : { own });
+    const instructions = await buildInstructions(toolkit, {
+      ...(own !== undefined && { own }),
+      ...(coreBytes !== undefined && { coreBytes }),
+    });
     return await createAgent({ model: loaded.model, toolkit, instructions, thread, limits });
   };
   try {

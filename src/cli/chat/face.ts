@@ -1,0 +1,213 @@
+import type { AgentEvent } from "../../agent/agent.ts";
+import type { Approver } from "../../contract/policy.ts";
+import { terminalSafe } from "../../output/terminal-text.ts";
+import { plural } from "../../util/text.ts";
+import { terminalApprover } from "../approver.ts";
+import { textView } from "../run-view.ts";
+import { inputLines } from "../stdin.ts";
+import { circumstances } from "./approvals.ts";
+import { type Block, elapsed, endedLines, painted, runningLines, spinner, withOutput } from "./blocks.ts";
+import { PROMPT, createInput } from "./input.ts";
+import { createScreen } from "./screen.ts";
+
+/** How a chat meets the person. */
+export interface Face {
+  /** The next line of the person; `undefined` when there are no more. */
+  next(): Promise<string | undefined>;
+  /** Shows what the agent does. */
+  show(event: AgentEvent): Promise<void>;
+  /** Prints a text of several lines. */
+  say(text: string): void;
+  /** Asks the person; only at a terminal. */
+  readonly ask?: Approver;
+  /** Forgets what is typed; false where nothing is. */
+  clearTyped(): boolean;
+  close(): void;
+}
+
+export interface FaceOptions {
+  readonly workDir: string;
+  /** What was submitted earlier, the newest first. */
+  readonly history: readonly string[];
+  /** The names of commands. */
+  readonly words: readonly string[];
+  /** "Run: npm test". */
+  readonly titleOf: (name: string, input: string) => Promise<string>;
+  readonly onInterrupt: () => void;
+}
+
+/** A running call is shown when it has run for so long: until then it may still be judged, or a person be asked. Milliseconds. */
+const SHOWN_AFTER_MS = 300;
+/** Calls that are shown while they run. */
+const MOST_RUNNING = 4;
+
+/** At a terminal: an editor, a prompt that goes away while the agent works, live blocks of the calls that run. */
+export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: FaceOptions): Face {
+  const { stdout } = process;
+  const screen = createScreen(stdout);
+  const input = createInput({ history, words, onInterrupt, onKey: () => draw() });
+  const askOnTerminal = terminalApprover();
+  const blocks = new Map<string, Block>();
+  let waitsSinceMs: number | undefined;
+  let begunMs = 0;
+  let ticker: NodeJS.Timeout | undefined;
+  let questions: Promise<unknown> = Promise.resolve();
+
+  const note = (text: string) =>
+    screen.print(
+      terminalSafe(text)
+        .split("\n")
+        .map((line) => painted("dim", line)),
+    );
+  const draw = () => {
+    if (ticker === undefined) return;
+    const nowMs = Date.now();
+    const columns = stdout.columns;
+    const running = [...blocks.values()].filter(({ isAsked, sinceMs }) => !isAsked && nowMs - sinceMs > SHOWN_AFTER_MS);
+    const lines = running.slice(0, MOST_RUNNING).flatMap((block) => runningLines(block, nowMs, columns));
+    if (blocks.size === 0 && waitsSinceMs !== undefined) {
+      lines.push(painted("cyan", `${spinner(nowMs)} thinking`) + `  ${elapsed(nowMs - waitsSinceMs)}`);
+    }
+    const waiting = input.waiting();
+    if (waiting > 0) lines.push(painted("dim", `${plural(waiting, "message")} to send after this turn`));
+    const typed = terminalSafe(input.typed()).replaceAll("\n", " ");
+    if (typed !== "") lines.push(`${PROMPT}${typed.slice(-(columns - PROMPT.length - 2))}`);
+    screen.live(lines);
+  };
+  const begin = () => {
+    input.hide();
+    begunMs = Date.now();
+    waitsSinceMs = begunMs;
+    ticker ??= setInterval(draw, 100);
+  };
+  const end = () => {
+    clearInterval(ticker);
+    ticker = undefined;
+    screen.endLine();
+    screen.live([]);
+    input.show();
+  };
+
+  const show = async (event: AgentEvent) => {
+    switch (event.type) {
+      case "message":
+        if (ticker === undefined) begin();
+        return event.from === "handrail" ? note(event.text) : undefined;
+      case "text":
+        waitsSinceMs = undefined;
+        return screen.stream(terminalSafe(event.text));
+      case "usage":
+        waitsSinceMs = Date.now();
+        return screen.endLine();
+      case "tool_call": {
+        const title = await titleOf(event.name, event.input);
+        blocks.set(event.id, { title, sinceMs: Date.now(), isAsked: false, output: "", message: undefined });
+        return;
+      }
+      case "tool_update": {
+        const block = blocks.get(event.id);
+        const { displayMessage, output } = event.update;
+        if (block === undefined) return;
+        if (displayMessage !== undefined) block.message = displayMessage ?? undefined;
+        if (output !== undefined) block.output = withOutput(block.output, output);
+        return;
+      }
+      case "approval": {
+        const block = blocks.get(event.id);
+        if (block !== undefined) Object.assign(block, { isAsked: event.status === "asked", sinceMs: Date.now() });
+        return;
+      }
+      case "tool_result": {
+        const block = blocks.get(event.id);
+        blocks.delete(event.id);
+        waitsSinceMs = Date.now();
+        if (block !== undefined) screen.print(endedLines(block, event, Date.now() - block.sinceMs, stdout.columns));
+        return;
+      }
+      case "retry":
+        return note(`${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
+      case "compacted":
+        return note(`The conversation was shortened from ${event.before} to ${event.after} tokens.`);
+      case "end": {
+        const { reason, message, usage, waitingFor } = event;
+        if (reason === "stopped") note("Stopped.");
+        if (message !== undefined) note(message);
+        if (waitingFor.length > 0) note(`Waiting for job ${waitingFor.join(", ")}.`);
+        note(`${elapsed(Date.now() - begunMs)}, ${usage.input} tokens in, ${usage.output} out`);
+        return end();
+      }
+      case "reasoning":
+        return;
+    }
+  };
+
+  const ask: Approver = (call, decision, signal) => {
+    const answer = questions.then(async () => {
+      await new Promise((resolve) => setImmediate(resolve)); // until the events before are shown
+      signal.throwIfAborted();
+      if (askOnTerminal === undefined) return { answer: "refuse", reason: "There is no terminal to ask at." } as const;
+      screen.print([circumstances(call, decision, workDir)]);
+      screen.hold();
+      input.pause();
+      try {
+        return await askOnTerminal(call, decision, signal);
+      } finally {
+        input.resume();
+        screen.release();
+      }
+    });
+    questions = answer.catch(() => undefined);
+    return answer;
+  };
+
+  input.show();
+  return {
+    async next() {
+      input.show();
+      const line = await input.next();
+      if (line !== undefined && !line.isOnScreen) screen.print([`${PROMPT}${terminalSafe(line.text)}`]);
+      return line?.text;
+    },
+    show,
+    say(text) {
+      input.hide();
+      screen.print(terminalSafe(text).split("\n"));
+      if (ticker === undefined) input.show();
+    },
+    ask,
+    clearTyped() {
+      const hasTyped = input.typed() !== "";
+      if (hasTyped) input.clear();
+      return hasTyped;
+    },
+    close() {
+      clearInterval(ticker);
+      screen.live([]);
+      input.hide();
+      input.close();
+    },
+  };
+}
+
+/** Without a terminal: each line of stdin is a message; text on stdout, calls on stderr. */
+export function plainFace(toContinue: string): Face {
+  const view = textView(toContinue);
+  const lines = inputLines()[Symbol.asyncIterator]();
+  let isClosed = false;
+  return {
+    async next() {
+      for (;;) {
+        const line = await lines.next().catch(() => ({ done: true, value: "" }));
+        if (line.done || isClosed) return undefined;
+        if (line.value.trim() !== "") return line.value.trim();
+      }
+    },
+    show: async (event) => view.show(event),
+    say: (text) => void process.stdout.write(`${text}\n`),
+    clearTyped: () => false,
+    close() {
+      isClosed = true;
+      process.stdin.destroy();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { WriteStream } from "node:tty";
+import { stripVTControlCharacters } from "node:util";
+
+/**
+ * A terminal with lines that stay and, below them, live lines that are drawn again and again. Text is to be fit for a terminal, and a live line
+ * shorter than the terminal is wide.
+ */
+export interface Screen {
+  /** Prints lines above the live ones. */
+  print(lines: readonly string[]): void;
+  /** Prints text as it comes. While it is in the middle of a line nothing is live. */
+  stream(text: string): void;
+  /** Ends the line that was streamed, if one was begun. */
+  endLine(): void;
+  /** Replaces the live lines. */
+  live(lines: readonly string[]): void;
+  /** Takes the live lines away, and keeps what is printed back until `release`: something else writes to the terminal. */
+  hold(): void;
+  release(): void;
+}
+
+/** Long lines are cut by the terminal while live lines are drawn (DECAWM, https://vt100.net/docs/vt510-rm/DECAWM.html), so each takes one row. */
+const [CUT, WRAP] = ["\x1b[?7l", "\x1b[?7h"];
+
+export function createScreen(terminal: WriteStream): Screen {
+  let shown: readonly string[] = [];
+  let isInLine = false;
+  let held: string[] | undefined;
+
+  const erased = () => {
+    const columns = Math.max(1, terminal.columns);
+    // A terminal that has become narrower has broken them.
+    const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+    if (rows === 0) return "";
+    return `${rows > 1 ? `\x1b[${rows - 1}A` : ""}\r\x1b[J`;
+  };
+  const drawn = () => (shown.length === 0 ? "" : CUT + shown.join("\n") + WRAP);
+  const write = (text: string) => {
+    if (held === undefined) terminal.write(text);
+    else held.push(text);
+  };
+  const endOfLine = () => {
+    const end = isInLine ? "\x1b[0m\n" : "";
+    isInLine = false;
+    return end;
+  };
+
+  return {
+    print(lines) {
+      const text = endOfLine() + lines.map((line) => `${line}\n`).join("");
+      write(held === undefined ? erased() + text + drawn() : text);
+    },
+    stream(text) {
+      const before = erased();
+      shown = [];
+      isInLine = !text.endsWith("\n");
+      write(before + text);
+    },
+    endLine() {
+      write(endOfLine());
+    },
+    live(lines) {
+      if (isInLine || held !== undefined || lines.join("\n") === shown.join("\n")) return;
+      const before = erased();
+      shown = lines;
+      terminal.write(before + drawn());
+    },
+    hold() {
+      terminal.write(endOfLine() + erased());
+      shown = [];
+      held ??= [];
+    },
+    release() {
+      const kept = held ?? [];
+      held = undefined;
+      if (kept.length > 0) terminal.write(kept.join(""));
+    },
+  };
+}
+
+function widthOf(line: string): number {
+  return [...stripVTControlCharacters(line)].length;
+}

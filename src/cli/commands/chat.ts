@@ -1,0 +1,157 @@
+import { type Agent, createAgent } from "../../agent/agent.ts";
+import { parseModel } from "../../agent/models/load.ts";
+import type { Approver } from "../../contract/policy.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
+import { check } from "../../engine/check.ts";
+import { parse } from "../../engine/parse.ts";
+import { NO_MASK } from "../../output/mask.ts";
+import { describeCall } from "../../policy/describe.ts";
+import { messageOf } from "../../util/errors.ts";
+import { type AgentOptions, type AgentParts, modelFor, openParts } from "../agent-parts.ts";
+import { agentSettings } from "../agent-settings.ts";
+import { approveAll, terminalApprover } from "../approver.ts";
+import { type Approvals, createApprovals } from "../chat/approvals.ts";
+import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
+import { type Face, plainFace, terminalFace } from "../chat/face.ts";
+
+/**
+ * Talks with an agent: each line of the person is a turn. At a terminal with an editor and live blocks of the calls; otherwise each line of stdin is a
+ * message, text goes to stdout and calls to stderr. Ends with the input, with `/exit`, or with a second Ctrl-C.
+ */
+export async function chat(options: AgentOptions): Promise<void> {
+  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
+  let face: Face | undefined;
+  const ask: Approver = async (...question) => face?.ask?.(...question) ?? { answer: "refuse" };
+  const approvals = isTerminal ? createApprovals(ask, options.yes === true) : undefined;
+  const parts = await openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()));
+  if (parts === undefined) return;
+  try {
+    await talk(options, parts, approvals, (given) => (face = given));
+  } finally {
+    face?.close();
+    await parts.close();
+  }
+}
+
+async function talk(
+  options: AgentOptions,
+  { toolkit, ...parts }: AgentParts,
+  approvals: Approvals | undefined,
+  setFace: (face: Face) => void,
+): Promise<void> {
+  let { model } = parts;
+  let isBusy = false;
+  let isInterrupted = false;
+  let isLeaving = false;
+  let onTurnShown: (() => void) | undefined;
+
+  const start = async (thread: string | undefined): Promise<Agent> => {
+    const { instructions, limits } = parts;
+    const started = await createAgent({
+      model,
+      toolkit,
+      instructions,
+      limits,
+      ...(thread !== undefined && { thread }),
+    });
+    void follow(started);
+    return started;
+  };
+  const follow = async (followed: Agent) => {
+    for await (const event of followed.events()) {
+      if (event.type === "message" && !isBusy) [isBusy, isInterrupted] = [true, false];
+      if (event.type === "end") isBusy = false;
+      await face.show(event);
+      if (event.type === "end") onTurnShown?.();
+    }
+    onTurnShown?.();
+  };
+  let agent = await start(parts.thread);
+
+  const leave = () => {
+    if (isLeaving) process.exit(130);
+    isLeaving = true;
+    face.close();
+    void agent.close();
+  };
+  /** Ctrl-C: stops the turn, or forgets what is typed; a second one leaves. */
+  const interrupt = () => {
+    if (!isBusy && face.clearTyped()) return;
+    if (isLeaving || isInterrupted) return leave();
+    isInterrupted = true;
+    if (isBusy) void agent.stop();
+    else face.say("Press Ctrl-C again to leave.");
+  };
+  const reopen = async (thread: string | undefined) => {
+    await agent.close();
+    agent = await start(thread);
+  };
+  const session: Chat = {
+    toolkit,
+    get agent() {
+      return agent;
+    },
+    get model() {
+      return nameOf(model);
+    },
+    open: reopen,
+    async use(written) {
+      const { model: settings } = await agentSettings({ ...options, model: written });
+      ({ model } = await modelFor(settings ?? parseModel(written)));
+      await reopen(agent.thread);
+    },
+    approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves what would be asked.",
+    leave,
+  };
+
+  const signals = ["SIGTERM", "SIGHUP"] as const;
+  for (const name of signals) process.on(name, leave);
+  process.on("SIGINT", interrupt);
+  const history = agent.messages.flatMap(wordsOfPerson).toReversed();
+  const titleOf = (name: string, input: string) => titleIn(toolkit, name, input);
+  const { workDir } = toolkit.backend;
+  const face =
+    approvals === undefined
+      ? plainFace(`handrail chat --resume ${agent.thread}`)
+      : terminalFace({ workDir, history, words: COMMAND_NAMES, titleOf, onInterrupt: interrupt });
+  setFace(face);
+  try {
+    face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
+    for (let line = await face.next(); line !== undefined && !isLeaving; line = await face.next()) {
+      isInterrupted = false;
+      if (line.startsWith("/")) {
+        const text = await runCommand(session, line).catch(messageOf);
+        if (text !== "") face.say(text);
+      } else {
+        const shown = new Promise<void>((resolve) => (onTurnShown = resolve));
+        await agent.send(line);
+        await shown;
+      }
+    }
+  } finally {
+    face.close();
+    await agent.close();
+    for (const name of signals) process.off(name, leave);
+    process.off("SIGINT", interrupt);
+    if (approvals !== undefined && agent.messages.length > 0)
+      process.stdout.write(`To continue: handrail chat --resume ${agent.thread}\n`);
+  }
+}
+
+/** "Run: npm test" as a question has it; for a call that is not valid its name and arguments. */
+async function titleIn({ tools }: Toolkit, name: string, input: string): Promise<string> {
+  try {
+    return describeCall(await check(parse({ name, input }), { tools, mask: NO_MASK }));
+  } catch {
+    return `${name} ${input}`;
+  }
+}
+
+function nameOf({ provider, modelId }: AgentParts["model"]): string {
+  return provider === modelId ? modelId : `${provider.replace(/\..*$/, "")}:${modelId}`;
+}
+
+function wordsOfPerson(message: Agent["messages"][number]): readonly string[] {
+  if (message.role !== "user" || message.from !== "person") return [];
+  return message.content.flatMap((part) => (part.type === "text" && !part.text.includes("\n") ? [part.text] : []));
+}

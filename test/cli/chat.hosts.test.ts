@@ -1,0 +1,213 @@
+// The chat at a real terminal: a pane of tmux.
+import { join } from "node:path";
+import { type Fixture, LLMock } from "@copilotkit/aimock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import { quoteWords } from "../../src/util/shell.ts";
+import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
+import { mustBeHere } from "../support/here.ts";
+import { until } from "../support/until.ts";
+import { type CommandLine, PROGRAM, commandLine } from "./program.ts";
+
+const problem = tmuxProblem();
+mustBeHere("the chat at a terminal", problem);
+
+const SUM = {
+  "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
+  "sum.test.mjs":
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { add } from "./sum.mjs";\n\n' +
+    'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
+};
+
+interface Person {
+  /** Waits until this is on the screen, and returns the screen. */
+  sees(text: string | RegExp): Promise<string>;
+  /** Keys by the names of tmux; other text as it is. */
+  types(...keys: readonly string[]): Promise<unknown>;
+  screen(...options: readonly string[]): Promise<string>;
+  resize(columns: number): Promise<unknown>;
+  pastes(text: string): Promise<unknown>;
+}
+
+describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => {
+  const tmux = testServer();
+  const mock = new LLMock({ port: 0 });
+  beforeAll(() => mock.start());
+  afterAll(() => mock.stop());
+
+  /** Someone at a terminal with `handrail chat` in it. */
+  async function person(
+    { folder, stateHome, configHome }: CommandLine,
+    args: readonly string[],
+    { columns = 100, env = {} }: { readonly columns?: number; readonly env?: { readonly [name: string]: string } } = {},
+  ): Promise<Person> {
+    const variables = { XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: configHome, NO_COLOR: "", ...env };
+    const words = [
+      ...["env", "-u", "TMUX", "-u", "TMUX_PANE", "-C", folder],
+      ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
+      ...[process.execPath, PROGRAM, "chat", "--sandbox", "off", ...args],
+    ];
+    const command = `${quoteWords(words)}; echo "left with $?"; sleep 1000`;
+    const size = ["-x", String(columns), "-y", "50"];
+    const pane = await tmux.run("new-session", "-d", ...size, "-P", "-F", "#{pane_id}", command);
+    const screen = (...options: readonly string[]) => tmux.run("capture-pane", "-p", "-t", pane, ...options);
+    return {
+      screen,
+      async sees(text) {
+        let seen = "";
+        await until(`the person sees ${String(text)}`, async () => {
+          seen = await screen();
+          return typeof text === "string" ? seen.includes(text) : text.test(seen);
+        }).catch((error: Error) => {
+          throw new Error(`${error.message}; the screen:\n${seen}`);
+        });
+        return seen;
+      },
+      types: (...keys) => tmux.run("send-keys", "-t", pane, ...keys),
+      pastes: async (text) => {
+        await tmux.run("set-buffer", text);
+        await tmux.run("paste-buffer", "-p", "-t", pane);
+      },
+      resize: (to) => tmux.run("resize-window", "-t", pane, "-x", String(to)),
+    };
+  }
+
+  /** The words that make a model of the mock give these replies, one after another. */
+  function replies(...all: readonly Omit<Fixture, "match">[]): readonly string[] {
+    mock.clearFixtures();
+    let at = 0;
+    for (const [index, { response, ...how }] of all.entries()) {
+      mock.addFixture({
+        match: { predicate: () => at === index },
+        response: async () => (at++, response as never),
+        ...how,
+      });
+    }
+    return ["--model", "openai-compatible:mock", "--base-url", `${mock.url}/v1`];
+  }
+
+  const says = (content: string) => ({ response: { content } });
+  const runs = (...commands: readonly string[]) => ({
+    response: { toolCalls: commands.map((command) => ({ name: "bash", arguments: JSON.stringify({ command }) })) },
+  });
+
+  test("shows each call as a block, asks, and tells the model why it was refused", async () => {
+    const { sees, types, screen } = await person(await commandLine(SUM), ["--model", "demo"]);
+    await sees(/^> *$/m);
+    await types("Repair it", "Enter");
+    const asked = await sees(/\[y\/N\/s\]$/m);
+    expect(asked).toMatch(/^● Run: ls {2}\d/m);
+    expect(asked).toMatch(/^Medium risk, in \/.*\nMedium-risk command.*\nRun: node --test$/m);
+    expect(asked).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    await types("y", "Enter");
+    const again = await sees(/\[y\/N\/s\] y[^]*\[y\/N\/s\]$/m);
+    expect(again).toMatch(/● Run: node --test {2}\d.*\n {2}… \d+ lines above\n(.*\n){4} {2}Exit code: 1/);
+    expect(again).toMatch(/● Write: sum\.mjs.*\n {2}@@ .*\n.*\n {2}- {2}return a - b;\n {2}\+ {2}return a \+ b;/);
+    expect(await screen("-e")).toMatch(/\x1b\[32m {2}\+ {2}return a \+ b;/);
+    await types("n not again", "Enter");
+    await sees("The tests could not be run: Command execution denied by user. not again");
+    await types("/exit", "Enter");
+    expect(await sees("left with 0")).toMatch(/To continue: handrail chat --resume \w+/);
+  });
+
+  test("Ctrl-C at a question stops the turn, and the editor works again", async () => {
+    const { sees, types } = await person(await commandLine(SUM), ["--model", "demo"]);
+    await sees(/^> *$/m);
+    await types("Repair it", "Enter");
+    await sees(/\[y\/N\/s\]$/m);
+    await types("C-c");
+    expect(await sees(/Stopped\.\n[^]*^>$/m)).toMatch(/● Run: node --test aborted/);
+    await types("/exot", "BSpace", "BSpace", "it", "Enter");
+    await sees("left with 0");
+  });
+
+  test("Ctrl-C stops a reply, then a command, then leaves; what was typed meanwhile is sent; the thread stays valid", async () => {
+    const line = await commandLine();
+    const slow = { ...says("word ".repeat(200)), latency: 40, chunkSize: 5 };
+    const model = replies(slow, runs("echo begun; sleep 100", "sleep 101"), says("Both were stopped."), says("Bye."));
+    const { sees, types, screen } = await person(line, [...model, "--yes"]);
+    await sees(/^> *$/m);
+    await types("Talk", "Enter");
+    await sees("word word word");
+    await types("C-c");
+    await sees("Stopped.");
+    await types("Now run", "Enter");
+    await sees(/Run: sleep 101 {2}\d/);
+    await types("and then?", "Enter");
+    await sees("1 message to send after this turn");
+    await types("half");
+    await sees(/^> half$/m);
+    await types("C-c");
+    const after = await sees(/Both were stopped\.\n[^]*^> half$/m);
+    expect(after).toMatch(/● Run: echo begun; sleep 100 aborted.*\n(.*\n)*> and then\?\nBoth were stopped\./);
+    expect(await screen()).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    await types("C-c"); // forgets what is typed
+    await sees(/^>$/m);
+    await types("C-c");
+    await sees("Press Ctrl-C again to leave.");
+    await types("C-c");
+    await sees("left with 0");
+    const store = sqliteStore({ file: join(line.stateHome, "handrail", "handrail.db") });
+    const seen = { called: [] as string[], answered: [] as string[] };
+    for await (const event of store.events({ messages: true })) {
+      if (event.type !== "message.added") continue;
+      if (event.message.role === "tool") seen.answered.push(event.message.call);
+      if (event.message.role === "assistant")
+        for (const part of event.message.content) if (part.type === "call") seen.called.push(part.id);
+    }
+    await store.close();
+    expect(seen.called).toHaveLength(2);
+    expect(seen.answered.toSorted()).toEqual(seen.called.toSorted());
+  });
+
+  test("draws on 60 columns, without colours, and after the terminal has become narrower", async () => {
+    const command = `echo ${"wide ".repeat(30)}; sleep 100`;
+    const model = replies(runs(command), says("Done."));
+    const { sees, types, screen, resize } = await person(await commandLine(), [...model, "--yes"], {
+      columns: 60,
+      env: { NO_COLOR: "1" },
+    });
+    await sees(/^> *$/m);
+    await types("Run it", "Enter");
+    await sees(/^ {2}wide wide.*characters.*wide$/m);
+    await resize(40);
+    await sees(/^ {2}wide.{1,36}$/m);
+    await types("C-c");
+    await sees("Stopped.");
+    const end = await screen("-e");
+    expect(end).not.toMatch(/\x1b\[\d/);
+    expect(end.match(/Run: echo/g)).toHaveLength(1);
+    expect(end).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+  });
+
+  test("a pasted text of several lines is one message", async () => {
+    const { sees, types, pastes } = await person(await commandLine(), replies(says("One.")));
+    await sees(/^> *$/m);
+    await pastes("first line\nsecond line");
+    await sees("second line");
+    await types("Enter");
+    await sees("One.");
+    const { messages } = mock.getRequests().at(-1)!.body as { messages: readonly { content: unknown }[] };
+    expect(JSON.stringify(messages.at(-1))).toContain("first line\\nsecond line");
+  });
+
+  test("takes commands", async () => {
+    const { sees, types } = await person(await commandLine(), ["--model", "demo"]);
+    await sees(/^> *$/m);
+    for (const [typed, shown] of [
+      ["/he", "there is no command /he. Commands: /help"],
+      ["/tools", /^read +Read/m],
+      ["/model opnai:x", 'unknown provider "opnai"'],
+      ["/approve none", "What would be asked is refused."],
+      ["/approve 10m", /approved until \d\d:\d\d:\d\d\./],
+      ["/jobs", "(no jobs)"],
+      ["/resume", "(no threads in this folder)"],
+      ["/new", /^Thread \w+$/m],
+    ] as const) {
+      await types(typed, "Enter");
+      await sees(shown);
+    }
+    await types("C-d");
+    expect(await sees("left with 0")).not.toContain("To continue"); // there is nothing to continue
+  });
+});

@@ -1,0 +1,40 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commandLine } from "./program.ts";
+
+test("without a terminal each line is a message: text on stdout, calls on stderr, in one thread", async () => {
+  const { run } = await commandLine();
+  const script = "Look around\n\n/tools\n/approve all\n/nothing\nAgain\n";
+  const { code, stdout, stderr } = await run(["chat", "--model", "demo", "--yes"], script);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/README\.md begins: # Read me[^]*\nread {11}Read file\n[^]*README\.md begins: # Read me/);
+  expect(stdout).toContain("/approve needs a terminal. --yes approves what would be asked.");
+  expect(stdout).toContain("there is no command /nothing. Commands: /help");
+  expect(stderr).toMatch(/^> bash \{"command":"ls"\}$/m);
+  expect(stdout + stderr).not.toMatch(/\x1b/);
+  expect((await run(["chat", "--resume"])).stdout).toMatch(/^\w+ {2}\S+ {2}Look around\n$/);
+});
+
+test("fails closed without a terminal", async () => {
+  const { folder, run } = await commandLine({ "a.test.mjs": "throw new Error();\n" });
+  const { stderr } = await run(["chat", "--model", "demo", "--sandbox", "off"], "Repair it\n");
+  expect(stderr).toContain("approve in advance with --yes");
+  expect(await readFile(join(folder, "a.test.mjs"), "utf8")).toBe("throw new Error();\n");
+});
+
+test("handrail alone is a chat at a terminal, and its help elsewhere", async () => {
+  const { configHome, run, terminal } = await commandLine();
+  await mkdir(join(configHome, "handrail"), { recursive: true });
+  await writeFile(join(configHome, "handrail", "config.yaml"), "model: demo\n");
+  const { shows, type, ended } = terminal("handrail");
+  await shows(" with demo in ");
+  type("/exit\r");
+  expect(await ended).toBe(0);
+  expect((await run([])).stderr).toContain("Usage: handrail");
+});
+
+test("--show-prompt prints the instructions", async () => {
+  const { run } = await commandLine();
+  expect((await run(["chat", "--show-prompt"])).stdout).toMatch(/^You are an agent[^]*- Tools: read, bash/);
+});
