@@ -3,7 +3,7 @@ import type { OpenQuestion, QuestionId } from "../contract/question.ts";
 import { answerTo, closedBy, openQuestion } from "./questions.ts";
 import { recordedJobs } from "./recorded-jobs.ts";
 import { createSearch } from "./search.ts";
-import { isAskedFor, summarize } from "./threads.ts";
+import { type Choice, isAskedFor, summarize } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
 
 export interface MemoryStoreOptions {
@@ -27,7 +27,8 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
   let attending = 0;
   let lastId = 0;
   let closed = false;
-  let wake: Wake | undefined;
+  /** Those who follow and have seen everything. */
+  const waiting = new Set<{ readonly choice: Choice; readonly wake: Wake }>();
 
   const refuseClosed = () => {
     if (closed) throw new Error("the store is closed");
@@ -38,8 +39,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     if (event.type === "approval.requested") open.set(event.question, openQuestion(event, startOf(event.call)));
     if (open.size > 0) closeQuestions(event);
     ring[lastId++ % limit] = event; // an event's id is its place + 1
-    wake?.resolve();
-    wake = undefined;
+    for (const follower of waiting) if (isAskedFor(event, follower.choice)) follower.wake.resolve();
   };
 
   const closeQuestions = (event: ActivityEvent) => {
@@ -80,8 +80,10 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
           if (signal?.aborted) return;
         }
         if (!follow || closed) return;
-        wake ??= createWake();
-        await wake.untilResolved(signal);
+        const follower = { choice, wake: createWake() };
+        waiting.add(follower);
+        await follower.wake.untilResolved(signal);
+        waiting.delete(follower);
       }
     },
     async threads() {
@@ -123,7 +125,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     },
     async close() {
       closed = true;
-      wake?.resolve();
+      for (const { wake } of waiting) wake.resolve();
     },
   };
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { CheckedCall } from "../contract/call.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
@@ -23,8 +22,10 @@ export interface Own extends Pick<Host, "tools" | "approver" | "seen"> {
 
 /** The calls of one toolkit, those of toolkits derived from it included. */
 interface Calls {
-  readonly closing: AbortController;
-  readonly running: Set<Promise<unknown>>;
+  /** Why, once they are closed. */
+  closed: Error | undefined;
+  /** Each with what stops it. */
+  readonly running: Map<Promise<unknown>, (reason: Error) => void>;
 }
 
 /**
@@ -43,8 +44,7 @@ function toolkitOf(
 ): Toolkit {
   const { tools, approver: ownApprover, seen } = own;
   const { backend, policies, store, jobs, memories, outputs, mask } = shared;
-  const calls: Calls = { closing: new AbortController(), running: new Set() };
-  setMaxListeners(0, calls.closing.signal); // one for every call that runs
+  const calls: Calls = { closed: undefined, running: new Map() };
   const all = [...above, calls];
 
   return {
@@ -58,14 +58,13 @@ function toolkitOf(
     definitions: (format) => definitions(tools, format),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, { signal, approver = ownApprover, howToApprove = shared.howToApprove, onEvent } = {}) {
-      if (all.some(({ closing }) => closing.signal.aborted))
-        return { status: "failed", message: "the toolkit is closed" };
-      const linked = linkedTo([...all.map(({ closing }) => closing.signal), ...(signal === undefined ? [] : [signal])]);
+      if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };
+      const linked = linkedTo(signal === undefined ? [] : [signal]);
       const host: Host = { ...shared, tools, approver, howToApprove, seen, onEvent };
       const request = parse({ ...given, ...placed(given, own) });
       const unwatch = shared.watch.call(request, linked.abort);
       const call = callTool(request, host, linked.signal);
-      for (const { running } of all) running.add(call);
+      for (const { running } of all) running.set(call, linked.abort);
       try {
         return await call;
       } finally {
@@ -76,9 +75,11 @@ function toolkitOf(
     },
     with: (options) => toolkitOf(shared, derived(own, options), (callsEnded) => callsEnded, all),
     async close() {
-      if (calls.closing.signal.aborted) return;
-      calls.closing.abort(new Error("the toolkit was closed"));
-      await end(Promise.all(calls.running));
+      if (calls.closed !== undefined) return;
+      const reason = new Error("the toolkit was closed");
+      calls.closed = reason;
+      for (const stop of calls.running.values()) stop(reason);
+      await end(Promise.all(calls.running.keys()));
     },
   };
 }

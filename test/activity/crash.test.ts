@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { readThread } from "../../src/activity/messages.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { loadEngine } from "../../src/db/driver.ts";
+import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { all } from "./events.ts";
 
@@ -71,6 +73,52 @@ describe("kill -9", () => {
       expect(new Set(endings)).toEqual(new Set(["ok", "interrupted"]));
     }
   }, 120_000);
+});
+
+describe("followers of writers that are killed", () => {
+  test("who disconnect at random moments and resume see every event once, and every cell closed", async () => {
+    const file = `${temporaryFolder()}/state/followed.db`;
+    const store = sqliteStore({ file });
+    onTestFinished(() => store.close());
+    const seen: StoredEvent[] = [];
+    const done = new AbortController();
+    const follower = (async () => {
+      while (!done.signal.aborted) {
+        const connection = new AbortController();
+        const leaveAt = seen.length + Math.floor(Math.random() * 150);
+        done.signal.addEventListener("abort", () => connection.abort());
+        for await (const event of store.events({
+          after: seen.at(-1)?.id ?? 0,
+          follow: true,
+          signal: connection.signal,
+        })) {
+          seen.push(event);
+          if (seen.length >= leaveAt) connection.abort();
+        }
+      }
+    })();
+    const told: string[] = [];
+    for (let round = 0; round < 2; round++) {
+      const writers = [0, 1, 2].map((place) => {
+        return recordUntilKilled(file, `r${round}-${place}`, "first line", Math.random() * 60);
+      });
+      told.push(...(await Promise.all(writers)).flat());
+    }
+    // The follower closes what the dead left, within some seconds.
+    const isClosed = () => [...byCall(seen).values()].every((events) => events.some(isFinished));
+    await until("every call that was seen has ended", () => seen.length > 0 && isClosed());
+    const kept = await all(store);
+    await until("all of it is seen", () => seen.length >= kept.length);
+    done.abort();
+    await follower;
+    expect(seen).toEqual(await all(store));
+    for (const line of told) expect(byCall(seen).has(line.split(" ")[0] ?? ""), line).toBe(true);
+    for (const thread of new Set(seen.map((event) => event.thread))) {
+      const cells = (await readThread(store, thread)).filter((message) => message.role === "tool");
+      expect(cells.filter(({ result }) => result === undefined)).toEqual([]);
+      expect(cells.filter(({ metadata }) => metadata.tool_activity.status === "in_progress")).toEqual([]);
+    }
+  }, 60_000);
 });
 
 function byCall(events: readonly StoredEvent[]): Map<string, StoredEvent[]> {

@@ -52,7 +52,7 @@ describe("questions of other processes", () => {
       line.run(["approvals", "answer", one.question, "once"]),
       line.run(["approvals", "answer", one.question, "refuse"]),
     ]);
-    expect(answers.map(({ code }) => code).toSorted()).toEqual([0, 1]);
+    expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([0, 1]));
     expect(answers.find(({ code }) => code === 1)?.stderr).toContain("answered through handrail approvals: ");
     const isApproved = answers[0].code === 0;
     expect(await approved!.ended).toMatchObject({

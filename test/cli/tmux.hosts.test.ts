@@ -34,6 +34,23 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
   });
   afterAll(() => void tmux("kill-server"));
 
+  test("a model answers no question, neither with keys nor with a script that hides the command", async () => {
+    const workDir = temporaryFolder();
+    writeFileSync(join(workDir, "x.sh"), `exec ${quoteWords([process.execPath, PROGRAM])} approvals answer q once\n`);
+    const toolkit = await toolkitWith({
+      terminal: "answers",
+      preset: "operator",
+      workDir,
+      policy: { autonomy: "full" },
+    });
+    const call = (name: string, input: object) => toolkit.call({ name, input });
+    expect(asText(await call("run_shell", { command: "sh x.sh" }))).toContain(
+      "`handrail approvals answer` is for people",
+    );
+    const keys = { literal_text: "handrail approvals answer q once", enter: true };
+    expect(await call("send-keys", keys)).toMatchObject({ status: "denied", by: "policy" });
+  });
+
   test("a toolkit of the preset operator runs, leaves running, looks and stops", async () => {
     const toolkit = await toolkitWith({
       terminal: "operator",

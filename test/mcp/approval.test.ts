@@ -2,6 +2,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { memoryStore } from "../../src/activity/memory-store.ts";
+import type { Store } from "../../src/contract/activity.ts";
 import { until } from "../support/until.ts";
 import { workspace } from "../support/workspace.ts";
 import { ERAS, type Person, connect } from "./connection.ts";
@@ -160,6 +162,33 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
     const { content } = await client.callTool(run("one"));
     expect(asked).toEqual([]);
     expect(content[0]).toMatchObject({ text: expect.stringContaining("there is nobody to ask") as string });
+  });
+});
+
+describe.each(ERAS)("a client of revision %s beside others who can answer", (era) => {
+  const toolkit = async (store: Store) => ({ workDir: await workspace(), policy: CONFIRM, store });
+
+  test("that cannot ask gets the result when somebody answers elsewhere", async () => {
+    const store = memoryStore();
+    await store.attend();
+    const { client } = await connect(era, { toolkit: await toolkit(store) });
+    const result = client.callTool(run("one"));
+    await until("there is a question", async () => (await store.questions()).length === 1);
+    const [open] = await store.questions();
+    await store.answer(open?.question ?? "", { answer: "once" }, "test");
+    expect((await result).isError).toBe(false);
+  });
+
+  test("whose person answers too late is held to the first answer", async () => {
+    const store = memoryStore();
+    const late: Person = async () => {
+      const [open] = await store.questions();
+      await store.answer(open?.question ?? "", { answer: "refuse", reason: "Not now." }, "test");
+      return { action: "accept", content: { answer: "once" } };
+    };
+    const { client } = await connect(era, { toolkit: await toolkit(store) }, late);
+    const { content } = await client.callTool(run("one"));
+    expect(content).toEqual([{ type: "text", text: "Command execution denied by user. Not now." }]);
   });
 });
 

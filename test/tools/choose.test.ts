@@ -25,6 +25,16 @@ describe("tools are chosen", () => {
     expect(names({ preset: "empty", toolsets: { empty: [] }, tools: [mine] })).toEqual(["mine"]);
   });
 
+  test("of one's own that a toolset names, only in the toolsets that do", () => {
+    const toolsets = { tasks: ["mine", "ls"], look: ["ls"] };
+    expect(names({ preset: "tasks", toolsets, tools: [mine] })).toEqual(["ls", "mine"]);
+    expect(names({ preset: "look", toolsets, tools: [mine] })).toEqual(["ls"]);
+    expect(
+      names({ preset: "tasks", toolsets: { tasks: ["mine", "ls"] }, tools: [{ ...mine, name: "ls" }, mine] }),
+    ).toEqual(["ls", "mine"]);
+    expect(() => names({ preset: "tasks", toolsets })).toThrow('there is no tool "mine"');
+  });
+
   test("of seed 003: default, and assistant, which has memory too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
     const memory = ["memory_store", "memory_recall", "memory_forget"];

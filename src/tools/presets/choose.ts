@@ -8,9 +8,9 @@ import { PRESETS, type PresetName } from "./presets.ts";
 export interface ToolChoice {
   /** A named toolset, or one of `toolsets`. Default: "coding", or "none" when `tools` are given. */
   readonly preset?: PresetName | (string & {});
-  /** Presets of yours: names of Handrail's tools. A preset's own name cannot be taken. */
+  /** Presets of yours: names of Handrail's tools and of `tools`. A preset's own name cannot be taken. */
   readonly toolsets?: { readonly [name: string]: readonly string[] };
-  /** Tools of yours, beside those of the preset. */
+  /** Tools of yours, beside those of the preset. One that toolsets name is only in those. */
   readonly tools?: readonly Tool[];
   /** Tools that are left out, by name. */
   readonly disable?: readonly string[];
@@ -49,8 +49,10 @@ export function chosenTools(
     memory_forget: { scope, ...toolOptions.memory_forget },
     run_shell: { sandboxed, shell, terminal, ...toolOptions.run_shell },
   };
-  const own = presetTools(preset, toolsets, options).filter(({ name }) => terminal || !TERMINAL_TOOLS.has(name));
-  const all = [...own, ...(tools ?? [])];
+  const named = new Set(Object.values(toolsets).flat());
+  const beside = (tools ?? []).filter(({ name }) => !named.has(name));
+  const own = presetTools(preset, { toolsets, tools: tools ?? [] }, options);
+  const all = [...own.filter(({ name }) => terminal || !TERMINAL_TOOLS.has(name)), ...beside];
   const unknown = disable.find((name) => !isBuiltIn(name) && !all.some((tool) => tool.name === name));
   if (unknown !== undefined) throw new TypeError(`disable: there is no tool ${JSON.stringify(unknown)}`);
   return all.filter(({ name }) => !disable.includes(name));
@@ -58,7 +60,7 @@ export function chosenTools(
 
 function presetTools(
   preset: string,
-  toolsets: { readonly [name: string]: readonly string[] },
+  { toolsets, tools }: Required<Pick<ToolChoice, "toolsets" | "tools">>,
   options: ToolOptionsByName,
 ): readonly Tool[] {
   const taken = Object.keys(toolsets).find((name) => isPreset(name));
@@ -69,9 +71,11 @@ function presetTools(
     const known = [...Object.keys(PRESETS), ...Object.keys(toolsets)].join(", ");
     throw new TypeError(`no preset ${JSON.stringify(preset)}: expected one of ${known}`);
   }
-  const unknown = names.find((name) => !isBuiltIn(name));
+  const given = tools.filter(({ name }) => names.includes(name));
+  const unknown = names.find((name) => !isBuiltIn(name) && !given.some((tool) => tool.name === name));
   if (unknown !== undefined) throw new TypeError(`toolset "${preset}": there is no tool ${JSON.stringify(unknown)}`);
-  return builtIn([...new Set(names.filter(isBuiltIn))], options);
+  const builtInNames = names.filter(isBuiltIn).filter((name) => !given.some((tool) => tool.name === name));
+  return [...builtIn([...new Set(builtInNames)], options), ...given];
 }
 
 function isPreset(name: string): name is PresetName {
