@@ -14,13 +14,11 @@ export {
   type ThreadView,
   type ThreadViewOptions,
   createThreadView,
-  deleteToolActivityFields,
   findToolMessage,
   followThread,
   readThread,
-  updateToolActivity,
-  updateToolActivityData,
 } from "./activity/messages.ts";
+export { deleteToolActivityFields, updateToolActivity, updateToolActivityData } from "./activity/changes.ts";
 export { type ToolActivity, type ToolMessage, foldMessage } from "./activity/fold.ts";
 export {
   DEFAULT_MAX_BYTES,

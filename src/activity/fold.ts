@@ -2,6 +2,9 @@ import type { ActivityChange, ActivityEvent } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 
+/** Of the error of a call in its cell, in characters (seed 002). */
+export const MAX_ERROR = 200;
+
 /** A call as apps draw it: seed 002's `tool_activity`. */
 export interface ToolActivity {
   readonly id: CallId;

@@ -1,13 +1,10 @@
-import type { ActivityChange, RecordedContent, Store, StoredEvent } from "../contract/activity.ts";
+import type { RecordedContent, Store, StoredEvent } from "../contract/activity.ts";
 import type { Content } from "../contract/content.ts";
-import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { AssistantPart, MessageStatus } from "../contract/message.ts";
 import type { QuestionId } from "../contract/question.ts";
-import type { Json } from "../contract/schema.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
 import { clip } from "../util/text.ts";
-import { type ToolMessage, foldMessage } from "./fold.ts";
+import { MAX_ERROR, type ToolMessage, foldMessage } from "./fold.ts";
 
 /** A message of a thread as apps show it. */
 export type ThreadMessage = {
@@ -55,8 +52,6 @@ export interface ThreadView {
 }
 
 const RETRY_MS = 5 * 60_000;
-/** Of the error of a call in its cell, in characters (seed 002). */
-const MAX_ERROR = 200;
 
 export function createThreadView({ collapseRetries = false }: ThreadViewOptions = {}): ThreadView {
   const messages = new Map<number, ThreadMessage>();
@@ -223,61 +218,4 @@ export async function findToolMessage(
   for await (const event of store.events({ call })) view.add(event);
   const [message] = view.messages;
   return message?.role === "tool" ? message : undefined;
-}
-
-/** Fields of an activity that can be changed from outside. Its id, name, input and status cannot. */
-const FIELDS = ["display_message", "error"] as const;
-type Field = (typeof FIELDS)[number];
-
-/**
- * Changes fields of a call's activity, also after its end; a display message is shown only while the call runs. Secrets are masked.
- *
- * @throws TypeError for a field that cannot be changed; ToolFailure when there is no such call; Error when it cannot be recorded.
- */
-export async function updateToolActivity(
-  toolkit: Pick<Toolkit, "store" | "mask">,
-  call: CallId,
-  fields: { readonly [field in Field]?: string },
-): Promise<void> {
-  requireFields(Object.keys(fields));
-  const { error, ...rest } = fields;
-  await changeActivity(toolkit, call, { ...rest, ...(error !== undefined && { error: clip(error, MAX_ERROR) }) });
-}
-
-/** Merges data into a call's activity, also after its end. Secrets are masked. Rejects like `updateToolActivity`. */
-export async function updateToolActivityData(
-  toolkit: Pick<Toolkit, "store" | "mask">,
-  call: CallId,
-  data: { readonly [key: string]: Json },
-): Promise<void> {
-  await changeActivity(toolkit, call, { data });
-}
-
-/** Deletes fields of a call's activity, also after its end. Rejects like `updateToolActivity`. */
-export async function deleteToolActivityFields(
-  toolkit: Pick<Toolkit, "store" | "mask">,
-  call: CallId,
-  fields: readonly Field[],
-): Promise<void> {
-  requireFields(fields);
-  await changeActivity(toolkit, call, { deleted: fields });
-}
-
-function requireFields(names: readonly string[]): void {
-  const wrong = names.find((name) => !FIELDS.some((field) => field === name));
-  if (wrong === undefined) return;
-  throw new TypeError(
-    `expected ${FIELDS.join(" or ")}, got ${wrong}: other fields of a tool activity cannot be changed`,
-  );
-}
-
-async function changeActivity(
-  { store, mask }: Pick<Toolkit, "store" | "mask">,
-  call: CallId,
-  change: ActivityChange,
-): Promise<void> {
-  for await (const { thread } of store.events({ call, types: ["call.started"] })) {
-    return store.commit({ type: "activity.updated", call, thread, at: Date.now(), change: mask(change) });
-  }
-  throw new ToolFailure(`there is no call ${call} in this store`);
 }

@@ -28,7 +28,7 @@ export async function ask(
   signal: AbortSignal,
 ): Promise<Approval> {
   const { approver, watch } = host;
-  if (approver === undefined && !(await untilAborted(isAttended(host), signal))) throw denied(decision, NOBODY, host);
+  if (approver === undefined && !(await untilAborted(canWait(host), signal))) throw denied(decision, NOBODY, host);
   const question = randomName(16);
   const done = new AbortController();
   const asking = linkedTo([signal, done.signal]);
@@ -46,6 +46,7 @@ export async function ask(
     const answer = await untilAborted(Promise.race([elsewhere, here]), signal);
     record.answered(question, answer, { isStored: !("unstored" in answer) });
     const { approval, by } = answer;
+    if (!isAnswer(approval)) return { answer: "refuse", reason: `The answer was ${JSON.stringify(approval)}.` };
     if (by === NO_ANSWER && "reason" in approval) throw denied(decision, approval.reason ?? NOBODY, host);
     if (approver === undefined) record.updated({ displayMessage: null });
     return approval;
@@ -98,8 +99,8 @@ async function answerOf(
 // A program without types may answer anything; a word we do not know must not count as consent, nor a time that is none as for ever.
 const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "always", "refuse"]);
 
-function isAnswer(approval: Approval): boolean {
-  if (!ANSWERS.has(approval.answer)) return false;
+function isAnswer(approval: Approval | undefined): boolean {
+  if (!ANSWERS.has(approval?.answer) || approval === undefined) return false;
   return !("until" in approval) || approval.until === undefined || Number.isFinite(approval.until);
 }
 
@@ -133,6 +134,10 @@ const NOBODY = "there is nobody to ask";
 function inWords(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1_000);
   return seconds >= 120 ? plural(Math.round(seconds / 60), "minute") : plural(seconds, "second");
+}
+
+async function canWait(host: Host): Promise<boolean> {
+  return host.answerWithinMs > 0 && (await isAttended(host));
 }
 
 async function isAttended({ store }: Pick<Host, "store">): Promise<boolean> {

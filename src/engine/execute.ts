@@ -201,7 +201,7 @@ async function permit(
       `tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`,
     );
   }
-  const asking = unasked ? { ...host, approver: undefined } : host;
+  const asking = unasked ? { ...host, approver: undefined, answerWithinMs: 0 } : host;
   const more = await approve({ ...call, effects: [effect] }, asking, record, signal);
   await begin(more, host, record);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);

@@ -18,7 +18,7 @@ export interface Host {
   readonly policies: readonly Policy[];
   /** `undefined`: only those who answer questions of the store can be asked. */
   readonly approver: Approver | undefined;
-  /** How long an answer from the store is waited for where there is no approver, in milliseconds. */
+  /** How long an answer from the store is waited for where there is no approver, in milliseconds. 0: nobody is asked. */
   readonly answerWithinMs: number;
   /** Ends a denial where nobody could be asked: a sentence that says what whoever reads it can do. */
   readonly howToApprove: string;

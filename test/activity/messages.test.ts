@@ -2,13 +2,11 @@ import { describe, expect, test } from "vitest";
 import {
   type ThreadMessage,
   createThreadView,
-  deleteToolActivityFields,
   findToolMessage,
   followThread,
   readThread,
-  updateToolActivity,
-  updateToolActivityData,
 } from "../../src/activity/messages.ts";
+import { deleteToolActivityFields, updateToolActivity, updateToolActivityData } from "../../src/activity/changes.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { ActivityEvent, StoredEvent } from "../../src/contract/activity.ts";
 import type { Content } from "../../src/contract/content.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { Approver } from "../../src/contract/policy.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit.ts";
 import { all } from "../activity/events.ts";
@@ -41,6 +42,31 @@ describe("without an approver", () => {
       event.type === "call.updated" && event.update.displayMessage !== undefined ? [event.update.displayMessage] : [],
     );
     expect(shown).toEqual(["Waiting for a person's answer", null]);
+  });
+
+  test("an answer that is none refuses", async () => {
+    const { store, echo, asked } = await asking();
+    await store.attend();
+    const call = echo("a");
+    await store.answer(await asked("a"), { answer: "yes" } as never, "test");
+    expect(asText(await call)).toBe('Command execution denied by user. The answer was {"answer":"yes"}.');
+  });
+
+  test("what a tool looks at unasked is denied at once", async () => {
+    const look = defineTool({
+      name: "look",
+      description: "Looks.",
+      input: {},
+      touches: ["exec"],
+      run: async (_, { permit }) => {
+        await permit({ kind: "exec", command: "true" }, { unasked: true });
+        return null;
+      },
+    });
+    const { store, toolkit } = await asking({ tools: [look] });
+    await store.attend();
+    expect(await toolkit.call({ name: "look", input: {} })).toMatchObject({ status: "denied" });
+    expect(await all(store, { types: ["approval.requested"] })).toEqual([]);
   });
 
   test("nobody who answers in time is a denial that says so, and the question is closed", async () => {

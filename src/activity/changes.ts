@@ -1,0 +1,64 @@
+import type { ActivityChange } from "../contract/activity.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { CallId } from "../contract/identity.ts";
+import type { Json } from "../contract/schema.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { clip } from "../util/text.ts";
+import { MAX_ERROR } from "./fold.ts";
+
+/** Fields of an activity that can be changed from outside. Its id, name, input and status cannot. */
+const FIELDS = ["display_message", "error"] as const;
+type Field = (typeof FIELDS)[number];
+
+/**
+ * Changes fields of a call's activity, also after its end; a display message is shown only while the call runs. Secrets are masked.
+ *
+ * @throws TypeError for a field that cannot be changed; ToolFailure when there is no such call; Error when it cannot be recorded.
+ */
+export async function updateToolActivity(
+  toolkit: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  fields: { readonly [field in Field]?: string },
+): Promise<void> {
+  requireFields(Object.keys(fields));
+  const { error, ...rest } = fields;
+  await changeActivity(toolkit, call, { ...rest, ...(error !== undefined && { error: clip(error, MAX_ERROR) }) });
+}
+
+/** Merges data into a call's activity, also after its end. Secrets are masked. Rejects like `updateToolActivity`. */
+export async function updateToolActivityData(
+  toolkit: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  data: { readonly [key: string]: Json },
+): Promise<void> {
+  await changeActivity(toolkit, call, { data });
+}
+
+/** Deletes fields of a call's activity, also after its end. Rejects like `updateToolActivity`. */
+export async function deleteToolActivityFields(
+  toolkit: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  fields: readonly Field[],
+): Promise<void> {
+  requireFields(fields);
+  await changeActivity(toolkit, call, { deleted: fields });
+}
+
+function requireFields(names: readonly string[]): void {
+  const wrong = names.find((name) => !FIELDS.some((field) => field === name));
+  if (wrong === undefined) return;
+  throw new TypeError(
+    `expected ${FIELDS.join(" or ")}, got ${wrong}: other fields of a tool activity cannot be changed`,
+  );
+}
+
+async function changeActivity(
+  { store, mask }: Pick<Toolkit, "store" | "mask">,
+  call: CallId,
+  change: ActivityChange,
+): Promise<void> {
+  for await (const { thread } of store.events({ call, types: ["call.started"] })) {
+    return store.commit({ type: "activity.updated", call, thread, at: Date.now(), change: mask(change) });
+  }
+  throw new ToolFailure(`there is no call ${call} in this store`);
+}
