@@ -61,9 +61,12 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
   });
   Object.defineProperty(output, "columns", { get: () => stdout.columns });
   stdout.on("resize", () => output.emit("resize"));
-  const completer = (line: string) => [line.startsWith("/") ? words.filter((word) => word.startsWith(line)) : [], line];
+  const completer = (line: string): [string[], string] => [
+    line.startsWith("/") ? words.filter((word) => word.startsWith(line)) : [],
+    line,
+  ];
   const reader = createInterface({
-    ...{ input: stdin, output, terminal: true, prompt: PROMPT, completer: completer as never },
+    ...{ input: stdin, output, terminal: true, prompt: PROMPT, completer },
     ...{ history: [...history], historySize: 500, removeHistoryDuplicates: true },
   });
   stdout.write(MARK_PASTES);

@@ -1,5 +1,6 @@
 import type { WriteStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
+import { countCharacters } from "../../output/measure.ts";
 
 /**
  * A terminal with lines that stay and, below them, live lines that are drawn again and again. Text is to be fit for a terminal, and a live line
@@ -25,6 +26,7 @@ const [CUT, WRAP] = ["\x1b[?7l", "\x1b[?7h"];
 export function createScreen(terminal: WriteStream): Screen {
   let shown: readonly string[] = [];
   let isInLine = false;
+  let isStreamed = false;
   let held: string[] | undefined;
 
   const erased = () => {
@@ -40,8 +42,8 @@ export function createScreen(terminal: WriteStream): Screen {
     else held.push(text);
   };
   const endOfLine = () => {
-    const end = isInLine ? "\x1b[0m\n" : "";
-    isInLine = false;
+    const end = `${isStreamed ? "\x1b[0m" : ""}${isInLine ? "\n" : ""}`; // a colour may have been left on
+    [isInLine, isStreamed] = [false, false];
     return end;
   };
 
@@ -53,7 +55,7 @@ export function createScreen(terminal: WriteStream): Screen {
     stream(text) {
       const before = erased();
       shown = [];
-      isInLine = !text.endsWith("\n");
+      [isInLine, isStreamed] = [!text.endsWith("\n"), true];
       write(before + text);
     },
     endLine() {
@@ -79,5 +81,5 @@ export function createScreen(terminal: WriteStream): Screen {
 }
 
 function widthOf(line: string): number {
-  return [...stripVTControlCharacters(line)].length;
+  return countCharacters(stripVTControlCharacters(line));
 }

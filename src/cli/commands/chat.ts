@@ -19,7 +19,7 @@ import { type Face, plainFace, terminalFace } from "../chat/face.ts";
  * message, text goes to stdout and calls to stderr. Ends with the input, with `/exit`, or with a second Ctrl-C.
  */
 export async function chat(options: AgentOptions): Promise<void> {
-  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let face: Face | undefined;
   const ask: Approver = async (...question) => face?.ask?.(...question) ?? { answer: "refuse" };
   const approvals = isTerminal ? createApprovals(ask, options.yes === true) : undefined;
@@ -28,7 +28,6 @@ export async function chat(options: AgentOptions): Promise<void> {
   try {
     await talk(options, parts, approvals, (given) => (face = given));
   } finally {
-    face?.close();
     await parts.close();
   }
 }
@@ -39,14 +38,15 @@ async function talk(
   approvals: Approvals | undefined,
   setFace: (face: Face) => void,
 ): Promise<void> {
-  let { model } = parts;
+  let { model, limits } = parts;
+  let waitingFor: readonly string[] = [];
   let isBusy = false;
   let isInterrupted = false;
   let isLeaving = false;
   let onTurnShown: (() => void) | undefined;
 
   const start = async (thread: string | undefined): Promise<Agent> => {
-    const { instructions, limits } = parts;
+    const { instructions } = parts;
     const started = await createAgent({
       model,
       toolkit,
@@ -60,7 +60,7 @@ async function talk(
   const follow = async (followed: Agent) => {
     for await (const event of followed.events()) {
       if (event.type === "message" && !isBusy) [isBusy, isInterrupted] = [true, false];
-      if (event.type === "end") isBusy = false;
+      if (event.type === "end") [isBusy, waitingFor] = [false, event.waitingFor];
       await face.show(event);
       if (event.type === "end") onTurnShown?.();
     }
@@ -76,14 +76,17 @@ async function talk(
   };
   /** Ctrl-C: stops the turn, or forgets what is typed; a second one leaves. */
   const interrupt = () => {
+    if (isLeaving) return leave();
     if (!isBusy && face.clearTyped()) return;
-    if (isLeaving || isInterrupted) return leave();
+    if (isInterrupted) return leave();
     isInterrupted = true;
     if (isBusy) void agent.stop();
     else face.say("Press Ctrl-C again to leave.");
   };
   const reopen = async (thread: string | undefined) => {
     await agent.close();
+    if (waitingFor.length > 0) face.say(`The end of job ${waitingFor.join(", ")} will not wake the agent.`);
+    waitingFor = [];
     agent = await start(thread);
   };
   const session: Chat = {
@@ -96,8 +99,15 @@ async function talk(
     },
     open: reopen,
     async use(written) {
-      const { model: settings } = await agentSettings({ ...options, model: written });
-      ({ model } = await modelFor(settings ?? parseModel(written)));
+      const { baseUrl, ...others } = options;
+      const isSameProvider = nameOf(model).startsWith(`${parseModel(written).provider}:`);
+      const settings = await agentSettings({
+        ...{ ...others, model: written },
+        ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // no other provider's key is sent there
+      });
+      ({ model } = await modelFor(settings.model));
+      const { context: _, ...kept } = limits;
+      limits = { ...kept, ...settings.limits };
       await reopen(agent.thread);
     },
     approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves what would be asked.",
