@@ -108,7 +108,7 @@ describe("without a terminal", () => {
     const { folder, run } = await commandLine();
     expect(await run(["call", "bash", '{"command":"touch made.txt"}', "--sandbox", "off"])).toEqual(
       ended(
-        "Medium-risk command requires approval: `touch made.txt` (changes files), and there is nobody to ask. To allow it, " +
+        "Medium-risk command requires approval: `touch made.txt` (changes, copies or packs files), and there is nobody to ask. To allow it, " +
           "run it in a terminal, keep `handrail approvals wait` open in a terminal meanwhile, or approve in advance with --yes.\n",
         1,
       ),

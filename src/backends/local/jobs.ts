@@ -70,7 +70,7 @@ export async function startJob(command: JobCommand, options: StartJobOptions): P
     return job;
   } catch (error) {
     await service.sweep({ mark }); // where it runs already, nobody would ever find it
-    await rm(own, { recursive: true, force: true });
+    await removeFolder(own).catch(() => undefined);
     throw startFailure(error, argv[0], cwd);
   }
 }
@@ -110,8 +110,13 @@ async function foundIn(folder: string, name: string): Promise<FoundJob | undefin
   const isRunning = statusIn(own).state === "running";
   if (isRunning) await (await spawner()).sweep({ mark, group: pid });
   // An owner in another container cannot be seen, nor its processes: what may be one's stays for a week.
-  if (isRunning || Date.now() - plan.startedMs > KEPT_MS) await rm(own, { recursive: true, force: true });
+  if (isRunning || Date.now() - plan.startedMs > KEPT_MS) await removeFolder(own);
   return undefined;
+}
+
+/** What watches over a job may write a last note meanwhile: Node tries again then. */
+async function removeFolder(own: string): Promise<void> {
+  await rm(own, { recursive: true, force: true, maxRetries: 5 });
 }
 
 async function planIn(own: string): Promise<Plan | undefined> {
@@ -147,7 +152,7 @@ function jobFolder(own: string, mark: string, pid: number): JobFolder {
     // By its number too: what has become another user's hides its mark.
     end: async () => (await spawner()).sweep({ mark, group: pid }),
     noteLost: () => rename(join(own, "running"), join(own, `exited-lost-${Date.now() / 1_000}`)),
-    remove: () => rm(own, { recursive: true, force: true }),
+    remove: () => removeFolder(own),
   };
 }
 
