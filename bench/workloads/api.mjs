@@ -134,9 +134,12 @@ async function arrival(folder, share) {
   };
 }
 
-/** @returns {import("handrail").ActivityEvent} */
+let calls = 0;
+
+/** Of a call of its own: updates of one call that follow each other are written as one. @returns {import("handrail").ActivityEvent} */
 function event() {
-  return { call: "bench", thread: "main", at: Date.now(), type: "call.updated", update: { output: "x".repeat(200) } };
+  const call = `bench-${calls++}`;
+  return { call, thread: "main", at: Date.now(), type: "call.updated", update: { output: "x".repeat(200) } };
 }
 
 /** `handrail serve` with a state folder of its own, and a store of this process over the same database. @param {string} folder */
