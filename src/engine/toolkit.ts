@@ -54,6 +54,7 @@ function toolkitOf(
     jobs,
     mask: mask.json,
     definitions: (format) => definitions(tools, format),
+    hear: (words, thread = own.thread) => shared.knownHosts.addFrom(thread, words),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(request, { signal, approver = ownApprover, onEvent } = {}) {
       if (all.some(({ closing }) => closing.signal.aborted))

@@ -5,7 +5,7 @@ import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { type GivenToJudge, execJudge } from "./exec.ts";
-import { type FetchJudge, fetchJudge } from "./fetch.ts";
+import { type NetworkEffect, type NetworkFacts, fetchJudge } from "./fetch.ts";
 import { type LookUps, createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { ruled } from "./ruled.ts";
@@ -25,11 +25,12 @@ export function createPolicy(
   backend: Backend,
   own: readonly string[] = [],
   rules: Rules = createRules(settings.commands, backend),
+  facts: NetworkFacts = NO_FACTS,
 ): Policy {
   const pathJudgeBy = pathJudge(settings, backend, own);
   const pathJudgeOfCommands = pathJudge(settings, backend, own, "commands");
   const autonomy = settings.autonomy ?? "supervised";
-  const judgeFetch = fetchJudge(settings.network, autonomy);
+  const judgeFetch = fetchJudge(settings.network, autonomy, facts);
   const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own, "commands");
   const execJudgeBy = (some: PolicySettings) => execJudge(some, backend, own, rules.command);
   const judgeExec = execJudgeBy(settings);
@@ -49,7 +50,7 @@ export function createPolicy(
     };
     const judges: Judges = {
       path: pathJudgeBy(lookAtFiles),
-      fetch: judgeFetch,
+      fetch: (effect) => judgeFetch(effect, call.request.thread),
       exec: (effect) => judgeExec(effect, given),
       terminal: (effect) =>
         judgeTerminal(effect, (command, strictness) =>
@@ -72,6 +73,9 @@ export function createPolicy(
     return strictest;
   };
 }
+
+/** Where nothing is known of threads and secrets. */
+const NO_FACTS: NetworkFacts = { isKnown: () => false, hasSecret: () => false };
 
 /** A contained command may name the system folders of the default list: they are read-only for it. */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
@@ -109,7 +113,7 @@ function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules)
 
 interface Judges {
   readonly path: PathJudge;
-  readonly fetch: FetchJudge;
+  readonly fetch: (effect: NetworkEffect) => Promise<Decision>;
   readonly exec: (effect: Extract<Effect, { kind: "exec" }>) => Promise<Decision>;
   readonly terminal: (effect: Extract<Effect, { kind: "terminal" }>) => Promise<Decision>;
 }
@@ -147,6 +151,8 @@ async function judgeEffect(effect: Effect, autonomy: Autonomy, judge: Judges): P
     case "terminal":
       return judge.terminal(effect);
     case "fetch":
+    case "request":
+    case "search":
       return judge.fetch(effect);
     case "output": // only the toolkit that made it can open it
     case "state":
@@ -164,7 +170,7 @@ function judgeAct(autonomy: Autonomy, reason: string): Decision {
 }
 
 function verb(effect: Effect): string {
-  if (effect.kind === "fetch") return `${effect.method} a URL`;
+  if (effect.kind === "request") return `${effect.method} a URL`;
   if (effect.kind === "state") return `change ${effect.store}`;
   if (effect.kind === "terminal") return "type into a terminal";
   return effect.kind === "write" ? "write files" : effect.kind;

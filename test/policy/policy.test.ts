@@ -20,7 +20,7 @@ describe("readonly", () => {
     [EXEC, "run a command"],
     [{ kind: "terminal", types: "ls" }, "type into a terminal"],
     [{ kind: "terminal", keys: ["C-c"] }, "type into a terminal"],
-    [{ kind: "fetch", url: "https://example.org/", method: "POST" }, "POST a URL"],
+    [{ kind: "request", url: "https://example.org/", method: "POST" }, "POST a URL"],
     [{ kind: "state", store: "memory", change: true }, "change memory"],
     [{ kind: "state", store: "schedule", change: true }, "change schedule"],
     [{ kind: "delegate", agent: "reviewer" }, "delegate"],

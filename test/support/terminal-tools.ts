@@ -11,6 +11,8 @@ import { parse } from "../../src/engine/parse.ts";
 import { asText } from "../../src/engine/result.ts";
 import { toolset } from "../../src/engine/toolset.ts";
 import { createSeenFiles } from "../../src/files/seen.ts";
+import { createFetcher } from "../../src/network/fetch.ts";
+import { createKnownHosts } from "../../src/network/known-hosts.ts";
 import { NO_MASK } from "../../src/output/mask.ts";
 import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
@@ -58,6 +60,8 @@ export function terminalTools(
       folder: `${stateDir}/grants`,
     }),
     backend,
+    fetcher: createFetcher(),
+    knownHosts: createKnownHosts(),
     outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
     jobs,
     notices: jobs.notices,

@@ -1,9 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
-import type { ToolOptionsByName } from "./built-in.ts";
-import { defaultTools } from "./default.ts";
+import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/**
- * The personal assistant of seed 003. So far it has the tools of `default` and no others: memory, schedules, the web and sub-agents are not
- * built yet, and join it when they are.
- */
-export const assistant = (options?: ToolOptionsByName): readonly Tool[] => defaultTools(options);
+/** The personal assistant of seed 003: commands, files and the web. Memory, schedules and sub-agents join it when they are built. */
+export const assistant = (options?: ToolOptionsByName): readonly Tool[] =>
+  builtIn(["shell", "file_read", "file_write", "http_request", "web_fetch"], options);
