@@ -6,6 +6,8 @@ import { type Settings, type ToolSettings, frozen } from "./settings.ts";
 export function withOwn(base: Settings, given: Given): Settings {
   const outputs = given["state.outputs_mb"]?.value;
   const database = given["state.database_mb"]?.value;
+  const searchUrl = given["search.url"]?.value ?? base.search.url;
+  const keyVariable = given["search.key_variable"]?.value ?? base.search.keyVariable;
   const logFile = given.log_file?.value ?? base.logFile;
   return frozen({
     ...common(base, given),
@@ -22,11 +24,18 @@ export function withOwn(base: Settings, given: Given): Settings {
         deny: given["policy.commands.deny"]?.value ?? base.policy.commands.deny,
       },
       network: {
+        fetch: given["policy.network.fetch"]?.value ?? base.policy.network.fetch,
+        proxy: given["policy.network.proxy"]?.value ?? base.policy.network.proxy,
         allowHosts: given["policy.network.allow_hosts"]?.value ?? base.policy.network.allowHosts,
         denyHosts: given["policy.network.deny_hosts"]?.value ?? base.policy.network.denyHosts,
         allowPrivate: given["policy.network.allow_private"]?.value ?? base.policy.network.allowPrivate,
       },
       env: { pass: given["policy.env.pass"]?.value ?? base.policy.env.pass },
+    },
+    search: {
+      engine: given["search.engine"]?.value ?? base.search.engine,
+      ...(searchUrl !== undefined && { url: searchUrl }),
+      ...(keyVariable !== undefined && { keyVariable }),
     },
     store: given.store?.value ?? base.store,
     state: {
@@ -62,6 +71,7 @@ export function withProject(base: Settings, given: Given): Settings {
       },
       network: {
         ...base.policy.network,
+        fetch: given["policy.network.fetch"]?.value ?? base.policy.network.fetch,
         denyHosts: union(base.policy.network.denyHosts, given["policy.network.deny_hosts"]?.value),
       },
       env: { pass: union(base.policy.env.pass, given["policy.env.pass"]?.value) },

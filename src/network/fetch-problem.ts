@@ -21,7 +21,8 @@ export function fetchProblem(error: unknown, { host, href }: URL, timeoutMs: num
       cause: error,
     });
   }
-  if (code.startsWith("HPE_")) return new ToolFailure(`${host} does not speak HTTP: ${messageOf(error)}`, { cause: error });
+  if (error instanceof Error && error.name === "HTTPParserError")
+    return new ToolFailure(`${host} does not speak HTTP: ${messageOf(error)}`, { cause: error });
   return new ToolFailure(`${host} could not be reached: ${unreachableBecause(error)}`, { cause: error });
 }
 

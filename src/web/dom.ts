@@ -14,10 +14,9 @@ export interface DomElement extends DomNode {
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
   removeAttribute(name: string): void;
-  insertBefore(node: DomNode, before: DomNode | null): void;
   removeChild(node: DomNode): void;
   closest(selector: string): DomElement | null;
-  querySelector(selector: string): DomElement | null;
+  querySelector(selector: string): DomElement | null | undefined;
   querySelectorAll(selector: string): Iterable<DomElement>;
   readonly nextElementSibling: DomElement | null;
 }
@@ -25,7 +24,7 @@ export interface DomElement extends DomNode {
 export interface DomDocument {
   readonly title: string;
   readonly body: DomElement;
-  querySelector(selector: string): DomElement | null;
+  querySelector(selector: string): DomElement | null | undefined;
   querySelectorAll(selector: string): Iterable<DomElement>;
 }
 

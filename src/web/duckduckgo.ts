@@ -47,20 +47,20 @@ function isOwn({ hostname }: URL): boolean {
 /** In the HTML version in the result around the link, in the Lite version in the next row that has one. */
 function snippetOf(link: DomElement): string {
   const result = link.closest(".result");
-  if (result !== null) return lineOf(result.querySelector(".result__snippet"));
+  if (result) return lineOf(result.querySelector(".result__snippet"));
   for (let row = link.closest("tr")?.nextElementSibling ?? null; row !== null; row = row.nextElementSibling) {
-    if (row.querySelector("a.result-link") !== null) return "";
+    if (row.querySelector("a.result-link")) return "";
     const snippet = row.querySelector(".result-snippet");
-    if (snippet !== null) return lineOf(snippet);
+    if (snippet) return lineOf(snippet);
   }
   return "";
 }
 
 function isEmpty(document: DomDocument): boolean {
-  return document.querySelector(".no-results") !== null || /\bNo (more )?results\b/i.test(document.body.textContent);
+  return Boolean(document.querySelector(".no-results")) || /\bNo (more )?results\b/i.test(document.body.textContent);
 }
 
 function isChallenge(document: DomDocument): boolean {
-  const hasForm = document.querySelector("#challenge-form, .anomaly-modal__modal, [class^=anomaly]") !== null;
+  const hasForm = Boolean(document.querySelector("#challenge-form, .anomaly-modal__modal, [class^=anomaly]"));
   return hasForm || /bots use DuckDuckGo|complete the following challenge|unusual traffic/i.test(document.body.textContent);
 }

@@ -1,6 +1,7 @@
 import domino from "@mixmark-io/domino";
 import gfm from "@joplin/turndown-plugin-gfm";
 import TurndownService from "turndown";
+import { limitDepth } from "./depth.ts";
 import { type DomDocument, type DomElement, type DomNode, isElement } from "./dom.ts";
 
 export interface PageOptions {
@@ -23,7 +24,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   ...["SCRIPT", "STYLE", "NOSCRIPT", "NAV", "FOOTER", "HEAD", "SVG", "BUTTON", "FORM", "IFRAME", "OBJECT", "EMBED"],
 ]);
 
-/** The converter is recursive. Browsers end at 512 (HTML, 13.2.6); elements below are dissolved into the one above them. */
+/** The converter is recursive, and the parser slow on what is deep. Browsers end at 512 (HTML, 13.2.6). */
 const MAX_DEPTH = 256;
 
 /** Where pages have their main content, the best first. */
@@ -34,12 +35,14 @@ const MAIN = ["main", "[role=main]", "article"];
  * Takes as long as the page wants, and may run out of memory: call it in a worker.
  */
 export function toMarkdown(html: string, { url, mainOnly = false }: PageOptions): Page {
-  const document = domino.createDocument(html);
+  const document = domino.createDocument(limitDepth(html, MAX_DEPTH));
   const title = document.title.replace(/\s+/g, " ").trim();
-  const main = mainOnly ? MAIN.map((each) => document.querySelector(each)).find((each) => each !== null) : undefined;
+  const main = mainOnly ? MAIN.map((each) => document.querySelector(each)).find((each) => each) : undefined;
   const root = main ?? document.body;
   clean(root, baseOf(document, url));
-  return { title, markdown: converter().turndown(root), part: main === undefined ? "page" : "main" };
+  // The converter would make a copy to work on; this tree is nobody else's.
+  Object.defineProperty(root, "cloneNode", { value: () => root });
+  return { title, markdown: converter().turndown(root), part: main == null ? "page" : "main" };
 }
 
 function baseOf(document: DomDocument, url: string): string {
@@ -47,36 +50,19 @@ function baseOf(document: DomDocument, url: string): string {
   return URL.canParse(href, url) ? new URL(href, url).href : url;
 }
 
-/** One walk over all nodes, without recursion: drops what is dropped, dissolves what is too deep, makes links absolute. */
+/** Drops what is dropped, and makes links absolute. Without recursion. */
 function clean(root: DomElement, base: string): void {
-  let depth = 0;
   let node: DomNode | null = root.firstChild;
   while (node !== null) {
-    const parent: DomElement | null = node.parentNode;
     const next: DomNode | null = node.nextSibling;
-    if (isElement(node) && parent !== null) {
-      if (DROPPED.has(node.nodeName.toUpperCase())) parent.removeChild(node);
-      else if (depth >= MAX_DEPTH) {
-        const first: DomNode | null = node.firstChild;
-        for (let child = first; child !== null; child = node.firstChild) parent.insertBefore(child, node);
-        parent.removeChild(node);
-        if (first !== null) {
-          node = first;
-          continue;
-        }
-      } else {
-        if (node.nodeName === "A") makeAbsolute(node, base);
-        if (node.firstChild !== null) {
-          depth++;
-          node = node.firstChild;
-          continue;
-        }
-      }
-    }
-    let above: DomNode | null = parent;
-    node = next;
+    const parent: DomElement | null = node.parentNode;
+    const isDropped = isElement(node) && DROPPED.has(node.nodeName.toUpperCase());
+    if (!isDropped && isElement(node) && node.nodeName === "A") makeAbsolute(node, base);
+    let above: DomElement | null = parent;
+    const first: DomNode | null = isDropped ? null : node.firstChild;
+    if (isDropped) parent?.removeChild(node);
+    node = first ?? next;
     while (node === null && above !== null && above !== root) {
-      depth--;
       node = above.nextSibling;
       above = above.parentNode;
     }
@@ -131,7 +117,7 @@ const LANGUAGE = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|source
 
 function languageOf(block: DomElement): string {
   const code = block.querySelector("code");
-  const holders = [code, block, block.parentNode, block.parentNode?.parentNode ?? null].filter((each) => each !== null);
+  const holders = [code, block, block.parentNode, block.parentNode?.parentNode ?? null].filter((each) => each != null);
   for (const holder of holders) {
     const named =
       holder.getAttribute("data-lang") ?? holder.getAttribute("data-language") ?? LANGUAGE.exec(holder.className)?.[1];
