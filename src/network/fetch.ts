@@ -125,6 +125,7 @@ export function createFetcher({
       let left = timeoutMs;
       for (;;) {
         await permit(url);
+        reachable(judge, url.href);
         met.push(url.href);
         const began = performance.now();
         const deadline = AbortSignal.timeout(Math.ceil(left));
@@ -142,7 +143,7 @@ export function createFetcher({
           if (met.length > mayFollow) throw tooMany(met, mayFollow);
           if (url.protocol === "https:" && next.protocol === "http:") throw downgraded(url, next);
           if (next.origin !== url.origin) headers = withoutCredentials(headers);
-          url = reachable(judge, next.href).url;
+          url = next;
         } catch (error) {
           if (signal.aborted) throw signal.reason;
           throw fetchProblem(error, url, deadline.aborted ? timeoutMs : undefined);

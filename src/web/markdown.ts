@@ -69,11 +69,12 @@ function clean(root: DomElement, base: string): void {
   }
 }
 
-/** What a link runs is none of the page's addresses. */
+/** What a link runs is none of the page's addresses; one that shows nothing is an anchor. */
 function makeAbsolute(link: DomElement, base: string): void {
   const href = link.getAttribute("href")?.trim();
   if (href === undefined) return;
-  if (/^(javascript|data|vbscript):/i.test(href) || !URL.canParse(href, base)) link.removeAttribute("href");
+  const isEmpty = link.textContent.trim() === "" && !link.querySelector("img");
+  if (isEmpty || /^(javascript|data|vbscript):/i.test(href) || !URL.canParse(href, base)) link.removeAttribute("href");
   else link.setAttribute("href", new URL(href, base).href);
 }
 

@@ -167,7 +167,7 @@ describe("host rules", () => {
     expect(judge("https://example.net/").verdict).toBe("reachable");
     expect(judge("https://notexample.net/").verdict).toBe("reachable");
     expect(judge("https://bad.example.net/")).toMatchObject({ verdict: "refused", rule: "deny_hosts" });
-    expect(judge("https://example.org@evil.example/").verdict).toBe("refused");
+    expect(judge("https://example.org@evil.example/").verdict).toBe("reachable"); // of evil.example
   });
 
   test("no rules at all name no host", () => {

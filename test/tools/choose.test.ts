@@ -25,9 +25,9 @@ describe("tools are chosen", () => {
     expect(names({ preset: "empty", toolsets: { empty: [] }, tools: [mine] })).toEqual(["mine"]);
   });
 
-  test("of seed 003: default, and assistant, which has the same tools so far", () => {
+  test("of seed 003: default, and assistant, which has the web too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
-    expect(names({ preset: "assistant" })).toEqual(names({ preset: "default" }));
+    expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), "http_request", "web_fetch"]);
   });
 
   test("without those that are disabled, one's own too", () => {
@@ -108,11 +108,13 @@ test("without a terminal there are no such tools, wherever they are named, and n
   const toolsets = { mine: ["send-keys", "read"] };
   expect(namesIn({ preset: "mine", toolsets }, false)).toEqual(["read"]);
   expect(namesIn({ preset: "mine", toolsets }, true)).toEqual(["send-keys", "read"]);
-  expect(namesIn({ preset: "operator" }, false)).toEqual(["run_shell", "read_file", "write_file", "time"]);
+  expect(namesIn({ preset: "operator" }, false)).toEqual(["run_shell", "read_file", "write_file", "fetch_url", "web_search", "time"]);
   expect(namesIn({ preset: "operator" }, true)).toEqual([
     "run_shell",
     "read_file",
     "write_file",
+    "fetch_url",
+    "web_search",
     "capture-pane",
     "send-keys",
     "time",
