@@ -111,7 +111,15 @@ function annotations(touches: readonly EffectKind[]): DefinitionOf["mcp"]["annot
 }
 
 const ACTS: ReadonlySet<EffectKind> = new Set(["write", "exec", "terminal", "request", "state", "delegate", "foreign"]);
-const OPEN_WORLD: ReadonlySet<EffectKind> = new Set(["exec", "terminal", "fetch", "request", "search", "delegate", "foreign"]);
+const OPEN_WORLD: ReadonlySet<EffectKind> = new Set([
+  "exec",
+  "terminal",
+  "fetch",
+  "request",
+  "search",
+  "delegate",
+  "foreign",
+]);
 
 const otherNamesOf = new WeakMap<Toolset, ReadonlyMap<string, Tool>>();
 

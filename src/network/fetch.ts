@@ -165,7 +165,8 @@ function reachable(judge: UrlJudge, text: string): { readonly url: URL; readonly
 /** Where a redirect leads; `undefined` for any other response. The fragment stays, where it names none (RFC 9110, 10.2.2). */
 function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL): URL | undefined {
   const { location } = headers;
-  if (!REDIRECTS.has(statusCode) || typeof location !== "string" || !URL.canParse(location, from.href)) return undefined;
+  if (!REDIRECTS.has(statusCode) || typeof location !== "string" || !URL.canParse(location, from.href))
+    return undefined;
   const next = new URL(location, from);
   if (next.hash === "") next.hash = from.hash;
   return next;

@@ -14,7 +14,8 @@ export interface KnownHosts {
 const MOST_HOSTS = 10_000;
 
 /** Scheme or not, then labels with a dot between, or an address. Whether it is a host, `URL` decides. */
-const HOST_IN_TEXT = /(?:https?:\/\/)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]{2,}|\d+(?:\.\d+){3}|\[[\da-f:.]+\]|localhost\b)/giu;
+const HOST_IN_TEXT =
+  /(?:https?:\/\/)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]{2,}|\d+(?:\.\d+){3}|\[[\da-f:.]+\]|localhost\b)/giu;
 
 export function createKnownHosts(): KnownHosts {
   const threads = new Map<string, Set<string>>();

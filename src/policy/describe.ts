@@ -76,7 +76,9 @@ function requestOf(effect: Extract<Effect, { url: string }>): string {
   return [
     `${method}: ${url}`,
     ...(Object.keys(headers).length === 0 ? [] : [`(with headers ${Object.keys(headers).join(", ")})`]),
-    ...(body === undefined || body === "" ? [] : [`(sending ${formatSize(Buffer.byteLength(body))}: ${clip(body, BODY_SHOWN)})`]),
+    ...(body === undefined || body === ""
+      ? []
+      : [`(sending ${formatSize(Buffer.byteLength(body))}: ${clip(body, BODY_SHOWN)})`]),
   ].join(" ");
 }
 

@@ -56,7 +56,13 @@ export const httpRequest = (options: ToolOptions = {}) =>
         return [name, SECRET_HEADER.test(name) ? "[redacted]" : value];
       });
       const text = fetched.body.length === 0 ? "" : rawText(fetched);
-      return { ...facts, statusText: fetched.statusText, headers: Object.fromEntries(shown), text, notices: noticesOf(fetched) };
+      return {
+        ...facts,
+        statusText: fetched.statusText,
+        headers: Object.fromEntries(shown),
+        text,
+        notices: noticesOf(fetched),
+      };
     },
     render: ({ status, statusText, headers, text, notices }) =>
       [

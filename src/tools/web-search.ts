@@ -14,11 +14,7 @@ export interface WebSearchOptions extends ToolOptions {
 }
 
 /** Searches the web (seeds 000 and 004). */
-export const webSearch = ({
-  engine = { engine: "duckduckgo" },
-  maxResults = 10,
-  ...options
-}: WebSearchOptions = {}) =>
+export const webSearch = ({ engine = { engine: "duckduckgo" }, maxResults = 10, ...options }: WebSearchOptions = {}) =>
   defineTool({
     name: "web_search",
     title: "Search the web",
@@ -37,7 +33,9 @@ export const webSearch = ({
       { additionalProperties: false },
     ),
     mend: (raw) =>
-      typeof raw === "string" ? { query: raw } : renameKeys(raw, { q: "query", search_term: "query", maxResults: "max_results" }),
+      typeof raw === "string"
+        ? { query: raw }
+        : renameKeys(raw, { q: "query", search_term: "query", maxResults: "max_results" }),
     effects: ({ query }) => originsOf(engine).map((origin) => ({ kind: "search", engine: origin, query })),
     async run({ query, max_results = maxResults }, { fetch: get, signal, meet, report }) {
       report({ displayMessage: `Searching: ${query}` });

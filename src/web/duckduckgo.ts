@@ -62,5 +62,7 @@ function isEmpty(document: DomDocument): boolean {
 
 function isChallenge(document: DomDocument): boolean {
   const hasForm = Boolean(document.querySelector("#challenge-form, .anomaly-modal__modal, [class^=anomaly]"));
-  return hasForm || /bots use DuckDuckGo|complete the following challenge|unusual traffic/i.test(document.body.textContent);
+  return (
+    hasForm || /bots use DuckDuckGo|complete the following challenge|unusual traffic/i.test(document.body.textContent)
+  );
 }

@@ -79,7 +79,13 @@ function makeAbsolute(link: DomElement, base: string): void {
 }
 
 function converter(): TurndownService {
-  return new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-", emDelimiter: "*", hr: "---" })
+  return new TurndownService({
+    headingStyle: "atx",
+    codeBlockStyle: "fenced",
+    bulletListMarker: "-",
+    emDelimiter: "*",
+    hr: "---",
+  })
     .use([gfm.tables, gfm.strikethrough, gfm.taskListItems])
     .addRule("image", { filter: "img", replacement: (_, image) => imageText(image) })
     .addRule("code", { filter: "pre", replacement: (_, block) => fenced(codeOf(block), languageOf(block)) });
@@ -127,4 +133,3 @@ function languageOf(block: DomElement): string {
   const only = code?.className.trim() ?? "";
   return /^[a-z][a-z+#]*$/.test(only) && !/^(hljs|code|highlight|prettyprint)$/.test(only) ? only : "";
 }
-

@@ -94,7 +94,12 @@ function keepWorker(worker: Worker): void {
   idle = { worker, end };
 }
 
-const NAMES: { readonly [kind in Job["kind"]]: string } = { html: "page", json: "JSON", pdf: "PDF", results: "page of results" };
+const NAMES: { readonly [kind in Job["kind"]]: string } = {
+  html: "page",
+  json: "JSON",
+  pdf: "PDF",
+  results: "page of results",
+};
 
 function tooMuch(job: Job, what: string): ToolFailure {
   return new ToolFailure(`the ${NAMES[job.kind]} ${what}`, {

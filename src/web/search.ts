@@ -41,7 +41,11 @@ export function originsOf(engine: SearchEngine): readonly string[] {
  *
  * @throws ToolFailure when the engine refuses automatic requests, when its answer is in a form that is not known, and when it cannot be reached.
  */
-export async function search(engine: SearchEngine, query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
+export async function search(
+  engine: SearchEngine,
+  query: string,
+  options: SearchOptions,
+): Promise<readonly SearchHit[]> {
   const hits = await ASK[engine.engine](engine as never, query, options);
   return hits.slice(0, options.most);
 }
@@ -128,13 +132,18 @@ function hitsOf(name: string, results: unknown, snippet: string): readonly Searc
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? (value as { readonly [name: string]: unknown })[name] : undefined;
+  return typeof value === "object" && value !== null
+    ? (value as { readonly [name: string]: unknown })[name]
+    : undefined;
 }
 
 /** Engines mark the words that they found. */
 function plain(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
-  return value.replace(/<\/?(?:strong|b|em|mark|span)\b[^>]*>/gi, "").replace(/\s+/g, " ").trim();
+  return value
+    .replace(/<\/?(?:strong|b|em|mark|span)\b[^>]*>/gi, "")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 function blocked(name: string): ToolFailure {

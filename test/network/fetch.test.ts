@@ -43,14 +43,23 @@ describe("redirects", () => {
     expect(permitted).toHaveLength(6);
     await expect(fetch(`http://${at}/6`)).rejects.toThrow("there are more than 5 redirects");
     await expect(fetch(`http://${at}/circle`)).rejects.toThrow("redirects lead in a circle");
-    expect(await fetch(`http://${at}/1`, { maxRedirects: 0 })).toMatchObject({ status: 302, headers: { location: "/0" } });
+    expect(await fetch(`http://${at}/1`, { maxRedirects: 0 })).toMatchObject({
+      status: 302,
+      headers: { location: "/0" },
+    });
   });
 
   test("to a private address are refused before anything is sent there, in every spelling", async () => {
     let hits = 0;
     const inside = await webServer((_, response) => response.end(String(++hits)));
     const port = inside.split(":")[1];
-    const targets = [`127.0.0.1:${port}`, `localhost:${port}`, `2130706433:${port}`, `[::ffff:127.0.0.1]:${port}`, "0/"];
+    const targets = [
+      `127.0.0.1:${port}`,
+      `localhost:${port}`,
+      `2130706433:${port}`,
+      `[::ffff:127.0.0.1]:${port}`,
+      "0/",
+    ];
     const at = await webServer(({ url = "" }, response) => {
       response.writeHead(302, { location: `http://${targets[Number(url.slice(1))]}/` }).end();
     });
@@ -134,13 +143,16 @@ describe("content encodings", () => {
       response.writeHead(200, { "content-encoding": url === "/odd" ? "gzip, br" : encoding }).end(body);
     });
 
-  test.for(Object.keys(bombs))("of a bomb in %s, no more is decoded than was wanted (url-resource-067)", async (path) => {
-    const at = await serve();
-    const before = process.memoryUsage().rss;
-    const { body, truncated } = await fetcherTo([at]).fetch(`http://${at}${path}`, { maxBytes: 100_000 });
-    expect({ length: body.length, truncated }).toEqual({ length: 100_000, truncated: true });
-    expect(process.memoryUsage().rss - before).toBeLessThan(SIZE);
-  });
+  test.for(Object.keys(bombs))(
+    "of a bomb in %s, no more is decoded than was wanted (url-resource-067)",
+    async (path) => {
+      const at = await serve();
+      const before = process.memoryUsage().rss;
+      const { body, truncated } = await fetcherTo([at]).fetch(`http://${at}${path}`, { maxBytes: 100_000 });
+      expect({ length: body.length, truncated }).toEqual({ length: 100_000, truncated: true });
+      expect(process.memoryUsage().rss - before).toBeLessThan(SIZE);
+    },
+  );
 
   test("are decoded whole where they are no bombs, and named where they are none or not what they say", async () => {
     const text = "words and more words ".repeat(cases(50));
@@ -157,7 +169,9 @@ describe("content encodings", () => {
     for (const encoding of Object.keys(bodies)) expect(textOf(await fetch(`http://${at}/${encoding}`))).toBe(text);
     const other = await serve();
     const hostile = fetcherTo([other]);
-    await expect(hostile.fetch(`http://${other}/none`)).rejects.toThrow("says that its content encoding is gzip, and is not");
+    await expect(hostile.fetch(`http://${other}/none`)).rejects.toThrow(
+      "says that its content encoding is gzip, and is not",
+    );
     await expect(hostile.fetch(`http://${other}/odd`)).rejects.toThrow('has the content encoding "gzip, br"; expected');
   });
 });
@@ -165,7 +179,10 @@ describe("content encodings", () => {
 describe("a hostile server", () => {
   test("that never ends its body, or its headers, is cut off", async () => {
     const endless = await webServer((_, response) => {
-      const more = (): void => void (response.destroyed || (response.write("x".repeat(10_000)) ? setImmediate(more) : response.once("drain", more)));
+      const more = (): void =>
+        void (
+          response.destroyed || (response.write("x".repeat(10_000)) ? setImmediate(more) : response.once("drain", more))
+        );
       more();
     });
     const cut = await fetcherTo([endless]).fetch(`http://${endless}/`, { maxBytes: 1_000_000 });

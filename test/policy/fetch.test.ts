@@ -14,7 +14,10 @@ async function judged(
 ) {
   const toolkit = await (await layout()).toolkit({ policy: { autonomy, network } });
   if (heard !== undefined) toolkit.hear(heard);
-  const effect = method === "GET" || method === "HEAD" ? { kind: "fetch" as const, url, method } : { kind: "request" as const, url, method };
+  const effect =
+    method === "GET" || method === "HEAD"
+      ? { kind: "fetch" as const, url, method }
+      : { kind: "request" as const, url, method };
   const { verdict, rule, reason } = await toolkit.judge([effect]);
   return { verdict, rule, reason };
 }
@@ -38,7 +41,11 @@ describe("a fetch", () => {
     });
     expect(await judged(`https://example.org/#${"a".repeat(200)}`)).toMatchObject({ rule: "long_query" });
     expect(await judged(long.slice(0, -3))).toMatchObject({ verdict: "allow" });
-    for (const heard of ["see https://docs.example.org/guide.", "look at docs.example.org, please", "www.docs.example.org"])
+    for (const heard of [
+      "see https://docs.example.org/guide.",
+      "look at docs.example.org, please",
+      "www.docs.example.org",
+    ])
       expect(await judged(long, { heard })).toMatchObject({ verdict: "allow" });
     expect(await judged(long, { heard: "see example.org" })).toMatchObject({ verdict: "ask" });
     expect(await judged(long, { autonomy: "full" })).toMatchObject({ verdict: "allow" });
@@ -55,7 +62,10 @@ describe("a fetch", () => {
     expect(await judged(url, known)).toMatchObject({ verdict: "ask", rule: "network.fetch" });
     expect(await judged(url, { ...known, heard: "example.org" })).toMatchObject({ verdict: "allow" });
     const each = { network: { fetch: "ask", allowHosts: ["docs.example.org"] } } as const;
-    expect(await judged(url, { ...each, heard: "example.org" })).toMatchObject({ verdict: "ask", rule: "network.fetch" });
+    expect(await judged(url, { ...each, heard: "example.org" })).toMatchObject({
+      verdict: "ask",
+      rule: "network.fetch",
+    });
     expect(await judged("https://docs.example.org/", each)).toMatchObject({ verdict: "allow" });
   });
 

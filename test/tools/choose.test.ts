@@ -108,7 +108,14 @@ test("without a terminal there are no such tools, wherever they are named, and n
   const toolsets = { mine: ["send-keys", "read"] };
   expect(namesIn({ preset: "mine", toolsets }, false)).toEqual(["read"]);
   expect(namesIn({ preset: "mine", toolsets }, true)).toEqual(["send-keys", "read"]);
-  expect(namesIn({ preset: "operator" }, false)).toEqual(["run_shell", "read_file", "write_file", "fetch_url", "web_search", "time"]);
+  expect(namesIn({ preset: "operator" }, false)).toEqual([
+    "run_shell",
+    "read_file",
+    "write_file",
+    "fetch_url",
+    "web_search",
+    "time",
+  ]);
   expect(namesIn({ preset: "operator" }, true)).toEqual([
     "run_shell",
     "read_file",

@@ -20,7 +20,8 @@ async function site(options: ToolkitOptions = {}) {
     if (pathname === "/picture") return type("image/png").end(Buffer.alloc(2_048));
     if (pathname === "/gone") return response.writeHead(404, { "content-type": "text/html" }).end("<p>No such page");
     if (pathname === "/latin") return type("text/html; charset=iso-8859-1").end(Buffer.from("<p>caf\xe9", "latin1"));
-    if (pathname === "/meta") return type("text/html").end(Buffer.from('<meta charset="shift_jis"><p>\x83\x65\x83\x58', "latin1"));
+    if (pathname === "/meta")
+      return type("text/html").end(Buffer.from('<meta charset="shift_jis"><p>\x83\x65\x83\x58', "latin1"));
     if (pathname === "/wrong") return type("text/html; charset=klingon").end("<p>caf\u00e9");
     if (pathname === "/markdown") {
       if (request.headers.accept?.startsWith("text/markdown")) return type("text/markdown").end("# Given as *it* is");
@@ -33,7 +34,9 @@ async function site(options: ToolkitOptions = {}) {
     if (pathname === "/echo") {
       response.setHeader("set-cookie", "session=abc");
       let body = "";
-      return request.on("data", (piece) => (body += piece)).on("end", () => type("text/plain").end(`${request.method}: ${body}`));
+      return request
+        .on("data", (piece) => (body += piece))
+        .on("end", () => type("text/plain").end(`${request.method}: ${body}`));
     }
     return type("text/html").end(LONG);
   });
@@ -49,14 +52,18 @@ async function site(options: ToolkitOptions = {}) {
     },
     ...options,
   });
-  const call = async (name: string, input: { readonly [name: string]: unknown }) => asText(await toolkit.call({ name, input }));
+  const call = async (name: string, input: { readonly [name: string]: unknown }) =>
+    asText(await toolkit.call({ name, input }));
   return { at, toolkit, call, asked };
 }
 
 describe("web_fetch", () => {
   test.each([
     ["/moved", /^\{\n  "a": \[\n    1,\n    2\n  \]\n\}\n\n\[Redirected to: http:\/\/127.0.0.1:\d+\/json\]$/],
-    ["/picture", /^\[Binary content \(image\/png, 2KB\) is not shown\. To have the file, download it with a command\.\]$/],
+    [
+      "/picture",
+      /^\[Binary content \(image\/png, 2KB\) is not shown\. To have the file, download it with a command\.\]$/,
+    ],
     ["/markdown", /^# Given as \*it\* is$/],
     ["/latin", /^caf\u00e9$/],
     ["/meta", /^テス$/],
@@ -116,7 +123,9 @@ test("web_search numbers its results, and makes their hosts known", async () => 
   const text = await call("web_search", { query: "words", max_results: 99 });
   expect(text.startsWith(`1. Hit\n   http://${at}/json\n   A snippet\n\n2. Hit`)).toBe(true);
   expect(text.match(/^\d+\. /gm)).toHaveLength(20);
-  const strict = { ...(await toolkit.judge([{ kind: "fetch", url: `http://${at}/?q=${"a".repeat(300)}`, method: "GET" }])) };
+  const strict = {
+    ...(await toolkit.judge([{ kind: "fetch", url: `http://${at}/?q=${"a".repeat(300)}`, method: "GET" }])),
+  };
   expect(strict.verdict).toBe("allow");
 });
 
@@ -136,6 +145,9 @@ test("a tool fetches what it declared, and what it is permitted; after its call 
     },
   });
   const result = await toolkit.with({ tools: [curious] }).call({ name: "curious", input: {} });
-  expect(result).toMatchObject({ status: "failed", message: expect.stringContaining("169.254.169.254 is a link-local") });
+  expect(result).toMatchObject({
+    status: "failed",
+    message: expect.stringContaining("169.254.169.254 is a link-local"),
+  });
   await expect(late?.()).rejects.toThrow('the call of "curious" is over; it can fetch nothing more');
 });

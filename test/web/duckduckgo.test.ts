@@ -71,9 +71,27 @@ describe("a search", () => {
   });
 
   test.each([
-    ["refuses automatic requests", [[403, ""], [202, ""]]],
-    ["refuses automatic requests", [[200, CHALLENGE], [200, CHALLENGE]]],
-    ["the format of DuckDuckGo's results has changed", [[200, "<p>x"], [200, "<p>x"]]],
+    [
+      "refuses automatic requests",
+      [
+        [403, ""],
+        [202, ""],
+      ],
+    ],
+    [
+      "refuses automatic requests",
+      [
+        [200, CHALLENGE],
+        [200, CHALLENGE],
+      ],
+    ],
+    [
+      "the format of DuckDuckGo's results has changed",
+      [
+        [200, "<p>x"],
+        [200, "<p>x"],
+      ],
+    ],
     ["DuckDuckGo answered 500", [[500, ""]]],
   ] as const)("that gets no page of results ends with: %s", async (message, answers) => {
     await expect(search(duck, "tokio", engine(...answers).options)).rejects.toThrow(message);
@@ -81,7 +99,9 @@ describe("a search", () => {
 
   test("with Brave sends the key, and reads its JSON", async () => {
     const body = JSON.stringify({
-      web: { results: [{ title: "Tokio", url: "https://tokio.rs", description: "An <strong>event</strong> platform" }] },
+      web: {
+        results: [{ title: "Tokio", url: "https://tokio.rs", description: "An <strong>event</strong> platform" }],
+      },
     });
     const hits = await search({ engine: "brave", key: "k" }, "tokio", engine([429, ""], [200, body]).options);
     expect(hits).toEqual([{ title: "Tokio", url: "https://tokio.rs", snippet: "An event platform" }]);

@@ -21,11 +21,27 @@ describe("a page", () => {
     ["absolute links", '<a href="../x?y#z">go</a>', "[go](https://docs.example.org/x?y#z)"],
     ["links that run something as text", "<a href=javascript:alert(1)>go</a>", "go"],
     ["images by what they show", '<img src=a.png alt="A  cat"><img src=b.png alt="">', "[Image: A cat]"],
-    ["code with indentation", "<pre><code class=language-py>if a:\n    b()\n\n    c()</code></pre>", "```py\nif a:\n    b()\n\n    c()\n```"],
-    ["Sphinx's code", '<div class="highlight-python notranslate"><div class=highlight><pre><span>x</span> = 1\n</pre></div></div>', "```python\nx = 1\n```"],
-    ["code of one element a line", "<pre class=shiki data-language=ts><code><div>a</div><div>  b</div></code></pre>", "```ts\na\n  b\n```"],
+    [
+      "code with indentation",
+      "<pre><code class=language-py>if a:\n    b()\n\n    c()</code></pre>",
+      "```py\nif a:\n    b()\n\n    c()\n```",
+    ],
+    [
+      "Sphinx's code",
+      '<div class="highlight-python notranslate"><div class=highlight><pre><span>x</span> = 1\n</pre></div></div>',
+      "```python\nx = 1\n```",
+    ],
+    [
+      "code of one element a line",
+      "<pre class=shiki data-language=ts><code><div>a</div><div>  b</div></code></pre>",
+      "```ts\na\n  b\n```",
+    ],
     ["fences in code", "<pre>```\nx\n```</pre>", "````\n```\nx\n```\n````"],
-    ["none of what seed 004 drops", "<nav>n</nav><p>p</p><script>s</script><style>s</style><noscript>n</noscript><footer>f</footer><svg><text>s</text></svg><button>b</button><form>f</form><iframe>i</iframe><object>o</object><embed><header>h</header>", "p\n\nh"],
+    [
+      "none of what seed 004 drops",
+      "<nav>n</nav><p>p</p><script>s</script><style>s</style><noscript>n</noscript><footer>f</footer><svg><text>s</text></svg><button>b</button><form>f</form><iframe>i</iframe><object>o</object><embed><header>h</header>",
+      "p\n\nh",
+    ],
   ])("keeps %s", (_, page, expected) => {
     expect(markdown(page)).toBe(expected);
   });
@@ -75,7 +91,9 @@ describe("a hostile page", () => {
 test("a PDF gives its text and its title, and what is none is named", async () => {
   const { text, pages } = await read({ kind: "pdf", bytes: pdf("Hello from a PDF") }, { signal });
   expect({ text, pages }).toEqual({ text: "Hello from a PDF", pages: 1 });
-  await expect(read({ kind: "pdf", bytes: Buffer.from("%PDF-none") }, { signal })).rejects.toThrow("the PDF could not be read");
+  await expect(read({ kind: "pdf", bytes: Buffer.from("%PDF-none") }, { signal })).rejects.toThrow(
+    "the PDF could not be read",
+  );
 });
 
 /** The smallest PDF with a line of text. */
@@ -131,7 +149,12 @@ function inHtml(page: string) {
     Array.from(document.querySelectorAll(selector)).filter(
       (each) => each.textContent.trim() !== "" && !each.closest(DROPPED),
     ).length;
-  return { headings: count("h1, h2, h3, h4, h5, h6"), links: count("body a[href]"), tables: count("table"), code: count("pre") };
+  return {
+    headings: count("h1, h2, h3, h4, h5, h6"),
+    links: count("body a[href]"),
+    tables: count("table"),
+    code: count("pre"),
+  };
 }
 
 function inMarkdown(text: string) {

@@ -6,7 +6,7 @@ import { type ToolOptionsByName, builtIn } from "./built-in.ts";
  * person's leave outside the working directory. A search shows 8 results.
  */
 export const operator = (options?: ToolOptionsByName): readonly Tool[] =>
-  builtIn(
-    ["run_shell", "read_file", "write_file", "fetch_url", "web_search", "capture-pane", "send-keys", "time"],
-    { ...options, web_search: { maxResults: 8, ...options?.web_search } },
-  );
+  builtIn(["run_shell", "read_file", "write_file", "fetch_url", "web_search", "capture-pane", "send-keys", "time"], {
+    ...options,
+    web_search: { maxResults: 8, ...options?.web_search },
+  });

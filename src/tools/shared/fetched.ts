@@ -16,7 +16,10 @@ export function factsOf({ url, status, body, ms, headers }: Fetched, title = "")
 /** Shows people the fetch, as far as it is known. */
 export function reportFetch({ report }: ToolContext, facts: ReturnType<typeof factsOf>): void {
   const { title, url, size, ms } = facts;
-  report({ displayMessage: `${title === "" ? url : `${title} (${url})`}, ${formatSize(size)} in ${ms} ms`, data: facts });
+  report({
+    displayMessage: `${title === "" ? url : `${title} (${url})`}, ${formatSize(size)} in ${ms} ms`,
+    data: facts,
+  });
 }
 
 /** What a model has to know of how a page came. */
