@@ -207,10 +207,10 @@ async function permit(
 }
 
 /** Makes a request for a call. A hop that the call did not declare is permitted first, like any effect that is known only now. */
-async function fetchFor(running: Running, text: string, options: FetchOptions = {}): Promise<Fetched> {
+async function fetchFor(running: Running, address: string, options: FetchOptions = {}): Promise<Fetched> {
   const { call, host, signal } = running;
   const { fetcher, knownHosts } = host;
-  const fetched = await fetcher.fetch(text, options, {
+  const fetched = await fetcher.fetch(address, options, {
     signal,
     async permit(url) {
       if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can fetch nothing more`);

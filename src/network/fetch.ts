@@ -39,7 +39,7 @@ export interface FetcherOptions {
   readonly environment?: { readonly [name: string]: string | undefined };
 }
 
-export const MOST_REDIRECTS = 5;
+const MOST_REDIRECTS = 5;
 const MOST_BYTES = 10_485_760;
 const TIMEOUT_MS = 30_000;
 const CONNECT_MS = 10_000;
@@ -78,17 +78,21 @@ export function createFetcher({
     throw new ToolFailure(`URL not allowed by security policy: ${judged.reason}`);
   };
 
+  const connect = async (options: buildConnector.Options, callback: buildConnector.Callback) => {
+    try {
+      const socket = await open(new URL(`${options.protocol}//${options.host ?? options.hostname}`));
+      if (options.protocol === "https:") secure({ ...options, httpSocket: socket }, callback);
+      else callback(null, socket);
+    } catch (error) {
+      callback(error instanceof Error ? error : new Error(String(error)), null);
+    }
+  };
+
   const agent = new Agent({
     connections: CONNECTIONS_A_HOST,
     maxHeaderSize: MAX_HEADER_BYTES,
     connect(options, callback) {
-      open(new URL(`${options.protocol}//${options.host ?? options.hostname}`)).then(
-        (socket) => {
-          if (options.protocol === "https:") secure({ ...options, httpSocket: socket }, callback);
-          else callback(null, socket);
-        },
-        (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
-      );
+      void connect(options, callback);
     },
   });
 
@@ -100,7 +104,7 @@ export function createFetcher({
     bare.username = bare.password = bare.hash = "";
     return request(bare, {
       dispatcher: agent,
-      method: method as Dispatcher.HttpMethod,
+      method,
       headers: {
         "user-agent": USER_AGENT,
         "accept-encoding": ACCEPT_ENCODING,

@@ -1,6 +1,6 @@
 import domino from "@mixmark-io/domino";
 import { type DomDocument, type DomElement, lineOf } from "./dom.ts";
-import type { SearchHit } from "./search.ts";
+import type { SearchHit } from "./hit.ts";
 
 /** What a page of results is. */
 export type ResultPage =

@@ -42,7 +42,7 @@ export function toMarkdown(html: string, { url, mainOnly = false }: PageOptions)
   clean(root, baseOf(document, url));
   // The converter would make a copy to work on; this tree is nobody else's.
   Object.defineProperty(root, "cloneNode", { value: () => root });
-  return { title, markdown: converter().turndown(root), part: main == null ? "page" : "main" };
+  return { title, markdown: converter().turndown(root), part: main ? "main" : "page" };
 }
 
 function baseOf(document: DomDocument, url: string): string {
@@ -124,7 +124,9 @@ const LANGUAGE = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|source
 
 function languageOf(block: DomElement): string {
   const code = block.querySelector("code");
-  const holders = [code, block, block.parentNode, block.parentNode?.parentNode ?? null].filter((each) => each != null);
+  const holders = [code, block, block.parentNode, block.parentNode?.parentNode ?? null].flatMap((each) =>
+    each ? [each] : [],
+  );
   for (const holder of holders) {
     const named =
       holder.getAttribute("data-lang") ?? holder.getAttribute("data-language") ?? LANGUAGE.exec(holder.className)?.[1];

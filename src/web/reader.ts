@@ -68,7 +68,7 @@ function answerOf(worker: Worker, job: Job, done: AbortSignal): Promise<Answer> 
     worker.once("message", resolve).once("error", failed).once("exit", ended);
     onAbort(done, () => worker.off("message", resolve).off("error", failed).off("exit", ended));
     worker.ref();
-    worker.postMessage(job);
+    worker.postMessage(job, []);
   });
 }
 

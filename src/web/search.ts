@@ -1,13 +1,8 @@
 import { ToolFailure } from "../contract/failure.ts";
 import type { FetchOptions, Fetched } from "../contract/fetch.ts";
 import { pause } from "../util/abort.ts";
+import type { SearchHit } from "./hit.ts";
 import { read } from "./reader.ts";
-
-export interface SearchHit {
-  readonly title: string;
-  readonly url: string;
-  readonly snippet: string;
-}
 
 /** Which engine is asked. */
 export type SearchEngine =

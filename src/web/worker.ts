@@ -14,7 +14,7 @@ parentPort?.on("message", (job: Job) => {
 });
 
 function answer(message: Answer): void {
-  parentPort?.postMessage(message);
+  parentPort?.postMessage(message, []);
 }
 
 async function read(job: Job): Promise<Reading> {

@@ -29,7 +29,7 @@ async function site(options: ToolkitOptions = {}) {
     }
     if (pathname === "/search") {
       const hit = { title: "Hit", url: `http://${at}/json`, content: "A snippet" };
-      return type("application/json").end(JSON.stringify({ results: Array(30).fill(hit) }));
+      return type("application/json").end(JSON.stringify({ results: Array.from({ length: 30 }, () => hit) }));
     }
     if (pathname === "/echo") {
       response.setHeader("set-cookie", "session=abc");

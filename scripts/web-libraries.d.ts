@@ -1,7 +1,8 @@
-// What is used of libraries that bring no types for it.
+// What is used of libraries that bring no types for it. A file that imports would not declare modules, so types are imported where they are used.
+// oxlint-disable typescript/consistent-type-imports
 
 declare module "@mixmark-io/domino" {
-  const domino: { createDocument(html: string): import("./dom.ts").DomDocument };
+  const domino: { createDocument(html: string): import("../src/web/dom.ts").DomDocument };
   export default domino;
 }
 
@@ -12,7 +13,7 @@ declare module "@joplin/turndown-plugin-gfm" {
 }
 
 declare module "turndown" {
-  type Element = import("./dom.ts").DomElement;
+  type Element = import("../src/web/dom.ts").DomElement;
   export default class TurndownService {
     constructor(options: { readonly [name: string]: string });
     use(plugins: readonly ((service: TurndownService) => void)[]): this;
@@ -20,6 +21,6 @@ declare module "turndown" {
       name: string,
       rule: { filter: string | readonly string[]; replacement(content: string, node: Element): string },
     ): this;
-    turndown(root: Element): string;
+    turndown(page: Element | string): string;
   }
 }
