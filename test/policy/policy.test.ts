@@ -71,7 +71,7 @@ describe("readonly", () => {
 describe("supervised and full", () => {
   const acts: readonly Effect[] = [
     { kind: "terminal", types: "ls" },
-    { kind: "fetch", url: "https://example.org/", method: "GET" },
+    { kind: "request", url: "https://example.org/", method: "POST" },
     { kind: "delegate", agent: "reviewer" },
     { kind: "foreign", from: "plugin" },
   ];
