@@ -135,8 +135,7 @@ describe.skipIf(missing !== undefined)("of real documentation", () => {
     const after = inMarkdown(markdown(page));
     const alone = inMarkdown(new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced" }).turndown(page));
     expect(after).toEqual(before);
-    for (const what of ["headings", "links", "tables", "code"] as const)
-      expect(alone[what], `${what} of turndown alone`).toBeLessThanOrEqual(Math.max(after[what], alone[what]));
+    expect(alone.tables, "tables of turndown alone, without its extension").toBe(0);
   });
 });
 
