@@ -17,6 +17,7 @@ export default defineConfig({
     __VERSION__: JSON.stringify(readManifest().version),
     __SPAWNER__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "spawner.js")).href),
     __BRIDGE__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "bridge.js")).href),
+    __WEB_WORKER__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "web-worker.js")).href),
   },
   test: {
     projects: [

@@ -6,3 +6,6 @@ declare const __SPAWNER__: string;
 
 /** Where the built bridge is, like the spawner. */
 declare const __BRIDGE__: string;
+
+/** Where the built worker that reads web pages is, like the spawner. */
+declare const __WEB_WORKER__: string;

@@ -42,12 +42,16 @@ const SPAWNER = "../spawner.js";
 /** The bridge of the sandbox, the same way. */
 const BRIDGE = "../bridge.js";
 
+/** The worker that reads web pages, the same way. */
+const WEB_WORKER = "../web-worker.js";
+
 /**
  * What a start of the command line loads together is one chunk with all it needs, for each file costs half a millisecond; in the order of
  * the layers, so that no two need each other. Everything else is split where the sources import dynamically.
  */
 const STARTED_TOGETHER = [
   { name: "base", test: /src\/(contract\/failure|util\/errors)\.ts$/, priority: 5 },
+  { name: "charset", test: /src\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
   { name: "words", test: /src\/cli\/(exit|options)\.ts$/, priority: 4 },
   { name: "tools", test: /src\/(tools|engine\/toolset|config\/(state|settings|load|find))/, priority: 3 },
   {
@@ -137,6 +141,7 @@ async function writeJavaScript(folder) {
         __VERSION__: JSON.stringify(manifest.version),
         __SPAWNER__: JSON.stringify(SPAWNER),
         __BRIDGE__: JSON.stringify(BRIDGE),
+        __WEB_WORKER__: JSON.stringify(WEB_WORKER),
       },
     },
     plugins: [lighterLibraries()],
@@ -253,7 +258,7 @@ function requireSelfContained(chunks) {
 }
 
 /**
- * The library finds its spawner and its bridge relative to the chunk they are started from. The bridge runs where nothing else of dist can
+ * The library finds its spawner, its bridge and its worker relative to the chunk they are started from. The bridge runs where nothing else of dist can
  * be seen, so it has to be whole.
  *
  * @param {import("rolldown").OutputChunk[]} chunks
@@ -262,6 +267,7 @@ function requireReachable(chunks) {
   for (const { program, fewest } of [
     { program: SPAWNER, fewest: 1 },
     { program: BRIDGE, fewest: 0 },
+    { program: WEB_WORKER, fewest: 1 },
   ]) {
     const starters = chunks.filter((chunk) => chunk.code.includes(JSON.stringify(program)));
     const areReachable = starters.every((chunk) => chunk.fileName.startsWith("chunks/"));

@@ -57,6 +57,7 @@ export type * from "./contract/identity.ts";
 export type * from "./contract/job.ts";
 export type * from "./contract/content.ts";
 export type * from "./contract/effect.ts";
+export type * from "./contract/fetch.ts";
 export type * from "./contract/message.ts";
 export type * from "./contract/policy.ts";
 export type * from "./contract/question.ts";

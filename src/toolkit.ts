@@ -21,6 +21,9 @@ import { createWatch } from "./engine/watch.ts";
 import { toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
+import type { Fetcher } from "./network/fetch.ts";
+import { createKnownHosts } from "./network/known-hosts.ts";
+import type { NetworkSettings } from "./network/settings.ts";
 import { type MaskOptions, NO_MASK, createMask } from "./output/mask.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { createGrants } from "./policy/grants.ts";
@@ -152,8 +155,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     get: jobs.get,
     told: jobs.told,
   };
+  const knownHosts = createKnownHosts();
+  const fetcher = lazyFetcher(options.policy?.network);
   const policies = [
-    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules),
+    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules, {
+      isKnown: knownHosts.has,
+      hasSecret: (text) => mask.text(text) !== text,
+    }),
     ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];
@@ -183,6 +191,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     policies,
     grants,
     takeAct: rate?.take,
+    fetcher,
+    knownHosts,
     backend,
     outputs: readable,
     jobs: namedJobs,
@@ -201,6 +211,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
     await backend.close(); // what could not be ended, since nobody answers there, is let go
     await ended;
+    await fetcher.close();
     await outputs.close();
     await memories.close();
     watch.close();
@@ -213,6 +224,18 @@ const PASS_APPROVER =
 
 /** Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of two seconds. Milliseconds. */
 const CLOSING_MS = 4_000;
+
+/** Loads the fetcher, with its client, for the first request. */
+function lazyFetcher(network: NetworkSettings | undefined): Fetcher {
+  let loading: Promise<Fetcher> | undefined;
+  return {
+    async fetch(url, options, by) {
+      loading ??= import("./network/fetch.ts").then(({ createFetcher }) => createFetcher({ network }));
+      return (await loading).fetch(url, options, by);
+    },
+    close: async () => (await loading)?.close(),
+  };
+}
 
 /** Where the jobs of all owners are kept, each owner's in a folder of its name. */
 export function jobsFolder(stateDir: string): string {

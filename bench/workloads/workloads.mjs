@@ -14,6 +14,7 @@ import { SANDBOX } from "./sandbox.mjs";
 import { SEARCH } from "./search.mjs";
 import { START } from "./start.mjs";
 import { TERMINAL } from "./terminal.mjs";
+import { WEB } from "./web.mjs";
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const WORKLOADS = [
@@ -31,5 +32,6 @@ export const WORKLOADS = [
   ...ELSEWHERE,
   ...DISTANCE,
   ...TERMINAL,
+  ...WEB,
   ...START,
 ];

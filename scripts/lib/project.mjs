@@ -21,6 +21,7 @@ const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js"
 export const PROCESSES = [
   { source: "src/backends/local/spawner/main.ts", output: "spawner.js" },
   { source: "src/backends/sandbox/bridge/main.ts", output: "bridge.js" },
+  { source: "src/web/worker.ts", output: "web-worker.js" },
 ];
 
 /**

@@ -46,12 +46,16 @@ function touchTheSame(one: Effect, other: Effect): boolean {
     return isInside(one.real, other.real) || isInside(other.real, one.real);
   }
   if (touchesFiles(one) && touchesFiles(other)) return true;
+  if (isRequest(one) && isRequest(other)) return originOf(one.url) === originOf(other.url);
   if (one.kind !== other.kind) return false;
   if (one.kind === "delegate") return false; // agents work side by side
-  if (one.kind === "fetch" && other.kind === "fetch") return originOf(one.url) === originOf(other.url);
   if (one.kind === "state" && other.kind === "state") return one.store === other.store;
   if (one.kind === "foreign" && other.kind === "foreign") return one.from === other.from;
   return true;
+}
+
+function isRequest(effect: Effect): effect is Extract<Effect, { url: string }> {
+  return effect.kind === "fetch" || effect.kind === "request";
 }
 
 function hasPath(effect: Effect): effect is Extract<Effect, { path: string }> {

@@ -33,11 +33,17 @@ export interface Transcript {
 export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?: CallId): Promise<Transcript> {
   const { store, mask, backend } = toolkit;
   let messages: Message[] = [];
+  /** Hosts in a person's words are known to the policy. */
+  const hear = (message: Message) => {
+    if (message.role === "user" && message.from === "person") toolkit.hear(textOf(message.content), thread);
+  };
   let isNew = true;
   let problem: string | undefined;
   for await (const event of store.events({ thread, messages: true })) {
     isNew = false;
-    if (event.type === "message.added") messages = withMessage(messages, event.message);
+    if (event.type !== "message.added") continue;
+    messages = withMessage(messages, event.message);
+    hear(event.message);
   }
   const record = (message: Message) =>
     ({ type: "message.added", thread, at: Date.now(), message: kept(message, mask) }) as const;
@@ -50,6 +56,7 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
   };
   const add = (message: Message) => {
     messages = withMessage(messages, message);
+    hear(message);
     try {
       create();
       store.append(record(message));
@@ -69,6 +76,7 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
     async commit(message) {
       messages = withMessage(messages, message);
       create();
+      hear(message);
       await store.commit(record(message));
     },
     replace(others) {

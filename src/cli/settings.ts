@@ -11,6 +11,7 @@ import { messageOf } from "../util/errors.ts";
 import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
+import type { SearchEngine } from "../web/search.ts";
 import type { ToolkitOptions } from "../toolkit.ts";
 import { type DebugLog, loggedStore, openLog } from "./log.ts";
 import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
@@ -211,9 +212,32 @@ async function storeOf({ store, state: { database: maxBytes } }: Settings, lookM
 }
 
 /** Which tools the settings choose. */
-export function toolChoice({ tools, toolsets }: Settings): ToolChoice {
+export function toolChoice({ tools, toolsets, search }: Settings): ToolChoice {
   const { preset, disable } = tools;
-  return { preset, toolsets, disable, toolOptions: factoryOptions(tools.options) };
+  const options = factoryOptions(tools.options);
+  const engine = searchEngine(search);
+  return {
+    preset,
+    toolsets,
+    disable,
+    toolOptions: { ...options, ...(engine !== undefined && { web_search: { ...options.web_search, engine } }) },
+  };
+}
+
+/**
+ * The engine that is configured; `undefined` for the default.
+ *
+ * @throws Error when what it needs is missing.
+ */
+function searchEngine({ engine, url, keyVariable = "BRAVE_API_KEY" }: Settings["search"]): SearchEngine | undefined {
+  if (engine === "duckduckgo") return undefined;
+  if (engine === "searxng") {
+    if (url !== undefined) return { engine, url };
+    throw new Error('search.engine is "searxng", and search.url is missing: set it to the URL of your instance.');
+  }
+  const key = process.env[keyVariable];
+  if (key !== undefined && key !== "") return { engine, key };
+  throw new Error(`search.engine is "brave", and the environment has no ${keyVariable}: put your key there.`);
 }
 
 /** A setting has the name that a call's argument has; the factory's option has the same in our own spelling. */

@@ -3,6 +3,8 @@ import { MEMORY_SCOPES } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { Verdict } from "../contract/decision.ts";
 import { hostRule } from "../network/hosts.ts";
+import { FETCH_MODES, PROXY_MODES } from "../network/settings.ts";
+import { SEARCH_ENGINES } from "../web/search.ts";
 import { checkExamples } from "../policy/rules/examples.ts";
 import { parseRule } from "../policy/rules/rule.ts";
 import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
@@ -89,6 +91,8 @@ const OF_ONE_TOOL: { readonly [tool: string]: Shape<ToolSetting> } = {
   shell: fields({ limit, timeout: positive(86_400, "seconds") }),
   grep: fields({ limit, max_results: maxResults }),
   find: fields({ limit, max_results: maxResults }),
+  web_search: fields({ limit, max_results: integer(1, 20) }),
+  web_fetch: fields({ limit, timeout: positive(600, "seconds") }),
 };
 const OF_ANY_TOOL: Shape<ToolSetting> = fields({ limit });
 
@@ -102,6 +106,10 @@ const toolsets = record("a map of names, each with a list of tools", (name) => {
   if (Object.hasOwn(PRESETS, name)) return "there is a preset of this name; choose another";
   return located(list(toolName));
 });
+
+const searchUrl = text("the URL of a SearXNG instance", (written) =>
+  URL.canParse(written) && /^https?:/i.test(written) ? undefined : "It begins with https:// or http://.",
+);
 
 const model = modelShape();
 const agents = record("a map of names, each with model, toolset, instructions", (name) =>
@@ -139,10 +147,15 @@ export const KEYS = {
   "policy.sandbox_limits.disk_free_mb": located(integer(0, 16_777_216)),
   "policy.sandbox_alarm.per_minute": located(integer(0, 1_000)),
   "policy.sandbox_alarm.cooldown": located(integer(0, 86_400)),
+  "policy.network.fetch": located(choice(FETCH_MODES)),
+  "policy.network.proxy": located(choice(PROXY_MODES)),
   "policy.network.allow_hosts": located(list(host)),
   "policy.network.deny_hosts": located(list(host)),
   "policy.network.allow_private": located(list(host)),
   "policy.env.pass": located(list(variableName)),
+  "search.engine": located(choice(SEARCH_ENGINES)),
+  "search.url": located(searchUrl),
+  "search.key_variable": located(variableName),
   model: located(model),
   agents: located(agents),
   "memory.scope": located(choice(MEMORY_SCOPES)),
@@ -198,10 +211,15 @@ export const PROJECT_RULES = {
   "policy.sandbox_limits.disk_free_mb": "never",
   "policy.sandbox_alarm.per_minute": "never",
   "policy.sandbox_alarm.cooldown": "never",
+  "policy.network.fetch": "tightening",
+  "policy.network.proxy": "never", // which way out there is, the user knows
   "policy.network.allow_hosts": "never", // like what it allows to run
   "policy.network.deny_hosts": "free", // adds
   "policy.network.allow_private": "never", // what is inside is the user's
   "policy.env.pass": "when trusted", // adds
+  "search.engine": "never", // what is searched for goes there
+  "search.url": "never",
+  "search.key_variable": "never",
   model: "when trusted", // what is said and read goes there
   agents: "when trusted",
   "memory.scope": "never", // what you have stored is yours to share

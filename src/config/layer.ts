@@ -8,6 +8,8 @@ export function withOwn(base: Settings, given: Given): Settings {
   const database = given["state.database_mb"]?.value;
   const scope = given["memory.scope"]?.value;
   const coreBytes = given["memory.core_bytes"]?.value;
+  const searchUrl = given["search.url"]?.value ?? base.search.url;
+  const keyVariable = given["search.key_variable"]?.value ?? base.search.keyVariable;
   const logFile = given.log_file?.value ?? base.logFile;
   return frozen({
     ...common(base, given),
@@ -24,6 +26,8 @@ export function withOwn(base: Settings, given: Given): Settings {
         deny: given["policy.commands.deny"]?.value ?? base.policy.commands.deny,
       },
       network: {
+        fetch: given["policy.network.fetch"]?.value ?? base.policy.network.fetch,
+        proxy: given["policy.network.proxy"]?.value ?? base.policy.network.proxy,
         allowHosts: given["policy.network.allow_hosts"]?.value ?? base.policy.network.allowHosts,
         denyHosts: given["policy.network.deny_hosts"]?.value ?? base.policy.network.denyHosts,
         allowPrivate: given["policy.network.allow_private"]?.value ?? base.policy.network.allowPrivate,
@@ -31,6 +35,11 @@ export function withOwn(base: Settings, given: Given): Settings {
       env: { pass: given["policy.env.pass"]?.value ?? base.policy.env.pass },
     },
     memory: { ...base.memory, ...(scope !== undefined && { scope }), ...(coreBytes !== undefined && { coreBytes }) },
+    search: {
+      engine: given["search.engine"]?.value ?? base.search.engine,
+      ...(searchUrl !== undefined && { url: searchUrl }),
+      ...(keyVariable !== undefined && { keyVariable }),
+    },
     store: given.store?.value ?? base.store,
     state: {
       ...base.state,
@@ -65,6 +74,7 @@ export function withProject(base: Settings, given: Given): Settings {
       },
       network: {
         ...base.policy.network,
+        fetch: given["policy.network.fetch"]?.value ?? base.policy.network.fetch,
         denyHosts: union(base.policy.network.denyHosts, given["policy.network.deny_hosts"]?.value),
       },
       env: { pass: union(base.policy.env.pass, given["policy.env.pass"]?.value) },

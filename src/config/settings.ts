@@ -3,6 +3,8 @@ import type { ModelSettings } from "../agent/models/load.ts";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { MemoryScope } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
+import type { FetchMode, ProxyMode } from "../network/settings.ts";
+import type { SearchEngine } from "../web/search.ts";
 import { type AskInSandbox, type CommandRule, type CommandRules, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
 import { presetPolicy } from "../tools/presets/policies.ts";
 
@@ -40,6 +42,8 @@ export interface Settings {
     /** From how many refusals of the sandbox in a minute on there is an alarm (0: never), and for how many seconds then no other. */
     readonly sandboxAlarm: { readonly perMinute?: number; readonly cooldown?: number };
     readonly network: {
+      readonly fetch: FetchMode;
+      readonly proxy: ProxyMode;
       readonly allowHosts: readonly string[];
       readonly denyHosts: readonly string[];
       readonly allowPrivate: readonly string[];
@@ -47,6 +51,8 @@ export interface Settings {
     /** Variables of our environment that commands get beside the harmless ones. */
     readonly env: { readonly pass: readonly string[] };
   };
+  /** What web_search asks. Left out: DuckDuckGo. */
+  readonly search: SearchSettings;
   /** The model of agents that name none. Left out: it has to be named where one is started. */
   readonly model?: ModelSettings;
   readonly agents: { readonly [name: string]: AgentChoice };
@@ -58,6 +64,14 @@ export interface Settings {
   readonly state: { readonly outputs?: number; readonly database?: number };
   /** Where the command line logs what it does. Left out: nowhere. */
   readonly logFile?: string;
+}
+
+export interface SearchSettings {
+  readonly engine: SearchEngine["engine"];
+  /** Of the user's SearXNG instance. */
+  readonly url?: string;
+  /** The variable that holds the key for Brave Search. Left out: BRAVE_API_KEY. */
+  readonly keyVariable?: string;
 }
 
 /** An agent of the user's. */
@@ -98,6 +112,7 @@ export interface Flags {
 export const DEFAULT_SETTINGS: Settings = frozen({
   tools: { preset: "coding", disable: [], options: {} },
   toolsets: {},
+  search: { engine: "duckduckgo" },
   agents: {},
   policy: {
     autonomy: "supervised",
@@ -113,7 +128,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     askInSandbox: "nothing",
     sandboxLimits: {},
     sandboxAlarm: {},
-    network: { allowHosts: [], denyHosts: [], allowPrivate: [] },
+    network: { fetch: "open", proxy: "none", allowHosts: [], denyHosts: [], allowPrivate: [] },
     env: { pass: [] },
   },
   memory: {},

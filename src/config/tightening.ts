@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { SANDBOX_MODES } from "../contract/containment.ts";
+import { FETCH_MODES } from "../network/settings.ts";
 import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
 import { AUTONOMIES, type Given, type KeysWith } from "./keys.ts";
 import type { Place } from "./problem.ts";
@@ -43,6 +44,7 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
   "policy.autonomy": (given, { policy }) => looserWord(given, policy.autonomy, AUTONOMIES.toReversed()),
   "policy.sandbox": (given, { policy }) => looserWord(given, policy.sandbox, SANDBOX_MODES),
   "policy.ask_in_sandbox": (given, { policy }) => looserWord(given, policy.askInSandbox, ASK_IN_SANDBOX),
+  "policy.network.fetch": (given, { policy }) => looserWord(given, policy.network.fetch, FETCH_MODES),
   "policy.workspace_only": (given, { policy }) => looserThan(given, policy.workspaceOnly),
   "policy.block_high_risk_commands": (given, { policy }) => looserThan(given, policy.blockHighRiskCommands),
   "policy.require_approval_for_medium_risk": (given, { policy }) =>

@@ -37,7 +37,23 @@ export type Effect =
       readonly keys?: readonly string[];
       readonly real?: string;
     }
-  | { readonly kind: "fetch"; readonly url: string; readonly method: string }
+  /** Gets a URL. `headers` are those that the model chose. */
+  | {
+      readonly kind: "fetch";
+      readonly url: string;
+      readonly method: "GET" | "HEAD";
+      readonly headers?: { readonly [name: string]: string };
+    }
+  /** Sends to a URL, with any other method. */
+  | {
+      readonly kind: "request";
+      readonly url: string;
+      readonly method: string;
+      readonly headers?: { readonly [name: string]: string };
+      readonly body?: string;
+    }
+  /** Asks a search engine, by its origin ("https://search.example.org"). GET requests to this origin are a part of it. */
+  | { readonly kind: "search"; readonly engine: string; readonly query: string }
   /** A saved output of this toolkit, `output://ID`. */
   | { readonly kind: "output"; readonly id: string }
   | { readonly kind: "state"; readonly store: "memory" | "schedule"; readonly change: boolean }
@@ -49,21 +65,22 @@ export type EffectKind = Effect["kind"];
 
 /**
  * True for an effect that changes something, or may: it is recorded durably before it runs, and read-only autonomy refuses it.
- * A fetch with GET or HEAD only looks.
+ * A fetch and a search only look.
  */
 export function isAct(effect: Effect): boolean {
   switch (effect.kind) {
     case "read":
     case "output":
+    case "fetch":
+    case "search":
       return false;
     case "terminal":
       return effect.types !== undefined || effect.keys !== undefined;
-    case "fetch":
-      return effect.method !== "GET" && effect.method !== "HEAD";
     case "state":
       return effect.change;
     case "write":
     case "exec":
+    case "request":
     case "delegate":
     case "foreign":
       return true;

@@ -3,6 +3,7 @@ import type { FileInfo, OpenFile, OutputLog, Process, ToolBackend } from "./back
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { Effect, EffectKind } from "./effect.ts";
+import type { FetchOptions, Fetched } from "./fetch.ts";
 import type { Job, JobCommand, Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
 import type { ToolResult } from "./result.ts";
@@ -87,6 +88,13 @@ export interface ToolContext {
    * asked: what would need an approval that was not given before is refused.
    */
   permit(effect: Effect, options?: { readonly unasked?: boolean }): Promise<void>;
+  /**
+   * Makes a request from this machine, whatever the backend is. Its URL and every redirect goes through `permit`, unless the call declared it; every
+   * address is judged before it is connected to. Rejects with a `ToolFailure` when there is no response.
+   */
+  fetch(url: string, options?: FetchOptions): Promise<Fetched>;
+  /** Marks the host of a search result as known in the thread. Only for a call with an effect of kind "search". Never throws. */
+  meet(url: string): void;
   /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */
   call(name: string, input: unknown): Promise<ToolResult>;
   /** Shows people something while the tool runs. Never throws. */

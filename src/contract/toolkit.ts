@@ -66,6 +66,8 @@ export interface Toolkit {
   definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
+  /** Marks the hosts that a person's own words name as known in the thread. `policy.network.fetch` says what follows from it. */
+  hear(words: string, thread?: ThreadId): void;
   /** What the policy would say of these effects. Nobody is asked and nothing is recorded. */
   judge(effects: readonly Effect[]): Promise<Decision>;
   /**

@@ -2,6 +2,7 @@ import type { ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
+import type { FetchOptions, Fetched } from "../contract/fetch.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Memories } from "../contract/memory.ts";
@@ -15,6 +16,7 @@ import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
 import { confineMemories } from "./confine-memories.ts";
 import type { Host } from "./host.ts";
+import { covers, requestEffect } from "./network-effects.ts";
 import { parse } from "./parse.ts";
 import type { Recorder } from "./record.ts";
 import { CallEnded } from "./result.ts";
@@ -117,6 +119,8 @@ class CallContext implements ToolContext {
   readonly mask: ToolContext["mask"];
   readonly permit: ToolContext["permit"];
   readonly call: ToolContext["call"];
+  readonly fetch: ToolContext["fetch"];
+  readonly meet: ToolContext["meet"];
   readonly report: ToolContext["report"];
   readonly attach: ToolContext["attach"];
   readonly #running: Running;
@@ -135,6 +139,10 @@ class CallContext implements ToolContext {
       if (running.over)
         return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
       return nested(parse({ name, input, thread, ...(turn !== undefined && { turn }), parent: id }));
+    };
+    this.fetch = (url, options) => fetchFor(running, url, options);
+    this.meet = (url) => {
+      if (!running.over && call.effects.some(({ kind }) => kind === "search")) host.knownHosts.add(thread, url);
     };
     this.report = (update) => {
       if (!running.over) running.record.updated(update);
@@ -205,6 +213,23 @@ async function permit(
   const more = await approve({ ...call, effects: [effect] }, asking, record, signal);
   await begin(more, host, record);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);
+}
+
+/** Makes a request for a call. A hop that the call did not declare is permitted first, like any effect that is known only now. */
+async function fetchFor(running: Running, address: string, options: FetchOptions = {}): Promise<Fetched> {
+  const { call, host, signal } = running;
+  const { fetcher, knownHosts } = host;
+  const fetched = await fetcher.fetch(address, options, {
+    signal,
+    async permit(url) {
+      if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can fetch nothing more`);
+      const effect = requestEffect(url.href, options);
+      if (call.effects.some((declared) => covers(declared, effect))) return;
+      await permit(running, effect);
+    },
+  });
+  knownHosts.add(call.request.thread, fetched.url);
+  return fetched;
 }
 
 /** The work's own ending; after the signal has fired only until the grace is over. */

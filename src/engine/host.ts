@@ -8,6 +8,8 @@ import type { Approver, Policy } from "../contract/policy.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
 import type { Alarms } from "../contract/containment.ts";
+import type { Fetcher } from "../network/fetch.ts";
+import type { KnownHosts } from "../network/known-hosts.ts";
 import type { Mask } from "../output/mask.ts";
 import type { Watch } from "./watch.ts";
 
@@ -28,6 +30,9 @@ export interface Host {
   /** Counts acts as they begin; why one may not. Without it there is no limit. */
   readonly takeAct?: (() => Promise<string | undefined>) | undefined;
   readonly backend: Backend;
+  /** The way out to the network for tools. */
+  readonly fetcher: Pick<Fetcher, "fetch">;
+  readonly knownHosts: KnownHosts;
   readonly outputs: Outputs;
   readonly jobs: Jobs;
   readonly memories: Memories;

@@ -56,6 +56,7 @@ function toolkitOf(
     outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools, format),
+    hear: (words, thread = own.thread) => shared.knownHosts.addFrom(thread, words),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, { signal, approver = ownApprover, howToApprove = shared.howToApprove, onEvent } = {}) {
       if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };

@@ -119,8 +119,16 @@ function annotations(touches: readonly EffectKind[]): DefinitionOf["mcp"]["annot
   };
 }
 
-const ACTS: ReadonlySet<EffectKind> = new Set(["write", "exec", "terminal", "state", "delegate", "foreign"]);
-const OPEN_WORLD: ReadonlySet<EffectKind> = new Set(["exec", "terminal", "fetch", "delegate", "foreign"]);
+const ACTS: ReadonlySet<EffectKind> = new Set(["write", "exec", "terminal", "request", "state", "delegate", "foreign"]);
+const OPEN_WORLD: ReadonlySet<EffectKind> = new Set([
+  "exec",
+  "terminal",
+  "fetch",
+  "request",
+  "search",
+  "delegate",
+  "foreign",
+]);
 
 const otherNamesOf = new WeakMap<Toolset, ReadonlyMap<string, Tool>>();
 

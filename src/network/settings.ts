@@ -9,6 +9,20 @@ export interface NetworkSettings {
   readonly denyHosts?: readonly string[];
   /** These may be, or lead to, an address that is not public: `localhost`, a machine of the office. Default: none. */
   readonly allowPrivate?: readonly string[];
+  /** Which fetches are asked about. Default "open". */
+  readonly fetch?: FetchMode;
+  /** "environment": requests go through the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY name. Default "none". */
+  readonly proxy?: ProxyMode;
   /** Ports beside 80 and 443. Default: none. */
   readonly ports?: readonly number[];
 }
+
+/**
+ * Which fetches (GET, HEAD) of public hosts are asked about. From the loosest to the strictest. "open": only those that may carry something out
+ * (a secret in the URL, a long query to a host that the thread has not met); "known": also every host that it has not met; "ask": every URL.
+ */
+export const FETCH_MODES = ["open", "known", "ask"] as const;
+export type FetchMode = (typeof FETCH_MODES)[number];
+
+export const PROXY_MODES = ["none", "environment"] as const;
+export type ProxyMode = (typeof PROXY_MODES)[number];

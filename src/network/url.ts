@@ -89,9 +89,6 @@ function parsed(text: string): URL | string {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return `${url.protocol} is not fetched. Give a URL that begins with https:// or http://`;
   }
-  if (url.username !== "" || url.password !== "") {
-    return `the URL of ${hostOf(url)} has a user name or password in it. Give it without: https://${url.host}${url.pathname}`;
-  }
   return hostOf(url) === "" ? `${JSON.stringify(text)} names no host` : url;
 }
 

@@ -1,5 +1,7 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
+import { formatSize } from "../output/size.ts";
+import { clip } from "../util/text.ts";
 import { scriptOf, strokesOf } from "./typed.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
@@ -35,7 +37,10 @@ export function describeEffect(effect: Effect): string {
     case "terminal":
       return typingOf(effect);
     case "fetch":
-      return `${effect.method}: ${effect.url}`;
+    case "request":
+      return requestOf(effect);
+    case "search":
+      return `Search with ${effect.engine}: ${effect.query}`;
     case "output":
       return `Read: output://${effect.id}`;
     case "state":
@@ -64,6 +69,22 @@ function typingOf(effect: Extract<Effect, { kind: "terminal" }>): string {
 /** Where a link leads is what is consented to, so the real path stands beside any other spelling of it. */
 function pathOf({ path, real }: { readonly path: string; readonly real?: string }): string {
   return real === undefined || real === path ? path : `${path} (${real})`;
+}
+
+/** So much of a body is shown in a question. */
+const BODY_SHOWN = 500;
+
+/** The whole URL, with what goes there beside it. Values of headers are not shown: they may be secrets. */
+function requestOf(effect: Extract<Effect, { url: string }>): string {
+  const { method, url, headers = {} } = effect;
+  const body = effect.kind === "request" ? effect.body : undefined;
+  return [
+    `${method}: ${url}`,
+    ...(Object.keys(headers).length === 0 ? [] : [`(with headers ${Object.keys(headers).join(", ")})`]),
+    ...(body === undefined || body === ""
+      ? []
+      : [`(sending ${formatSize(Buffer.byteLength(body))}: ${clip(body, BODY_SHOWN)})`]),
+  ].join(" ");
 }
 
 const RUN = {

@@ -5,7 +5,7 @@ import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { type GivenToJudge, execJudge } from "./exec.ts";
-import { fetchJudge } from "./fetch.ts";
+import { type NetworkFacts, fetchJudge } from "./fetch.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
@@ -25,11 +25,12 @@ export function createPolicy(
   backend: Backend,
   own: readonly string[] = [],
   rules: Rules = createRules(settings.commands, backend),
+  facts: NetworkFacts = NO_FACTS,
 ): Policy {
   const pathJudgeBy = pathJudge(settings, backend, own);
   const pathJudgeOfCommands = pathJudge(settings, backend, own, "commands");
   const autonomy = settings.autonomy ?? "supervised";
-  const judgeFetch = fetchJudge(settings.network, autonomy);
+  const judgeFetch = fetchJudge(settings.network, autonomy, facts);
   const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own, "commands");
   const execJudgeBy = (some: PolicySettings) => execJudge(some, backend, own, rules.command);
   const judgeExec = execJudgeBy(settings);
@@ -74,7 +75,9 @@ export function createPolicy(
             (strictness === "strict" ? judgeExec : judgeLeniently)(command, { ...given, typed: true }),
           );
         case "fetch":
-          return judgeFetch(effect);
+        case "request":
+        case "search":
+          return judgeFetch(effect, call.request.thread);
         case "output": // only the toolkit that made it can open it
         case "state":
           return { verdict: "allow", risk: "low", rule: effect.kind };
@@ -99,6 +102,9 @@ export function createPolicy(
     return strictest;
   };
 }
+
+/** Where nothing is known of threads and secrets. */
+const NO_FACTS: NetworkFacts = { isKnown: () => false, hasSecret: () => false };
 
 /** A contained command may name the system folders of the default list: they are read-only for it. */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
@@ -140,7 +146,7 @@ function judgeAct(autonomy: Autonomy, reason: string): Decision {
 }
 
 function verb(effect: Effect): string {
-  if (effect.kind === "fetch") return `${effect.method} a URL`;
+  if (effect.kind === "request") return `${effect.method} a URL`;
   if (effect.kind === "state") return `change ${effect.store}`;
   if (effect.kind === "terminal") return "type into a terminal";
   return effect.kind === "write" ? "write files" : effect.kind;

@@ -23,7 +23,7 @@ describe("handrail policy check", () => {
     ["a command", ["--command", "npm test", "--sandbox", "off"], "ask"],
     ["a command with full autonomy", ["--command", "npm test", "--autonomy", "full"], "allow"],
     ["a command in read-only mode", ["--command", "npm test", "--autonomy", "readonly", "--sandbox", "off"], "deny"],
-    ["a URL", ["--url", "https://example.org/"], "ask"],
+    ["a URL", ["--url", "https://example.org/"], "allow"],
   ] as const)("judges %s", async ([, args, verdict]) => {
     const { code, stdout, stderr } = await here(["policy", "check", ...args]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -126,7 +126,7 @@ describe("handrail policy check, for people", () => {
       ["--autonomy", "readonly", "--sandbox", "off", "--command", "npm test"],
       /^Run: npm test\n\nRefused: .*rule autonomy\)\n.*\n\nWhat would be accepted:\n {2}another autonomy \(--autonomy\)[^\n]*\n$/s,
     ],
-    ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nAsked about:/],
+    ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nRuns: nobody is asked\./],
     ["what nothing allows", ["--url", "http://169.254.169.254/"], /^GET: .*\n\nRefused: /],
   ] as const)("explains %s with --explain, without colours where there is no terminal", async ([, args, text]) => {
     const { code, stdout, stderr } = await here(["policy", "check", "--explain", ...args]);
@@ -198,7 +198,7 @@ describe("handrail policy check --batch", () => {
       [1, "allow"],
       ["two", "deny"],
       [null, "ask"],
-      [null, "ask"],
+      [null, "allow"],
       [{ any: ["json"] }, "allow"],
     ]);
     for (const answer of answers) expect(Object.keys(answer)).toEqual(["id", "verdict", "risk", "rule", "reason"]);

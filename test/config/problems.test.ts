@@ -42,7 +42,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "an unknown key that is near none",
       "colour: red\n",
-      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
     ],
     [
       "a key in the wrong place",
@@ -68,12 +68,12 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a list at the top",
       "- a\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, model, agents, memory, store, state, log_file, got a list",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, model, agents, memory, store, state, log_file, got a list",
     ],
     [
       "text at the top",
       "hello\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, model, agents, memory, store, state, log_file, got text",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, model, agents, memory, store, state, log_file, got text",
     ],
     [
       "a map in place of a list",
@@ -123,7 +123,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a preset that there is not",
       "tools:\n  preset: codign\n",
-      'config.yaml:2:11: tools.preset: expected a preset or a toolset (coding, readonly, workspace, operator, default, assistant, all, none), got "codign". Did you mean "coding"?',
+      'config.yaml:2:11: tools.preset: expected a preset or a toolset (coding, readonly, web, workspace, operator, default, assistant, all, none), got "codign". Did you mean "coding"?',
     ],
     [
       "a toolset with a preset's name",
@@ -194,12 +194,12 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a merge key",
       "<<: { store: memory }\n",
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
     ],
     [
       "a key of every object",
       "__proto__: { store: memory }\n",
-      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
     ],
   ] as const)("%s", async ([, user, line]) => {
     expect(await (await place()).problems({ user })).toEqual([line]);

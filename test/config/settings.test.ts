@@ -86,6 +86,8 @@ describe("settings", () => {
         sandboxLimits: { processes: 50, memory: 2_097_152, diskFree: 3_145_728 },
         sandboxAlarm: { perMinute: 4, cooldown: 5 },
         network: {
+          fetch: "open",
+          proxy: "none",
           allowHosts: ["example.org"],
           denyHosts: ["*.example.com"],
           allowPrivate: ["localhost:3000", "[fd00::1]"],
@@ -106,6 +108,7 @@ describe("settings", () => {
           instructions: "Be strict.",
         },
       },
+      search: { engine: "duckduckgo" },
       store: "memory",
       memory: { scope: "workspace", coreBytes: 0 },
       state: { outputs: 6_291_456, database: 7_340_032 },
@@ -210,7 +213,7 @@ describe("${NAME}", () => {
   test("is no key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
     ]);
   });
 });

@@ -53,7 +53,7 @@ describe("describeCall", () => {
     [{ kind: "terminal", job: "2" }, "Look after job 2"],
     [{ kind: "terminal" }, "Look at the terminal"],
     [{ kind: "terminal", pane: "%3" }, "Look at pane %3"],
-    [{ kind: "fetch", url: "https://example.org/", method: "POST" }, "POST: https://example.org/"],
+    [{ kind: "request", url: "https://example.org/", method: "POST" }, "POST: https://example.org/"],
     [{ kind: "output", id: "abc" }, "Read: output://abc"],
     [{ kind: "state", store: "memory", change: true }, "Change: memory"],
     [{ kind: "state", store: "schedule", change: false }, "Read: schedule"],

@@ -9,22 +9,72 @@ async function judged(
     method = "GET",
     autonomy = "supervised",
     network = {},
-  }: { method?: string; autonomy?: Autonomy; network?: NetworkSettings } = {},
+    heard,
+  }: { method?: "GET" | "HEAD" | "POST"; autonomy?: Autonomy; network?: NetworkSettings; heard?: string } = {},
 ) {
   const toolkit = await (await layout()).toolkit({ policy: { autonomy, network } });
-  const { verdict, rule, reason } = await toolkit.judge([{ kind: "fetch", url, method }]);
+  if (heard !== undefined) toolkit.hear(heard);
+  const effect =
+    method === "GET" || method === "HEAD"
+      ? { kind: "fetch" as const, url, method }
+      : { kind: "request" as const, url, method };
+  const { verdict, rule, reason } = await toolkit.judge([effect]);
   return { verdict, rule, reason };
 }
 
 describe("a fetch", () => {
-  test("of a public page is asked about in supervised autonomy, and runs in full", async () => {
-    expect(await judged("https://example.com/")).toEqual({
+  test("of a public page runs in every autonomy, and what sends is asked about, refused or runs", async () => {
+    const url = "https://example.com/";
+    for (const autonomy of ["readonly", "supervised", "full"] as const)
+      expect(await judged(url, { autonomy })).toMatchObject({ verdict: "allow" });
+    expect(await judged(url, { method: "POST" })).toMatchObject({ verdict: "ask", rule: "autonomy" });
+    expect(await judged(url, { method: "POST", autonomy: "readonly" })).toMatchObject({ verdict: "deny" });
+    expect(await judged(url, { method: "POST", autonomy: "full" })).toMatchObject({ verdict: "allow" });
+  });
+
+  test("with a long query or fragment is asked about, unless the thread knows the host", async () => {
+    const long = `https://docs.example.org/?q=${"a".repeat(200)}`;
+    expect(await judged(long)).toEqual({
       verdict: "ask",
-      rule: "autonomy",
-      reason: "Fetching https://example.com/ requires approval",
+      rule: "long_query",
+      reason: `Fetching ${long} requires approval: it carries 203 characters in its query, fragment or headers, and docs.example.org was in no search result, fetched page or message of the user's`,
     });
-    expect(await judged("https://example.com/", { autonomy: "full" })).toMatchObject({ verdict: "allow" });
-    expect(await judged("https://example.com/", { autonomy: "readonly" })).toMatchObject({ verdict: "ask" });
+    expect(await judged(`https://example.org/#${"a".repeat(200)}`)).toMatchObject({ rule: "long_query" });
+    expect(await judged(long.slice(0, -3))).toMatchObject({ verdict: "allow" });
+    for (const heard of [
+      "see https://docs.example.org/guide.",
+      "look at docs.example.org, please",
+      "www.docs.example.org",
+    ])
+      expect(await judged(long, { heard })).toMatchObject({ verdict: "allow" });
+    expect(await judged(long, { heard: "see example.org" })).toMatchObject({ verdict: "ask" });
+    expect(await judged(long, { autonomy: "full" })).toMatchObject({ verdict: "allow" });
+  });
+
+  test("with credentials in its URL is asked about in every autonomy, whoever knows the host", async () => {
+    const url = "https://me:pass@example.org/";
+    expect(await judged(url, { autonomy: "full", heard: "example.org" })).toMatchObject({ rule: "key_in_url" });
+  });
+
+  test("is asked about more often where the settings say so, in every autonomy", async () => {
+    const url = "https://example.org/";
+    const known = { network: { fetch: "known" }, autonomy: "full" } as const;
+    expect(await judged(url, known)).toMatchObject({ verdict: "ask", rule: "network.fetch" });
+    expect(await judged(url, { ...known, heard: "example.org" })).toMatchObject({ verdict: "allow" });
+    const each = { network: { fetch: "ask", allowHosts: ["docs.example.org"] } } as const;
+    expect(await judged(url, { ...each, heard: "example.org" })).toMatchObject({
+      verdict: "ask",
+      rule: "network.fetch",
+    });
+    expect(await judged("https://docs.example.org/", each)).toMatchObject({ verdict: "allow" });
+  });
+
+  test("that searches asks nothing, and is refused where the engine may not be reached", async () => {
+    const toolkit = await (await layout()).toolkit({ policy: { network: { denyHosts: ["*.evil.example"] } } });
+    const engine = (origin: string) => [{ kind: "search", engine: origin, query: "x".repeat(300) }] as const;
+    expect(await toolkit.judge(engine("https://search.example"))).toMatchObject({ verdict: "allow" });
+    expect(await toolkit.judge(engine("https://a.evil.example"))).toMatchObject({ verdict: "deny" });
+    expect(await toolkit.judge(engine("http://localhost:8080"))).toMatchObject({ verdict: "deny" });
   });
 
   test("of a host in allow_hosts runs when it only looks, and is asked about when it sends", async () => {

@@ -20,7 +20,7 @@ describe("readonly", () => {
     [EXEC, "run a command"],
     [{ kind: "terminal", types: "ls" }, "type into a terminal"],
     [{ kind: "terminal", keys: ["C-c"] }, "type into a terminal"],
-    [{ kind: "fetch", url: "https://example.org/", method: "POST" }, "POST a URL"],
+    [{ kind: "request", url: "https://example.org/", method: "POST" }, "POST a URL"],
     [{ kind: "state", store: "memory", change: true }, "change memory"],
     [{ kind: "state", store: "schedule", change: true }, "change schedule"],
     [{ kind: "delegate", agent: "reviewer" }, "delegate"],
@@ -71,7 +71,7 @@ describe("readonly", () => {
 describe("supervised and full", () => {
   const acts: readonly Effect[] = [
     { kind: "terminal", types: "ls" },
-    { kind: "fetch", url: "https://example.org/", method: "GET" },
+    { kind: "request", url: "https://example.org/", method: "POST" },
     { kind: "delegate", agent: "reviewer" },
     { kind: "foreign", from: "plugin" },
   ];

@@ -13,6 +13,8 @@ import { asText } from "../../src/engine/result.ts";
 import { toolset } from "../../src/engine/toolset.ts";
 import { createSeenFiles } from "../../src/files/seen.ts";
 import { openMemories } from "../../src/memory/memories.ts";
+import { createFetcher } from "../../src/network/fetch.ts";
+import { createKnownHosts } from "../../src/network/known-hosts.ts";
 import { NO_MASK } from "../../src/output/mask.ts";
 import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
@@ -60,6 +62,8 @@ export function terminalTools(
       folder: `${stateDir}/grants`,
     }),
     backend,
+    fetcher: createFetcher(),
+    knownHosts: createKnownHosts(),
     outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
     jobs,
     memories: openMemories({ file: `${stateDir}/memory.db`, scope: "user", mask: (text) => text }),

@@ -35,10 +35,10 @@ describe("tools are chosen", () => {
     expect(() => names({ preset: "tasks", toolsets })).toThrow('there is no tool "mine"');
   });
 
-  test("of seed 003: default, and assistant, which has memory too", () => {
+  test("of seed 003: default, and assistant, which has memory and the web too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
-    const memory = ["memory_store", "memory_recall", "memory_forget"];
-    expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), ...memory]);
+    const more = ["memory_store", "memory_recall", "memory_forget", "http_request", "web_fetch"];
+    expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), ...more]);
   });
 
   test("without those that are disabled, one's own too", () => {
@@ -119,11 +119,20 @@ test("without a terminal there are no such tools, wherever they are named, and n
   const toolsets = { mine: ["send-keys", "read"] };
   expect(namesIn({ preset: "mine", toolsets }, false)).toEqual(["read"]);
   expect(namesIn({ preset: "mine", toolsets }, true)).toEqual(["send-keys", "read"]);
-  expect(namesIn({ preset: "operator" }, false)).toEqual(["run_shell", "read_file", "write_file", "time"]);
+  expect(namesIn({ preset: "operator" }, false)).toEqual([
+    "run_shell",
+    "read_file",
+    "write_file",
+    "fetch_url",
+    "web_search",
+    "time",
+  ]);
   expect(namesIn({ preset: "operator" }, true)).toEqual([
     "run_shell",
     "read_file",
     "write_file",
+    "fetch_url",
+    "web_search",
     "capture-pane",
     "send-keys",
     "time",

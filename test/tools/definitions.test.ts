@@ -114,6 +114,8 @@ test("the tools of seed 000 have its arguments, and say to a client which of the
     { name: "run_shell", arguments: ["command", "wait"], required: ["command"], looks: false },
     { name: "read_file", arguments: ["path"], required: ["path"], looks: true },
     { name: "write_file", arguments: ["path", "content"], required: ["path", "content"], looks: false },
+    { name: "fetch_url", arguments: ["url"], required: ["url"], looks: true },
+    { name: "web_search", arguments: ["query", "max_results"], required: ["query"], looks: true },
     {
       name: "capture-pane",
       arguments: [

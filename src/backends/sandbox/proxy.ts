@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import { dirname, join as joinPath } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { NetworkSettings } from "../../network/settings.ts";
+import type { Lookup } from "../../network/targets.ts";
+import { type UpstreamChoice, upstreamChoice } from "../../network/upstream.ts";
 import { messageOf } from "../../util/errors.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
 import { Answer, answerOf, answerOfParser, respond, respondAndEnd } from "./egress/answer.ts";
 import { forward, forwardUpgrade } from "./egress/forward.ts";
 import { join } from "./egress/join.ts";
 import { createReach } from "./egress/reach.ts";
-import type { Lookup } from "./egress/targets.ts";
-import { type UpstreamChoice, upstreamChoice } from "./egress/upstream.ts";
 
 /** The way out of a sandbox: an HTTP proxy that reaches what a command was given, and nothing else. */
 export interface EgressProxy {

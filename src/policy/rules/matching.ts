@@ -22,6 +22,10 @@ export function isAboutEffect(rule: Rule, effect: Effect, tool: string, verdict:
     }
     case "fetch":
       return rule.kind === "fetch" && isHost(rule.host, hostOf(effect.url), verdict);
+    case "request": // an allow rule is about reading
+      return rule.kind === "fetch" && verdict !== "allow" && isHost(rule.host, hostOf(effect.url), verdict);
+    case "search":
+      return rule.kind === "fetch" && verdict !== "allow" && isHost(rule.host, hostOf(effect.engine), verdict);
     case "foreign": {
       if (rule.kind !== "foreign") return false;
       const name = rule.tool === undefined ? undefined : `mcp__${rule.from}__${rule.tool}`;

@@ -115,7 +115,8 @@ function ruling(verdict: Verdict, rule: Rule, what: string): Ruling {
 
 function whatOf(effect: Effect, tool: string): string {
   if (effect.kind === "read" || effect.kind === "write") return effect.path;
-  return effect.kind === "fetch" ? effect.url : tool;
+  if (effect.kind === "search") return effect.engine;
+  return effect.kind === "fetch" || effect.kind === "request" ? effect.url : tool;
 }
 
 function rootsOf(rules: readonly Rule[], operation: "read" | "write"): readonly string[] {

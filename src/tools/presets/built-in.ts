@@ -2,8 +2,10 @@ import type { Tool } from "../../contract/tool.ts";
 import { bash } from "../bash.ts";
 import { capturePane } from "../capture-pane.ts";
 import { edit } from "../edit.ts";
+import { fetchUrl } from "../fetch-url.ts";
 import { find } from "../find.ts";
 import { grep } from "../grep.ts";
+import { httpRequest } from "../http-request.ts";
 import { jobs } from "../jobs.ts";
 import { ls } from "../ls.ts";
 import { memoryForget } from "../memory-forget.ts";
@@ -15,6 +17,8 @@ import { runShell } from "../run-shell.ts";
 import { sendKeys } from "../send-keys.ts";
 import { shell } from "../shell.ts";
 import { time } from "../time.ts";
+import { webFetch } from "../web-fetch.ts";
+import { webSearch } from "../web-search.ts";
 import { type Written, write } from "../write.ts";
 
 /** Options of tools, by the tool's name; each is what its factory takes. */
@@ -31,6 +35,10 @@ export interface ToolOptionsByName {
   readonly memory_recall?: Parameters<typeof memoryRecall>[0];
   readonly memory_forget?: Parameters<typeof memoryForget>[0];
   readonly time?: Parameters<typeof time>[0];
+  readonly web_search?: Parameters<typeof webSearch>[0];
+  readonly web_fetch?: Parameters<typeof webFetch>[0];
+  readonly fetch_url?: Parameters<typeof fetchUrl>[0];
+  readonly http_request?: Parameters<typeof httpRequest>[0];
   readonly shell?: Parameters<typeof shell>[0];
   readonly run_shell?: Parameters<typeof runShell>[0];
   readonly "capture-pane"?: Parameters<typeof capturePane>[0];
@@ -55,6 +63,10 @@ export const BUILT_IN = {
   memory_recall: (options) => memoryRecall(options.memory_recall),
   memory_forget: (options) => memoryForget(options.memory_forget),
   time: (options) => time(options.time),
+  web_search: (options) => webSearch(options.web_search),
+  web_fetch: (options) => webFetch(options.web_fetch),
+  fetch_url: (options) => fetchUrl(options.fetch_url),
+  http_request: (options) => httpRequest(options.http_request),
   shell: (options) => shell(options.shell),
   run_shell: (options) => runShell(options.run_shell),
   "capture-pane": (options) => capturePane(options["capture-pane"]),

@@ -3,7 +3,10 @@ import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /**
  * Looks after machines, in a terminal that people see (seed 000). Its policy is in policies.ts: it works on the whole machine, with a
- * person's leave outside the working directory. Its web tools join it when they are built.
+ * person's leave outside the working directory. A search shows 8 results.
  */
 export const operator = (options?: ToolOptionsByName): readonly Tool[] =>
-  builtIn(["run_shell", "read_file", "write_file", "capture-pane", "send-keys", "time"], options);
+  builtIn(["run_shell", "read_file", "write_file", "fetch_url", "web_search", "capture-pane", "send-keys", "time"], {
+    ...options,
+    web_search: { maxResults: 8, ...options?.web_search },
+  });

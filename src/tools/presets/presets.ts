@@ -6,12 +6,14 @@ import { coding } from "./coding.ts";
 import { defaultTools } from "./default.ts";
 import { operator } from "./operator.ts";
 import { readonly } from "./readonly.ts";
+import { web } from "./web.ts";
 import { workspace } from "./workspace.ts";
 
 /** The toolsets that have a name, each made fresh: `PRESETS.coding()`. Options are for single tools, by name. */
 export const PRESETS = {
   coding,
   readonly,
+  web,
   workspace,
   operator,
   default: defaultTools,

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { NetworkSettings } from "../../../network/settings.ts";
-import { codeOf, messageOf } from "../../../util/errors.ts";
+import { dial, dialThrough, dialUpstream } from "../../../network/dial.ts";
+import { unreachableBecause } from "../../../network/unreachable.ts";
+import { type Lookup, type Target, hostAndPort, judgeAddresses } from "../../../network/targets.ts";
+import type { UpstreamChoice } from "../../../network/upstream.ts";
+import { untilAborted } from "../../../util/abort.ts";
 import { Answer } from "./answer.ts";
-import { dial, dialThrough, dialUpstream } from "./dial.ts";
 import type { Onward } from "./forward.ts";
 import { plainTarget, tunnelTarget } from "./request-target.ts";
-import { type Lookup, type Target, hostAndPort, judgeAddresses, targetJudge } from "./targets.ts";
-import type { UpstreamChoice } from "./upstream.ts";
+import { targetJudge } from "./targets.ts";
 
 /** A target is looked up and connected to within so long, or it is said to be silent. */
 const DIAL_MS = 30_000;
@@ -49,7 +51,7 @@ export function createReach({ hosts, network, lookup, upstream: choose }: ReachO
   };
 
   const direct = async (target: Target, signal: AbortSignal): Promise<Socket> => {
-    const judged = await beforeAbort(judgeAddresses(target, lookup), signal);
+    const judged = await untilAborted(judgeAddresses(target, lookup), signal);
     if (judged.verdict === "refused") throw refusal(hostAndPort(target), judged.reason);
     return dial(target, judged.addresses, signal);
   };
@@ -91,23 +93,7 @@ async function inTime(target: Target, start: (signal: AbortSignal) => Promise<So
     return await start(deadline);
   } catch (error) {
     if (error instanceof Answer) throw error;
-    const why = deadline.aborted ? `no answer within ${DIAL_MS / 1_000} seconds` : reasonOf(error);
+    const why = deadline.aborted ? `no answer within ${DIAL_MS / 1_000} seconds` : unreachableBecause(error);
     throw new Answer(502, `The sandbox's proxy could not reach ${hostAndPort(target)}: ${why}.`);
   }
-}
-
-function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  if (code === "ENOTFOUND" || code === "ENODATA") return "there is no such host (it has no address in the DNS)";
-  if (code === "EAI_AGAIN") return "its name could not be looked up, because this machine's DNS does not answer";
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
-  return messageOf(error);
-}
-
-/** The resolver cannot be told to stop; whoever waits for it can. */
-function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-    work.then(resolve, reject);
-  });
 }

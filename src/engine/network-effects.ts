@@ -1,0 +1,25 @@
+import type { Effect } from "../contract/effect.ts";
+import type { FetchOptions } from "../contract/fetch.ts";
+
+type RequestEffect = Extract<Effect, { kind: "fetch" | "request" }>;
+
+/** Headers that a tool sets by itself. They say what is understood, and carry nothing of the model's. */
+const OF_TOOLS: ReadonlySet<string> = new Set(["accept", "accept-language", "content-type"]);
+
+/** What a request touches. */
+export function requestEffect(url: string, { method = "GET", headers = {}, body }: FetchOptions): RequestEffect {
+  const own = Object.entries(headers).filter(([name]) => !OF_TOOLS.has(name.toLowerCase()));
+  const given = own.length > 0 && { headers: Object.fromEntries(own) };
+  if ((method === "GET" || method === "HEAD") && body === undefined) return { kind: "fetch", url, method, ...given };
+  return { kind: "request", url, method, ...given, ...(body !== undefined && { body }) };
+}
+
+/** Whether a call that declared an effect has declared this request: the same URL and method, and no header or body that it left out. */
+export function covers(declared: Effect, made: RequestEffect): boolean {
+  if (declared.kind === "search") return made.kind === "fetch" && new URL(made.url).origin === declared.engine;
+  if (declared.kind !== made.kind || declared.method !== made.method) return false;
+  if (!URL.canParse(declared.url) || new URL(declared.url).href !== made.url) return false;
+  const named = declared.headers ?? {};
+  if (Object.entries(made.headers ?? {}).some(([name, value]) => named[name] !== value)) return false;
+  return made.kind !== "request" || declared.kind !== "request" || declared.body === made.body;
+}

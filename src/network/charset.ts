@@ -1,0 +1,47 @@
+/**
+ * Decodes the body of a response: by its byte order mark, else by the `charset` of the Content-Type header, else by what the beginning of
+ * the document declares (HTML's meta, XML's declaration), else as UTF-8 where it is valid, else as windows-1252, the web's old default
+ * (https://encoding.spec.whatwg.org). Never throws: a byte that means nothing becomes U+FFFD.
+ */
+export function decodeBody(body: Uint8Array, contentType = ""): string {
+  const label = ofMark(body) ?? known(ofHeader(contentType)) ?? known(ofDocument(body));
+  if (label !== undefined) return new TextDecoder(label).decode(body);
+  try {
+    // In pieces that are cut off, the last character may be half there.
+    return new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true });
+  } catch {
+    return new TextDecoder("windows-1252").decode(body);
+  }
+}
+
+/** A declaration stands in the first 1,024 bytes (HTML, 4.2.5.4). */
+const DECLARED_WITHIN = 1_024;
+
+function ofMark([first, second, third]: Uint8Array): string | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  return first === 0xff && second === 0xfe ? "utf-16le" : undefined;
+}
+
+function ofHeader(contentType: string): string | undefined {
+  return /charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
+}
+
+function ofDocument(body: Uint8Array): string | undefined {
+  const start = Buffer.from(body.subarray(0, DECLARED_WITHIN)).toString("latin1");
+  const label =
+    /<meta\s[^>]*?charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(start)?.[1] ??
+    /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']+)/i.exec(start)?.[1];
+  // Read as single bytes it was legible, so it is not UTF-16, whatever it says (HTML, 13.2.3.2).
+  return label !== undefined && /^utf-?16/i.test(label) ? "utf-8" : label;
+}
+
+/** Servers name encodings that nobody has. */
+function known(label: string | undefined): string | undefined {
+  if (label === undefined) return undefined;
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+import { renameKeys } from "../../util/rename-keys.ts";
+
+/** Ends the descriptions of tools that fetch: a model on a remote target would think otherwise. */
+export const FROM_HERE = "Requests leave from the machine that Handrail runs on, whatever the target is.";
+
+const SPELLINGS: { readonly [spelling: string]: string } = { uri: "url", link: "url", href: "url", address: "url" };
+
+/** The arguments of a tool that takes a URL: a bare string is the URL, and one without a scheme is meant as https. */
+export function mendUrl(raw: unknown): unknown {
+  const mended = typeof raw === "string" ? { url: raw } : renameKeys(raw, SPELLINGS);
+  if (typeof mended !== "object" || mended === null || !("url" in mended) || typeof mended.url !== "string")
+    return mended;
+  const url = mended.url.trim();
+  const hasNoScheme = /^[\p{L}\d-]+(\.[\p{L}\d-]+)+([:/?#]|$)/u.test(url) && !/^[a-z][a-z+.-]*:\D/i.test(url);
+  return { ...mended, url: hasNoScheme ? `https://${url}` : url };
+}

@@ -1,0 +1,65 @@
+import { Type } from "typebox";
+import { type Limit, type ToolOptions, defineTool } from "../contract/tool.ts";
+import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, truncateHead } from "../output/truncate.ts";
+import { formatSize } from "../output/size.ts";
+import { ACCEPT_PAGE, readPage } from "../web/page.ts";
+import { factsOf, noticesOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
+import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
+
+/** Seed 004's. */
+const [LEAST_BYTES, MOST_BYTES] = [1_024, 102_400];
+const LIMIT: Limit = { lines: DEFAULT_MAX_LINES, bytes: MOST_BYTES };
+const TIMEOUT_SECONDS = 30;
+
+export interface WebFetchOptions extends ToolOptions {
+  /** Seconds in which the page must have come. Default 30. */
+  readonly timeout?: number;
+}
+
+/** Fetches a page as Markdown (seed 004). */
+export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOptions = {}) => {
+  const limit = options.limit ?? LIMIT;
+  return defineTool({
+    name: "web_fetch",
+    title: "Fetch web page",
+    description:
+      "Fetch a URL and return its content as text: HTML as Markdown (headings, lists, tables and code are kept), JSON indented, the text of a PDF. " +
+      `Of a long page the beginning is shown, and all of it saved. ${FROM_HERE}`,
+    aliases: ["WebFetch", "fetch", "fetch_page", "read_url", "browse"],
+    ...options,
+    limit,
+    paramsHint: "url (required), max_bytes, main_only",
+    touches: ["fetch"],
+    input: Type.Object(
+      {
+        url: Type.String({ minLength: 1, description: "URL to fetch, http or https" }),
+        max_bytes: Type.Optional(
+          Type.Number({ description: "How many bytes of text are shown (default: 51200, from 1024 to 102400)" }),
+        ),
+        main_only: Type.Optional(
+          Type.Boolean({ description: "Only the main content of an HTML page, where it marks it (default: false)" }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    mend: mendUrl,
+    effects: ({ url }) => [{ kind: "fetch", url, method: "GET" }],
+    async run({ url, max_bytes = DEFAULT_MAX_BYTES, main_only = false }, context) {
+      context.report({ displayMessage: `Fetching ${url}` });
+      const fetched = await context.fetch(url, { headers: { accept: ACCEPT_PAGE }, timeoutMs: timeout * 1_000 });
+      const page = await readPage(fetched, { mainOnly: main_only, signal: context.signal });
+      requireSuccess(fetched, page.text);
+      const facts = factsOf(fetched, page.title);
+      reportFetch(context, facts);
+      const bytes = Math.min(Math.max(LEAST_BYTES, Math.floor(max_bytes)), limit.bytes ?? MOST_BYTES);
+      const shown = truncateHead(page.text, { ...limit, bytes }, context.mask);
+      const notices = [...noticesOf(fetched), ...page.notes.map((note) => `[${note}]`)];
+      if (shown.truncated === false) return { ...facts, text: shown.text, notices };
+      const id = await context.outputs.save(page.text);
+      const at = shown.truncated === "lines" ? `${shown.shownLines} lines` : formatSize(bytes);
+      const cut = `[Content truncated at ${at}. Full content (${formatSize(shown.totalBytes)}) saved to: output://${id}]`;
+      return { ...facts, text: shown.text, notices: [...notices, cut], output: id };
+    },
+    render: ({ text, notices }) => [...(text === "" ? [] : [text]), ...notices].join("\n\n") || "(empty page)",
+  });
+};

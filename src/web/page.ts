@@ -1,0 +1,79 @@
+import type { Fetched } from "../contract/fetch.ts";
+import { decodeBody } from "../network/charset.ts";
+import { formatSize } from "../output/size.ts";
+import { read } from "./reader.ts";
+
+/** What a response is, as text for a model. */
+export interface ReadablePage {
+  /** "" where it has none. */
+  readonly title: string;
+  readonly text: string;
+  /** What a reader should know beside the text: sentences. */
+  readonly notes: readonly string[];
+}
+
+export interface PageReadOptions {
+  /** True: of HTML only the main element. Default false. */
+  readonly mainOnly?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Pages in Markdown, where a site has them; then HTML, then anything. */
+export const ACCEPT_PAGE = "text/markdown, text/html;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
+
+/**
+ * Makes text of a response: HTML becomes Markdown, JSON is indented, a PDF gives its text, other text stays as it is. Anything else is named.
+ *
+ * @throws ToolFailure when it cannot be read within bounds; the signal's reason.
+ */
+export async function readPage(fetched: Fetched, { mainOnly = false, signal }: PageReadOptions): Promise<ReadablePage> {
+  const { body: bytes, url } = fetched;
+  const contentType = fetched.headers["content-type"] ?? "";
+  switch (formOf(fetched)) {
+    case "html": {
+      const { title, markdown, part } = await read({ kind: "html", bytes, contentType, url, mainOnly }, { signal });
+      const hasNoMain = mainOnly && part === "page";
+      return { title, text: markdown, notes: hasNoMain ? ["The page has no main element: this is all of it."] : [] };
+    }
+    case "json":
+      return { title: "", ...(await read({ kind: "json", bytes, contentType }, { signal })), notes: [] };
+    case "pdf": {
+      const { title, text, pages } = await read({ kind: "pdf", bytes }, { signal });
+      const isPicture = text.trim() === "";
+      return { title, text, notes: isPicture ? [`The PDF has ${pages} pages and no text: they are pictures.`] : [] };
+    }
+    case "text":
+      return { title: "", text: decodeBody(bytes, contentType), notes: [] };
+    case "binary":
+      return { title: "", text: "", notes: [binaryNote(contentType, bytes.length)] };
+  }
+}
+
+/** The text of a body as it is, for tools that convert nothing; a note in place of what is no text. */
+export function rawText(fetched: Fetched): string {
+  const contentType = fetched.headers["content-type"] ?? "";
+  const form = formOf(fetched);
+  if (form === "pdf" || form === "binary") return `[${binaryNote(contentType, fetched.body.length)}]`;
+  return decodeBody(fetched.body, contentType);
+}
+
+function binaryNote(contentType: string, size: number): string {
+  const type = contentType.split(";")[0]?.trim() || "unknown type";
+  return `Binary content (${type}, ${formatSize(size)}) is not shown. To have the file, download it with a command.`;
+}
+
+type Form = "html" | "json" | "pdf" | "text" | "binary";
+
+/** By its type, which for a PDF and where there is none is not believed before its first bytes. */
+function formOf({ headers, body }: Fetched): Form {
+  const type = (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  const start = Buffer.from(body.subarray(0, 1_024)).toString("latin1");
+  if (start.startsWith("%PDF-")) return "pdf";
+  if (type === "text/html" || type === "application/xhtml+xml") return "html";
+  if (type === "application/json" || type.endsWith("+json")) return "json";
+  if (/^text\/|[/+](?:xml|yaml|x-yaml|javascript|x-javascript|ecmascript|toml|x-sh|sql|x-ndjson|graphql)$/.test(type))
+    return "text";
+  const isUnsaid = type === "" || type === "application/octet-stream" || type === "application/x-www-form-urlencoded";
+  if (!isUnsaid || /[\0-\x08\x0e-\x1a]/.test(start)) return "binary";
+  return /^\s*<(!doctype html|html[\s>])/i.test(start) ? "html" : "text";
+}

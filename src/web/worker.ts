@@ -1,0 +1,45 @@
+/**
+ * Reads what came from the web, in a thread of its own: nothing that is in a page can block or end the process. Gets jobs as messages and
+ * answers each with a message. See `reader.ts`.
+ */
+import { parentPort } from "node:worker_threads";
+import { decodeBody } from "../network/charset.ts";
+import type { Answer, Job, Reading } from "./jobs.ts";
+
+parentPort?.on("message", (job: Job) => {
+  read(job).then(
+    (reading) => answer({ ok: true, reading }),
+    (error: unknown) => answer({ ok: false, message: error instanceof Error ? error.message : String(error) }),
+  );
+});
+
+function answer(message: Answer): void {
+  parentPort?.postMessage(message, []);
+}
+
+async function read(job: Job): Promise<Reading> {
+  switch (job.kind) {
+    case "html": {
+      const { toMarkdown } = await import("./markdown.ts");
+      return toMarkdown(decodeBody(job.bytes, job.contentType), job);
+    }
+    case "json":
+      return { text: indented(decodeBody(job.bytes, job.contentType)) };
+    case "pdf": {
+      const { toText } = await import("./pdf.ts");
+      return toText(job.bytes);
+    }
+    case "results": {
+      const { readResults } = await import("./duckduckgo.ts");
+      return readResults(decodeBody(job.bytes, job.contentType));
+    }
+  }
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,173 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import domino from "@mixmark-io/domino";
+import TurndownService from "turndown";
+import { describe, expect, test } from "vitest";
+import { toMarkdown } from "../../src/web/markdown.ts";
+import { read } from "../../src/web/reader.ts";
+import { projectRoot } from "../../scripts/lib/project.mjs";
+import { mustBeHere } from "../support/here.ts";
+
+const URL_OF_PAGE = "https://docs.example.org/guide/start.html";
+const markdown = (html: string, mainOnly = false) => toMarkdown(html, { url: URL_OF_PAGE, mainOnly }).markdown;
+const { signal } = new AbortController();
+const html = (text: string) => ({ kind: "html", bytes: Buffer.from(text), contentType: "", url: URL_OF_PAGE }) as const;
+
+describe("a page", () => {
+  test.each([
+    ["headings", "<h1>A</h1><h3>B</h3>", "# A\n\n### B"],
+    ["nested lists", "<ul><li>a<ol start=3><li>b</ol></ul>", "-   a\n    3.  b"],
+    ["tables", "<table><tr><th>a<th>b<tr><td>1<td>2|3</table>", "| a   | b   |\n| --- | --- |\n| 1   | 2\\|3 |"],
+    ["absolute links", '<a href="../x?y#z">go</a>', "[go](https://docs.example.org/x?y#z)"],
+    ["links that run something as text", "<a href=javascript:alert(1)>go</a>", "go"],
+    ["images by what they show", '<img src=a.png alt="A  cat"><img src=b.png alt="">', "[Image: A cat]"],
+    [
+      "code with indentation",
+      "<pre><code class=language-py>if a:\n    b()\n\n    c()</code></pre>",
+      "```py\nif a:\n    b()\n\n    c()\n```",
+    ],
+    [
+      "Sphinx's code",
+      '<div class="highlight-python notranslate"><div class=highlight><pre><span>x</span> = 1\n</pre></div></div>',
+      "```python\nx = 1\n```",
+    ],
+    [
+      "code of one element a line",
+      "<pre class=shiki data-language=ts><code><div>a</div><div>  b</div></code></pre>",
+      "```ts\na\n  b\n```",
+    ],
+    ["fences in code", "<pre>```\nx\n```</pre>", "````\n```\nx\n```\n````"],
+    [
+      "none of what seed 004 drops",
+      "<nav>n</nav><p>p</p><script>s</script><style>s</style><noscript>n</noscript><footer>f</footer><svg><text>s</text></svg><button>b</button><form>f</form><iframe>i</iframe><object>o</object><embed><header>h</header>",
+      "p\n\nh",
+    ],
+  ])("keeps %s", (_, page, expected) => {
+    expect(markdown(page)).toBe(expected);
+  });
+
+  test("gives its main element on request, and all of it where it has none", () => {
+    expect(markdown("<p>a</p><main><p>b</p></main>", true)).toBe("b");
+    expect(toMarkdown("<title> A\n b </title><p>a</p>", { url: URL_OF_PAGE, mainOnly: true })).toEqual({
+      title: "A b",
+      markdown: "a",
+      part: "page",
+    });
+  });
+});
+
+describe("a hostile page", () => {
+  test.each([
+    ["20,000 elements deep", `${"<div>".repeat(20_000)}bottom`, "bottom"],
+    ["20,000 tables deep", `${"<table><tr><td>".repeat(20_000)}bottom`, "bottom"],
+    ["5 MB on one line", `<p>${"word ".repeat(1_000_000)}end</p>`, "end"],
+  ])("%s is read in a worker, and this thread goes on", async (_, page, end) => {
+    let longest = 0;
+    let last = performance.now();
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const { markdown: text } = await read(html(page), { signal });
+    clearInterval(beat);
+    expect(text.endsWith(end)).toBe(true);
+    expect(longest).toBeLessThan(1_000); // the machine of a test may stand still; the bench measures it
+  });
+
+  test("that takes too long is given up, and the next one is read", async () => {
+    const wide = html("<p>a <a href=/b>b</a></p>".repeat(20_000));
+    await expect(read(wide, { signal, timeoutMs: 50 })).rejects.toThrow("the page takes longer than 0.05 s to read");
+    expect((await read(html("<p>next"), { signal })).markdown).toBe("next");
+  });
+
+  test("is left when the call is stopped", async () => {
+    const stop = new AbortController();
+    const reading = read(html("<p>a</p>".repeat(20_000)), { signal: stop.signal });
+    stop.abort(new Error("stopped by a test"));
+    await expect(reading).rejects.toThrow("stopped by a test");
+  });
+});
+
+test("a PDF gives its text and its title, and what is none is named", async () => {
+  const { text, pages } = await read({ kind: "pdf", bytes: pdf("Hello from a PDF") }, { signal });
+  expect({ text, pages }).toEqual({ text: "Hello from a PDF", pages: 1 });
+  await expect(read({ kind: "pdf", bytes: Buffer.from("%PDF-none") }, { signal })).rejects.toThrow(
+    "the PDF could not be read",
+  );
+});
+
+/** The smallest PDF with a line of text. */
+function pdf(line: string): Buffer {
+  const stream = `BT /F1 12 Tf 72 720 Td (${line}) Tj ET`;
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+    `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+  ];
+  let text = "%PDF-1.4\n";
+  const offsets = objects.map((object, index) => {
+    const offset = text.length;
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return offset;
+  });
+  const table = offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
+  return Buffer.from(
+    `${text}xref\n0 6\n0000000000 65535 f \n${table}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF`,
+  );
+}
+
+const NPM_DOCS = join(dirname(process.execPath), "../lib/node_modules/npm/docs/output");
+const PAGES = [
+  join(projectRoot, "node_modules/bignumber.js/doc/API.html"),
+  ...["commands/npm-install", "commands/npm-ci", "commands/npm-audit", "commands/npm-link", "commands/npm-exec"],
+  ...["using-npm/config", "using-npm/scripts", "using-npm/workspaces", "configuring-npm/package-json"],
+].map((page) => (page.startsWith("/") ? page : join(NPM_DOCS, `${page}.html`)));
+
+const missing = existsSync(NPM_DOCS) ? undefined : `Node's npm is not beside it: ${NPM_DOCS}`;
+mustBeHere("npm's documentation", missing);
+
+describe.skipIf(missing !== undefined)("of real documentation", () => {
+  test.for(PAGES)("%s nothing of its structure is lost", (file) => {
+    const page = readFileSync(file, "utf8");
+    const before = inHtml(page);
+    const after = inMarkdown(markdown(page));
+    const alone = inMarkdown(new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced" }).turndown(page));
+    expect(after).toEqual(before);
+    expect(alone.tables, "tables of turndown alone, without its extension").toBe(0);
+  });
+});
+
+const DROPPED = "script, style, noscript, nav, footer, svg, button, form, iframe, object, embed";
+
+/** What there is in the page, without what is dropped, and what is empty. */
+function inHtml(page: string) {
+  const document = domino.createDocument(page);
+  const count = (selector: string) =>
+    Array.from(document.querySelectorAll(selector)).filter(
+      (each) => each.textContent.trim() !== "" && !each.closest(DROPPED),
+    ).length;
+  return {
+    headings: count("h1, h2, h3, h4, h5, h6"),
+    links: count("body a[href]"),
+    tables: count("table"),
+    code: count("pre"),
+  };
+}
+
+function inMarkdown(text: string) {
+  const counts = { headings: 0, links: 0, tables: 0, code: 0 };
+  let isCode = false;
+  for (const line of text.split("\n")) {
+    if (/^[\s>-]*(\d+\. +)?```/.test(line)) {
+      isCode = !isCode;
+      if (isCode) counts.code++;
+    } else if (!isCode) {
+      if (/^[\s>-]*(\d+\. +)?#{1,6} /.test(line)) counts.headings++;
+      if (/^\s*\| ?:?-+/.test(line)) counts.tables++;
+      counts.links += line.match(/\]\([^)\s]+\)/g)?.length ?? 0;
+    }
+  }
+  return counts;
+}
