@@ -181,7 +181,7 @@ async function follow({ url, token }) {
 function reader(response, close) {
   let missing = 0;
   let tail = "";
-  let arrived = () => undefined;
+  let arrived = () => {};
   void (async () => {
     for await (const chunk of response.body ?? []) {
       const text = tail + Buffer.from(chunk).toString("latin1");
@@ -195,9 +195,21 @@ function reader(response, close) {
     /** Resolves when so many more have come. @param {number} count */
     arrival(count) {
       missing = count;
-      return /** @type {Promise<void>} */ (new Promise((resolve) => (arrived = () => void resolve())));
+      const { promise, resolve } = deferred();
+      arrived = resolve;
+      return promise;
     },
   };
+}
+
+/** @returns {{ promise: Promise<void>, resolve: () => void }} */
+function deferred() {
+  let resolve = () => {};
+  /** @type {Promise<void>} */
+  const promise = new Promise((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 /** A server that pushes bytes at once. */

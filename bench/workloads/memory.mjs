@@ -18,9 +18,9 @@ const COMMON = "the of to and is in a for on with that it was at by from server 
 const SYLLABLES = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu".split(
   " ",
 );
-const CHINESE = [
-  ..."的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经",
-];
+const CHINESE = Array.from(
+  "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经",
+);
 
 /** @typedef {{ key: string, content: string, category: "core" | "daily", storedMs: number }} Note */
 /** @type {{ memories: { key: string, content: string, days: number }[], queries: { query: string, first?: string[], only?: boolean, absent?: string[] }[] }} */
@@ -124,10 +124,12 @@ function isExpected(keys, { first = [], only = false, absent = [] }) {
  */
 function* batchesOf(count) {
   const known = EXPECTED.memories
-    .map(
-      ({ key, content, days }) =>
-        /** @type {Note} */ ({ key, content, category: "core", storedMs: NOW - days * DAY_MS }),
-    )
+    .map(({ key, content, days }) => ({
+      key,
+      content,
+      category: /** @type {const} */ ("core"),
+      storedMs: NOW - days * DAY_MS,
+    }))
     .toSorted((one, other) => one.storedMs - other.storedMs);
   const random = randomNumbers();
   /** @type {Note[]} */

@@ -37,7 +37,7 @@ export function createAgents(open: OpenAgent | undefined): Agents {
     },
     async close() {
       const all = await Promise.allSettled(agents.values());
-      await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close() : undefined)));
+      await Promise.all(all.flatMap((each) => (each.status === "fulfilled" ? [each.value.close()] : [])));
     },
   };
 }

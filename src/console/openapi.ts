@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "typebox";
+import { Type } from "typebox";
 import type { Route } from "./route.ts";
 
 const PROBLEM = Type.Object(
@@ -48,8 +48,8 @@ function operation({ method, path, summary, query, body, answer, problems = {} }
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     ...{ name, in: "path", required: true, schema: { type: "string" } },
   }));
-  const fields = (query as { properties?: { [name: string]: TSchema } } | undefined)?.properties ?? {};
-  const required = (query as { required?: readonly string[] } | undefined)?.required ?? [];
+  const fields = query?.properties ?? {};
+  const required = query?.required ?? [];
   const inQuery = Object.entries(fields).map(([name, schema]) => {
     return { name, in: "query", required: required.includes(name), schema };
   });

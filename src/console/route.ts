@@ -25,15 +25,21 @@ export interface Answer {
   readonly types?: readonly string[];
 }
 
+/** Of an object, as TypeBox makes it. */
+interface ObjectSchema extends TSchema {
+  readonly properties: { readonly [name: string]: TSchema };
+  readonly required?: readonly string[] | undefined;
+}
+
 /** One operation of the API. The same value routes requests, checks them and describes them in the OpenAPI document. */
 export interface Route<Query = unknown, Body = unknown> {
   readonly method: "GET" | "POST";
   /** As OpenAPI writes it: "/api/threads/{thread}/calls". */
   readonly path: string;
   readonly summary: string;
-  readonly query?: TSchema;
+  readonly query?: ObjectSchema;
   /** Of JSON. */
-  readonly body?: TSchema;
+  readonly body?: ObjectSchema;
   readonly answer: Answer;
   /** Statuses of problems that this route has beyond those of every route, and when. */
   readonly problems?: { readonly [status: number]: string };
@@ -45,7 +51,7 @@ export interface Route<Query = unknown, Body = unknown> {
 export function route<Q extends TObject = TObject<{}>, B extends TObject = TObject<{}>>(
   definition: Route<Static<Q>, Static<B>> & { readonly query?: Q; readonly body?: B },
 ): Route {
-  return definition as Route;
+  return definition;
 }
 
 /** Most bytes of a request's body. */
@@ -56,13 +62,13 @@ export interface RouteRequest extends Pick<Asked<unknown, unknown>, "path" | "si
 }
 
 /** Runs a route on a request. Rejects with a `Problem` where the request does not fit it. */
-export async function runRoute(route: Route, { request, path, signal, isPerson }: RouteRequest): Promise<Response> {
+export async function runRoute(asked: Route, { request, path, signal, isPerson }: RouteRequest): Promise<Response> {
   const given = Object.fromEntries(new URL(request.url).searchParams);
-  const query = route.query === undefined ? {} : await checked(route.query, given, "query parameter");
-  const body = route.body === undefined ? {} : await checked(route.body, await jsonOf(request), "member");
-  const result = await route.handle({ path, query, body, headers: request.headers, signal, isPerson });
+  const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
+  const body = asked.body === undefined ? {} : await checked(asked.body, await jsonOf(request), "member");
+  const result = await asked.handle({ path, query, body, headers: request.headers, signal, isPerson });
   if (result instanceof Response) return result;
-  const { status } = route.answer;
+  const { status } = asked.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });
 }
 

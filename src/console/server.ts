@@ -13,7 +13,7 @@ import { threadRoutes } from "./routes/threads.ts";
 import { workRoutes } from "./routes/work.ts";
 
 export { isLoopback } from "./access.ts";
-export type { OpenAgent, ThreadAgent } from "./agents.ts";
+export type { OpenAgent } from "./agents.ts";
 
 export interface ServerOptions {
   /** Is not closed with the server. Its store is the one that is served. */
@@ -53,11 +53,11 @@ export async function serveApi({
   const agents = createAgents(openAgent);
   const ending = new AbortController();
   const { createAdaptorServer } = await import("@hono/node-server");
-  let access: Access | undefined;
+  const started: { access?: Access } = {}; // once the port is known
   const app = application(
     [...threadRoutes({ toolkit, agents }), ...approvalRoutes(toolkit.store), ...workRoutes(toolkit)],
     {
-      access: () => access,
+      access: () => started.access,
       ended: ending.signal,
       onError,
     },
@@ -69,7 +69,7 @@ export async function serveApi({
   });
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
-  access = createAccess({ token, host, port: actualPort });
+  started.access = createAccess({ token, host, port: actualPort });
   const leave = await toolkit.store.attend();
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${actualPort}`,

@@ -50,5 +50,5 @@ export function removeSpelling(connection: Connection, scope: number, word: stri
 }
 
 function reversed(word: string): string {
-  return [...word].toReversed().join("");
+  return Array.from(word).toReversed().join("");
 }

@@ -36,7 +36,7 @@ export function isSpelled(word: string): boolean {
 }
 
 function pairs(segment: string, use: "index" | "query"): string[] {
-  const characters = [...segment].filter((character) => /[\p{L}\p{M}\p{N}]/u.test(character));
+  const characters = Array.from(segment).filter((character) => /[\p{L}\p{M}\p{N}]/u.test(character));
   const two = characters.slice(1).map((character, index) => `${characters[index]}${character}`);
   return use === "query" && two.length > 0 ? two : [...characters, ...two];
 }

@@ -2,7 +2,6 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
-import type { ActivityEvent } from "../../src/contract/activity.ts";
 import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { type Served, TOKEN, receive, served } from "./served.ts";
@@ -144,7 +143,10 @@ describe("questions", () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => api.ask("POST", `/api/approvals/${question}`, { answer: "once" })),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200,
+      ...Array.from({ length: 9 }, () => 409),
+    ]);
     const late = answers.find(({ status }) => status === 409);
     expect(await late?.json()).toMatchObject({ first: { approval: { answer: "once" }, by: "API" } });
     expect(await open()).toEqual([]);
@@ -194,7 +196,7 @@ describe("jobs and outputs", () => {
     const api = await plain;
     const other = sqliteStore({ file: api.file });
     const by = { call: "elsewhere", thread: "main", at: Date.now() };
-    await other.commit({ ...by, type: "call.started", name: "bash", input: {} } as ActivityEvent);
+    await other.commit({ ...by, type: "call.started", name: "bash", input: {} });
     await other.commit({ ...by, type: "job.started", job: "1", command: "sleep 1", lifetime: "toolkit" });
     const job = (await jobsOf(api)).at(-1);
     expect(job).toMatchObject({ here: false, call: "elsewhere" });

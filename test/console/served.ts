@@ -95,10 +95,10 @@ export async function receive(response: Response, enough: (event: Received) => b
 /** A request with headers that `fetch` sets itself. Resolves to status and body. */
 export async function rawRequest(url: string, headers: { readonly [name: string]: string }, method = "GET") {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-    const sent = httpRequest(url, { method, headers }, async (response) => {
+    const sent = httpRequest(url, { method, headers }, (response) => {
       const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk as Buffer);
-      resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() });
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve({ status: response.statusCode, text: Buffer.concat(chunks).toString() }));
     });
     sent.on("error", reject);
     sent.end();
