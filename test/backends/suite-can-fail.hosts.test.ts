@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
+import { ToolFailure } from "../../src/contract/failure.ts";
 import type { Backend, Command, Files, OutputLog, Process } from "../../src/contract/backend.ts";
 import { type BackendSuiteOptions, backendSuite } from "../../src/testing/index.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -452,6 +453,17 @@ describe("a backend that", () => {
       const titles = [...new Set(WRONGS.map(([, title]) => title))];
       const outcomes = await Promise.all(titles.map(async (title) => [title, await outcomeOf(suite, title)]));
       expect(outcomes).toEqual(titles.map((title) => [title, "passed"]));
+    } finally {
+      await suite.end();
+    }
+  });
+
+  test("has no detached processes and refuses to start one passes", async () => {
+    const suite = wrong((inner) => ({
+      spawn: (command) =>
+        command.lifetime === "detached" ? Promise.reject(new ToolFailure("there are none")) : inner.spawn(command),
+    }));
+    try {
       expect(await outcomeOf(suite, "there are none, and asking for one is a failure")).toBe("passed");
     } finally {
       await suite.end();

@@ -8,6 +8,7 @@ import type { RecordedJob } from "../../contract/job.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { formatSize } from "../../output/size.ts";
+import { messageOf } from "../../util/errors.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit, jobsFolder } from "../../toolkit.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -56,7 +57,11 @@ async function localJobs(
     return jobsOf(detached, action, id, follow);
   }
   await withStore(options, async (store) => {
-    const others = (await store.jobs()).filter((job) => job.lifetime !== "detached");
+    const recorded = await store.jobs().catch((error: unknown) => {
+      process.stderr.write(`handrail: jobs of other processes are not shown: ${messageOf(error)}\n`);
+      return [];
+    });
+    const others = recorded.filter((job) => job.lifetime !== "detached");
     const found = others.find((job) => String(job.id) === id);
     if (found !== undefined) return ofOtherProcess(store, found, action);
     const shown = others.filter(({ ended }) => ended === undefined || ended.atMs > Date.now() - DAY_MS);
