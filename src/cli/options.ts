@@ -25,16 +25,18 @@ export interface GlobalOptions {
 }
 
 // Said here again so that printing the help loads no tool; the types hold the lists together.
-export const PRESET_NAMES: readonly PresetName[] = [
-  "coding",
-  "readonly",
-  "workspace",
-  "operator",
-  "default",
-  "assistant",
-  "all",
-  "none",
-];
+const PRESETS: { readonly [name in PresetName]: true } = {
+  coding: true,
+  readonly: true,
+  web: true,
+  workspace: true,
+  operator: true,
+  default: true,
+  assistant: true,
+  all: true,
+  none: true,
+};
+export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
 export const SANDBOX_MODES: readonly SandboxMode[] = ["auto", "on", "off"];
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
 
