@@ -1,0 +1,101 @@
+import { resolve } from "node:path";
+import { isInside } from "../../util/paths.ts";
+import { stateFolder } from "../../config/state.ts";
+import { terminalSafe } from "../../output/terminal-text.ts";
+import { undoFolder } from "../../config/state.ts";
+import { type Preview, type UndoPoints, openPoints } from "../../undo/points.ts";
+import { EXIT } from "../exit.ts";
+import type { GlobalOptions } from "../options.ts";
+import { settingsFrom, withStore } from "../settings.ts";
+import { untilStopped } from "../signals.ts";
+import { askOnTerminal, hasTerminal } from "../terminal.ts";
+import { pointLine, previewText, restoredText } from "../undo-text.ts";
+import { allJobs } from "./jobs.ts";
+
+export interface UndoCommandOptions extends GlobalOptions {
+  readonly list?: true;
+  readonly diff?: true;
+  readonly force?: true;
+  readonly gitState?: true;
+}
+
+/**
+ * Shows what would be restored of the workspace, asks at the terminal, and restores it. Without an id, undoes what
+ * tools changed since the last turn or call began. Exit code 1 when nothing was restored although something could be,
+ * or when restoring a path failed.
+ */
+export async function undo(id: string | undefined, options: UndoCommandOptions): Promise<void> {
+  const { list, diff, force = false, gitState = false } = options;
+  if (options.target !== undefined) throw new Error("undo keeps files of this machine only, not those of a target");
+  const settings = await settingsFrom(options);
+  const workDir = resolve(options.workDir ?? settings.tools.workDir ?? ".");
+  const points = await openPoints({ folder: undoFolder(stateFolder()), workDir });
+  if (list) return say(listText(await points.list()));
+  const unfinished = await points.unfinished();
+  if (unfinished !== undefined) warn(`an undo was interrupted. To finish it: handrail undo ${unfinished}`);
+  const preview = await points.preview(id);
+  if (diff) return showDiff(await points.diff(preview), preview);
+  const choices = { force: "--force", repository: "--git-state", list: "handrail undo --list" };
+  say(previewText(preview, await runningJobs(options, workDir), choices));
+  const { files, conflicts, repository } = preview.plan;
+  const count = files.length + (force ? conflicts.length : 0) + (gitState ? repository.length : 0);
+  if (count === 0) return;
+  if (options.yes !== true && !(await isAgreed(count))) {
+    process.exitCode = EXIT.notSucceeded;
+    return say("Nothing was restored.");
+  }
+  await restore(points, preview, { force, repository: gitState });
+}
+
+function showDiff(diff: string, { point }: Preview): void {
+  if (diff === "")
+    return warn(`no content that a tool changed differs from ${point.id}. Other points: handrail undo --list`);
+  say(terminalSafe(Buffer.from(diff, "latin1").toString("utf8")));
+}
+
+async function restore(points: UndoPoints, preview: Preview, choice: { force: boolean; repository: boolean }) {
+  const restored = await points.restore(preview, choice);
+  say(restoredText(restored, "handrail undo"));
+  if (restored.failures.length > 0) process.exitCode = EXIT.notSucceeded;
+}
+
+function listText(points: Awaited<ReturnType<UndoPoints["list"]>>): string {
+  return points.length === 0 ? "(nothing has been kept of this folder)" : points.map(pointLine).join("\n");
+}
+
+async function isAgreed(count: number): Promise<boolean> {
+  if (!hasTerminal()) {
+    warn("only a person can answer this: run handrail undo in a terminal, or with --yes");
+    return false;
+  }
+  const stopped = untilStopped();
+  try {
+    const paths = count === 1 ? "this path" : `these ${count} paths`;
+    return (await askOnTerminal(`Restore ${paths}? [y/N] `, stopped.signal)) === "yes";
+  } catch (error) {
+    if (stopped.signal.aborted) return false;
+    throw error;
+  } finally {
+    stopped.release();
+  }
+}
+
+/** Returns the commands of running jobs: of detached ones in the workspace, and of all jobs of other processes. */
+async function runningJobs(options: GlobalOptions, workDir: string): Promise<readonly string[]> {
+  const detached = (await allJobs()).filter(({ job }) => job.ended === undefined && isInside(job.cwd, workDir));
+  const names = detached.map(({ job }) => job.label);
+  if ((await settingsFrom(options)).store === "memory") return names;
+  await withStore(options, async (store) => {
+    const recorded = await store.jobs().catch(() => []);
+    for (const job of recorded) if (job.ended === undefined && job.lifetime !== "detached") names.push(job.command);
+  });
+  return names;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function warn(sentence: string): void {
+  process.stderr.write(`handrail: ${sentence}\n`);
+}

@@ -1,0 +1,160 @@
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { delimiter, isAbsolute, join } from "node:path";
+import { makePrivateFolder } from "../util/private-file.ts";
+import { isExecutable } from "../util/executable.ts";
+
+/** Undo cannot work in this folder at all. The message is a sentence for people: why, and what they can do. */
+export class UndoOff extends Error {}
+
+/**
+ * Options of a git command. Input and output have one character per byte (latin1), because file names need not be
+ * UTF-8.
+ */
+export interface GitRun {
+  /** The command's stdin. Default: empty. */
+  readonly input?: string;
+  /** The working tree. Default: the store's own folder, which has no files of a workspace. */
+  readonly workTree?: string;
+  /** The index file to use. */
+  readonly index?: string;
+  /** If true, exit code 1 means that nothing was found. */
+  readonly mayFind?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The configuration of a store. Ignores the user's and the system's configuration; runs no hook, file monitor or
+ * conversion; never packs or prunes by itself; accepts any file name. Flushes objects to disk in batches.
+ */
+const CONFIG = `[core]
+	repositoryformatversion = 0
+	bare = false
+	hooksPath = /dev/null
+	attributesFile = /dev/null
+	excludesFile = /dev/null
+	fsmonitor = false
+	untrackedCache = false
+	splitIndex = false
+	autocrlf = false
+	safecrlf = false
+	fileMode = true
+	symlinks = true
+	trustctime = true
+	protectNTFS = false
+	protectHFS = false
+	sharedRepository = 0600
+	compression = 1
+	fsyncMethod = batch
+[gc]
+	auto = 0
+`;
+
+/**
+ * `$GIT_DIR/info/attributes` overrides every .gitattributes file (gitattributes(5)). Uses `!` for attributes that git
+ * rejects with `-`.
+ */
+const ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n";
+
+/** Creates the folder of a store if it does not exist. Repeating it changes nothing. */
+export async function initStore(store: string): Promise<void> {
+  for (const folder of ["objects", "refs", "info"]) await makePrivateFolder(join(store, folder));
+  await writeFile(join(store, "config"), CONFIG, { mode: 0o600 });
+  await writeFile(join(store, "info/attributes"), ATTRIBUTES, { mode: 0o600 });
+  await writeFile(join(store, "HEAD"), "ref: refs/heads/none\n", { mode: 0o600 });
+}
+
+/**
+ * Runs git on a store and returns what it printed.
+ *
+ * @throws UndoOff when git is not installed; Error with git's stderr when it fails.
+ */
+export async function git(store: string, args: readonly string[], run: GitRun = {}): Promise<string> {
+  const child = startGit(store, args, run);
+  const [out, errors] = [[] as Buffer[], [] as Buffer[]];
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
+  child.stdin.on("error", () => {}); // it ended before it had read everything: the exit code shows why
+  child.stdin.end(Buffer.from(run.input ?? "", "latin1"));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  if (code === 0 || (code === 1 && run.mayFind === true)) return Buffer.concat(out).toString("latin1");
+  const [firstLine = ""] = Buffer.concat(errors).toString("utf8").trim().split("\n");
+  throw new Error(`git ${args[0]} failed: ${firstLine === "" ? `exit code ${code}` : firstLine}`);
+}
+
+/** Reads objects of a store, one after another. */
+export interface ObjectReader {
+  /** Rejects if there is no such object. */
+  read(id: string): Promise<Buffer>;
+  close(): void;
+}
+
+/** Opens a reader. Holds each object in memory as a whole. */
+export function openReader(store: string): ObjectReader {
+  const child = startGit(store, ["cat-file", "--batch"]);
+  child.stdin.on("error", () => {});
+  child.stderr.resume();
+  const chunks: AsyncIterator<Buffer> = child.stdout[Symbol.asyncIterator]();
+  let rest: Buffer = Buffer.alloc(0);
+  const more = async () => {
+    const { value, done } = await chunks.next();
+    if (done === true) throw new Error("git cat-file ended early");
+    return value;
+  };
+  return {
+    async read(id) {
+      child.stdin.write(`${id}\n`);
+      while (!rest.includes("\n")) rest = Buffer.concat([rest, await more()]);
+      const heading = rest.subarray(0, rest.indexOf("\n")).toString("latin1");
+      const [, type, size] = heading.split(" ");
+      const parts = [rest.subarray(heading.length + 1)];
+      rest = Buffer.alloc(0);
+      if (type === "missing" || size === undefined) throw new Error(`the store of undo has no object ${id}`);
+      const wanted = Number(size) + 1; // a line feed follows
+      let length = parts[0]?.length ?? 0;
+      while (length < wanted) {
+        const chunk = await more();
+        parts.push(chunk);
+        length += chunk.length;
+      }
+      const all = Buffer.concat(parts);
+      rest = all.subarray(wanted);
+      return all.subarray(0, wanted - 1);
+    },
+    close: () => void child.kill("SIGKILL"),
+  };
+}
+
+/** Starts git on a store. */
+export function startGit(store: string, args: readonly string[], { workTree = store, index, signal }: GitRun = {}) {
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: store,
+    LC_ALL: "C",
+    GIT_DIR: store,
+    GIT_WORK_TREE: workTree,
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_ATTR_NOSYSTEM: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
+    ...(index !== undefined && { GIT_INDEX_FILE: index }),
+  };
+  return spawn(gitProgram(), args, {
+    cwd: workTree,
+    env,
+    stdio: "pipe",
+    killSignal: "SIGKILL",
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+/** Returns the git that the user would start. Skips relative folders of PATH, which could be in the workspace. */
+function gitProgram(): string {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
+  const found = folders.map((folder) => join(folder, "git")).find(isExecutable);
+  if (found === undefined) throw new UndoOff("git is not installed. Install it to be able to undo what tools change");
+  return found;
+}

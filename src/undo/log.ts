@@ -1,0 +1,157 @@
+import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pause } from "../util/abort.ts";
+import { randomName } from "../util/identifier.ts";
+import { hasCode, isMissing } from "../util/private-file.ts";
+import { processStatus } from "../util/process-status.ts";
+
+/** The state of the workspace at one moment: ids of objects in the store. */
+export interface State {
+  /** The tree that contains the others, and so keeps them from being pruned. */
+  readonly root: string;
+  readonly files: string;
+  readonly extras: string;
+  /** The tree of the user's repository, if there is one. */
+  readonly git?: string;
+  /** What was not kept, at most 20 sentences. */
+  readonly unkept: readonly string[];
+}
+
+/** The description of a state to which people can return. */
+export interface Point {
+  /** What follows the state: the first act of a turn or a call, or an undo. */
+  readonly by: "turn" | "call" | "undo";
+  readonly turn?: string;
+  readonly thread: string;
+  /** The tool of the first act. For an undo, the id of the point that it restored. */
+  readonly tool: string;
+}
+
+export interface Entry extends State {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly point?: Point;
+  /**
+   * The acts that ran between this state and the next. If empty, differences between the two were not made by a tool.
+   */
+  readonly acting: readonly string[];
+}
+
+/** The record of a store. */
+export interface Log {
+  /** In chronological order. */
+  readonly entries: readonly Entry[];
+  /** At most how many bytes the store has: new content counts in full until the store is pruned. */
+  readonly bytes: number;
+  /** When the store was last pruned, in milliseconds since 1970. */
+  readonly prunedAt: number;
+}
+
+/** Reads the record; an empty one if there is none. */
+export async function readLog(store: string): Promise<Log> {
+  try {
+    return JSON.parse(await readFile(join(store, "log.json"), "utf8")) as Log;
+  } catch (error) {
+    if (isMissing(error)) return { entries: [], bytes: 0, prunedAt: Date.now() };
+    throw error;
+  }
+}
+
+/** Replaces the record atomically. */
+export async function writeLog(store: string, log: Log): Promise<void> {
+  const temporary = join(store, `log-${randomName(8)}.tmp`);
+  await writeFile(temporary, JSON.stringify(log), { mode: 0o600 });
+  await rename(temporary, join(store, "log.json"));
+}
+
+let acts = 0;
+const running = new Set<string>();
+
+/** Returns a name for an act of this process. It lets other processes find out whether the act may still run. */
+export function newAct(): string {
+  const act = `${thisProcess()}:${++acts}`;
+  running.add(act);
+  return act;
+}
+
+/** Ends an act of this process. */
+export function endAct(act: string): void {
+  running.delete(act);
+}
+
+/**
+ * Returns the acts since the last state that may still run: those of this process that have not ended, and those of
+ * other living processes.
+ */
+export function liveActs({ entries }: Log): readonly string[] {
+  return (entries.at(-1)?.acting ?? []).filter((act) => {
+    const [pid = "", start = ""] = act.split(":");
+    return act.startsWith(`${thisProcess()}:`) ? running.has(act) : isAlive(Number(pid), start);
+  });
+}
+
+/** How often a taken lock is retried, in milliseconds. */
+const RETRY_MS = 15;
+
+/**
+ * Runs `work` while no other process works on the store. Takes over the lock of a process that has died.
+ *
+ * @throws Error when another process holds it for longer than 60 seconds, and what `work` throws.
+ */
+export async function withLock<T>(store: string, work: () => Promise<T>): Promise<T> {
+  const [lock, own] = [join(store, "lock"), join(store, `lock-${randomName(8)}.tmp`)];
+  await writeFile(own, thisProcess(), { mode: 0o600 });
+  try {
+    for (const deadline = Date.now() + 60_000; !(await isTaken(own, lock)); await pause(RETRY_MS)) {
+      if (Date.now() > deadline) throw new Error("another process of Handrail uses the store of undo; try again later");
+    }
+  } finally {
+    await unlink(own);
+  }
+  try {
+    return await work();
+  } finally {
+    await unlink(lock).catch(() => {});
+  }
+}
+
+/** Creating a link is atomic, so a lock always names its process. */
+async function isTaken(own: string, lock: string): Promise<boolean> {
+  try {
+    await link(own, lock);
+    return true;
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  }
+  const owner = await readFile(lock, "latin1").catch(() => undefined);
+  if (owner === undefined) return false;
+  const [pid = "", start = ""] = owner.split(":");
+  if (isAlive(Number(pid), start)) return false;
+  // If several processes see a stale lock, one of them removes it: only one rename succeeds. A new lock that was moved
+  // by mistake is put back.
+  const stale = `${own}.stale`;
+  const isMoved = await rename(lock, stale).then(
+    () => true,
+    () => false,
+  );
+  if (!isMoved) return false;
+  if ((await readFile(stale, "latin1")) !== owner) await link(stale, lock).catch(() => {});
+  await unlink(stale);
+  return false;
+}
+
+function thisProcess(): string {
+  return `${process.pid}:${processStatus(process.pid)?.start ?? ""}`;
+}
+
+function isAlive(pid: number, start: string): boolean {
+  const status = processStatus(pid);
+  if (status !== undefined) return !status.ended && status.start === start;
+  if (process.platform === "linux") return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return hasCode(error, "EPERM");
+  }
+}

@@ -1,0 +1,163 @@
+import { randomName } from "../util/identifier.ts";
+import { openReader, git } from "./git.ts";
+import { dropOldIndexes, repositoryOf } from "./keep.ts";
+import { type Entry, type Log, type Point, endAct, liveActs, newAct, readLog, withLock, writeLog } from "./log.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { type Failure, restoreAll } from "./restore.ts";
+import { type UndoOptions, type UndoStore, storeOf, withState } from "./store.ts";
+
+/** A state to which people can return. */
+export interface UndoPoint extends Point {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** What was not kept, in sentences. */
+  readonly unkept: readonly string[];
+}
+
+/** What an undo would do. */
+export interface Preview {
+  readonly point: UndoPoint;
+  readonly plan: Plan;
+  /** True while an act of this or another process runs: what it changes from now on is not restored. */
+  readonly isActing: boolean;
+  /** The trees of the current state and of the point, without empty folders and modes. */
+  readonly trees: readonly [now: string, then: string];
+}
+
+export interface RestoreOptions {
+  /** Also restores what somebody else has changed. Default false. */
+  readonly force?: boolean;
+  /** Also restores refs, reflogs and the index of the user's repository. Default false. */
+  readonly repository?: boolean;
+}
+
+/** What an undo did. */
+export interface Restored {
+  /** The id of the point that undoes this undo. */
+  readonly undo: string;
+  /** How many paths were restored. */
+  readonly restored: number;
+  readonly failures: readonly Failure[];
+}
+
+/** What people can do with the states of a workspace. */
+export interface UndoPoints {
+  /** Returns the points, newest first. */
+  list(): Promise<readonly UndoPoint[]>;
+  /** Returns the point of an undo whose process was killed before it finished. */
+  unfinished(): Promise<string | undefined>;
+  /**
+   * Compares the current state with a point. Default: the newest point that is not of an undo. Rejects if there is
+   * none.
+   */
+  preview(id?: string): Promise<Preview>;
+  /** Returns the differences in the content of files, as a git diff. */
+  diff(preview: Preview): Promise<string>;
+  /** Applies a preview. If the plan would be different by now, rejects and changes nothing. */
+  restore(preview: Preview, options?: RestoreOptions): Promise<Restored>;
+}
+
+/**
+ * Opens the kept states of a workspace. Actions of a person may exceed the store's limit: nothing is pruned for them.
+ *
+ * @throws UndoOff when nothing is kept of the folder.
+ */
+export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promise<UndoPoints> {
+  const store = await storeOf({ ...options, maxBytes: Number.POSITIVE_INFINITY });
+  return {
+    async list() {
+      return (await readLog(store.path)).entries.flatMap(asPoint).toReversed();
+    },
+    async unfinished() {
+      const log = await readLog(store.path);
+      const last = log.entries.at(-1);
+      const isDead = last !== undefined && last.acting.length > 0 && liveActs(log).length === 0;
+      return isDead && last.point?.by === "undo" ? last.point.tool : undefined;
+    },
+    async preview(id) {
+      return withLock(store.path, async () => {
+        const log = await readLog(store.path);
+        const points = log.entries.flatMap(asPoint);
+        const point =
+          id === undefined ? points.findLast(({ by }) => by !== "undo") : points.find((each) => each.id === id);
+        if (point === undefined) throw noPoint(id);
+        return previewOf(store, await stateOfNow(store, log), point);
+      });
+    },
+    async diff({ plan, trees }) {
+      const paths = plan.files.map(({ path }) => path);
+      const args = [
+        "--literal-pathspecs",
+        "diff-tree",
+        "-r",
+        "-p",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-renames",
+        ...trees,
+      ];
+      return git(store.path, paths.length > 500 ? args : [...args, "--", ...paths]);
+    },
+    restore: (preview, choice) => withLock(store.path, () => restore(store, preview, choice)),
+  };
+}
+
+async function restore(store: UndoStore, preview: Preview, options: RestoreOptions = {}): Promise<Restored> {
+  const { force = false, repository = false } = options;
+  const log = await stateOfNow(store, await readLog(store.path));
+  const { plan } = await previewOf(store, log, preview.point);
+  if (JSON.stringify(plan) !== JSON.stringify(preview.plan)) {
+    throw new Error("files have changed since the preview, so nothing was restored. Look at the preview again");
+  }
+  const [now] = log.entries.slice(-1);
+  if (now === undefined) throw noPoint(preview.point.id);
+  const act = newAct();
+  const undo = randomName(6);
+  const point: Point = { by: "undo", thread: preview.point.thread, tool: preview.point.id };
+  const begun: Entry = { ...now, id: undo, at: Date.now(), point, acting: [...liveActs(log), act] };
+  // An undo is an act like any other. It is recorded first, so that a killed undo can be repeated or undone.
+  await writeLog(store.path, { ...log, entries: [...log.entries, begun] });
+  const reader = openReader(store.path);
+  try {
+    const changes = [...plan.files, ...(force ? plan.conflicts : [])].toSorted((one, other) =>
+      one.path < other.path ? -1 : 1,
+    );
+    const failures = [...(await restoreAll(store.workDir, changes, reader))];
+    const own = repository && plan.repository.length > 0 ? await repositoryOf(store.workDir) : undefined;
+    if (own !== undefined) failures.push(...(await restoreAll(own, plan.repository, reader)));
+    const asked = changes.length + (own === undefined ? 0 : plan.repository.length);
+    return { undo, restored: asked - failures.length, failures };
+  } finally {
+    reader.close();
+    endAct(act);
+    await stateOfNow(store, await readLog(store.path));
+  }
+}
+
+/** Adds the current state to the record. Call only while holding the lock. */
+async function stateOfNow(store: UndoStore, log: Log): Promise<Log> {
+  const taken = await withState(store, log, { acting: liveActs(log) });
+  await writeLog(store.path, taken);
+  const last = taken.entries.at(-1);
+  if (last !== undefined) await dropOldIndexes(store.path, last);
+  return taken;
+}
+
+async function previewOf(store: UndoStore, log: Log, point: UndoPoint): Promise<Preview> {
+  const start = log.entries.findIndex(({ id }) => id === point.id);
+  const [then, now] = [log.entries[start], log.entries.at(-1)];
+  if (then === undefined || now === undefined) throw noPoint(point.id);
+  const plan = await planOf(store, log.entries.slice(start));
+  return { point, plan, isActing: now.acting.length > 0, trees: [now.files, then.files] };
+}
+
+function asPoint({ id, at, unkept, point }: Entry): readonly UndoPoint[] {
+  return point === undefined ? [] : [{ ...point, id, at, unkept }];
+}
+
+function noPoint(id: string | undefined): Error {
+  if (id === undefined) return new Error("nothing has been kept of this folder yet: there is nothing to undo");
+  return new Error(`there is no point ${id}. \`handrail undo --list\` lists the points, as /undo list does in a chat`);
+}

@@ -1,0 +1,149 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { repository } from "../support/workspace.ts";
+import { undoing } from "./undoing.ts";
+
+/** Everything below a folder: kind, mode and content by path. */
+function treeOf(folder: string, skip: readonly string[] = [".git"]): { readonly [path: string]: string } {
+  const found: { [path: string]: string } = {};
+  const visit = (path: string) => {
+    for (const name of readdirSync(join(folder, path)).toSorted()) {
+      if (skip.includes(name)) continue;
+      const inner = path === "" ? name : `${path}/${name}`;
+      const info = lstatSync(join(folder, inner));
+      const mode = (info.mode & 0o7777).toString(8);
+      if (info.isSymbolicLink()) found[inner] = `link ${readlinkSync(join(folder, inner))}`;
+      else if (info.isDirectory()) found[inner] = `folder ${mode}`;
+      else found[inner] = `file ${mode} ${readFileSync(join(folder, inner), "latin1")}`;
+      if (info.isDirectory()) visit(inner);
+    }
+  };
+  visit("");
+  return found;
+}
+
+test("changes of a shell are undone: content, deletions, new files, renames, modes, folders, links", async () => {
+  const folder = await repository({
+    "a.txt": "one\n",
+    "b/c.txt": "two\n",
+    "b/d.txt": "three\n",
+    "run.sh": "#!/bin/sh\n",
+  });
+  mkdirSync(join(folder, "empty/inner"), { recursive: true });
+  symlinkSync("a.txt", join(folder, "to-a"));
+  chmodSync(join(folder, "a.txt"), 0o600);
+  const before = treeOf(folder);
+  const git = treeOf(join(folder, ".git"), []);
+  const { run, undo, points } = await undoing(folder);
+  await run("echo changed > a.txt; chmod 644 a.txt; rm -r b empty; mv run.sh run2.sh; chmod +x run2.sh", "bash");
+  await run("mkdir -p new/er; echo x > new/x; ln -sfn /etc to-a; ln -s nowhere dangling; mkdir b; echo y > b/other");
+  expect(treeOf(folder)).not.toEqual(before);
+  const { undo: again, failures } = await undo();
+  expect(failures).toEqual([]);
+  expect(treeOf(folder)).toEqual(before);
+  expect(treeOf(join(folder, ".git"), [])).toEqual(git);
+  expect(await points.list()).toHaveLength(2);
+  await undo({ id: again });
+  expect(treeOf(folder)).toMatchObject({ "a.txt": "file 644 changed\n", "b/other": "file 644 y\n" });
+});
+
+/** Paths that the cases use: files in folders that may become files, links or nothing. */
+const PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "f/a", "f/ü b", "g/h/i/a"] as const;
+const path = fc.constantFrom(...PATHS);
+const name = fc.constantFrom("d", "f", "g", "d/e", "n", "n/m");
+
+/** What tools do, as shell commands. */
+const byTool = fc.oneof(
+  fc.tuple(path, fc.nat(9)).map(([to, n]) => `mkdir -p "$(dirname "${to}")"; echo ${n} > "${to}"`),
+  path.map((from) => `rm -rf "${from}"`),
+  fc.tuple(path, path).map(([from, to]) => `mv "${from}" "${to}"`),
+  name.map((folder) => `rm -rf ${folder}`),
+  name.map((folder) => `mkdir -p ${folder}`),
+  fc
+    .tuple(fc.oneof(path, name), fc.constantFrom("600", "644", "755", "700"))
+    .map(([to, mode]) => `chmod ${mode} "${to}"`),
+  fc.tuple(fc.oneof(path, name)).map(([to]) => `rm -rf "${to}"; ln -s /etc "${to}"`),
+  fc.tuple(name, fc.nat(9)).map(([to, n]) => `rm -rf ${to}; echo ${n} > ${to}`),
+  fc.constant("git add -A; git -c user.name=T -c user.email=t@example.org commit -qm x"),
+);
+/** What somebody else does meanwhile: writes a file, or removes it. */
+const byOther = fc.tuple(path, fc.option(fc.nat(9))).map(([at, content]) => ({ at, content }));
+const steps = fc.array(fc.oneof({ arbitrary: byTool, weight: 3 }, byOther), { minLength: 1, maxLength: 6 });
+
+describe("random changes of tools and of somebody else", () => {
+  test(
+    "are distinguished: those of tools are undone, those of others and of both are kept",
+    { timeout: cases(90_000) },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (all) => {
+          const folder = await repository({ a: "a\n", "d/a": "da\n", "d/b": "db\n", "d/e/a": "dea\n", "f/a": "fa\n" });
+          mkdirSync(join(folder, "g/h"), { recursive: true });
+          const before = treeOf(folder);
+          const { run, undo, toolkit } = await undoing(folder);
+          await run("true"); // the point
+          const [tools, others] = [new Set<string>(), new Set<string>()];
+          for (const step of all) {
+            const was = treeOf(folder);
+            if (typeof step === "string") await run(step);
+            else changeAs(folder, step);
+            for (const at of differing(was, treeOf(folder))) (typeof step === "string" ? tools : others).add(at);
+          }
+          const now = treeOf(folder);
+          const git = treeOf(join(folder, ".git"), []);
+          const { preview, failures } = await undo();
+          const blocked = new Set([
+            ...preview.plan.conflicts.map((change) => change.path),
+            ...failures.map(({ path: at }) => at),
+          ]);
+          const after = treeOf(folder);
+          for (const at of new Set([...Object.keys(before), ...Object.keys(now), ...Object.keys(after)])) {
+            if (blocked.has(at) || hasBelow(after, at)) continue;
+            const expected = tools.has(at) && !others.has(at) ? before[at] : now[at];
+            expect([at, after[at]]).toEqual([at, expected]);
+          }
+          expect(treeOf(join(folder, ".git"), [])).toEqual(git);
+          for (const { path: at } of preview.plan.conflicts) expect([at, others.has(at)]).toEqual([at, true]);
+          if (all.every((step) => typeof step === "string")) expect([failures, after]).toEqual([[], before]);
+          await toolkit.close();
+        }),
+        { numRuns: cases(8) },
+      );
+    },
+  );
+});
+
+/** True where a folder could not be removed since something else is in it, or was made for something in it. */
+function hasBelow(tree: { readonly [path: string]: string }, at: string): boolean {
+  return Object.keys(tree).some((each) => each.startsWith(`${at}/`));
+}
+
+function differing(one: { readonly [path: string]: string }, other: { readonly [path: string]: string }): string[] {
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((at) => one[at] !== other[at]);
+}
+
+/** As somebody in an editor does it; where the folder is not there, or is a link, they do nothing. */
+function changeAs(folder: string, { at, content }: { readonly at: string; readonly content: number | null }): void {
+  const target = join(folder, at);
+  const parents = at
+    .split("/")
+    .slice(0, -1)
+    .map((_, index, names) => join(folder, ...names.slice(0, index + 1)));
+  if (parents.some((parent) => lstatSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true)) return;
+  if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  rmSync(target, { force: true });
+  if (content !== null) writeFileSync(target, `other ${content}\n`);
+}
