@@ -1,0 +1,127 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter, join, resolve } from "node:path";
+import { oneLine } from "../../output/terminal-text.ts";
+import { pluginName } from "../../plugins/plugin.ts";
+import { pluginSuite } from "../../testing/plugin-suite.ts";
+import { parseJson } from "../../util/json.ts";
+import { variablesNamed } from "../../util/environment.ts";
+import { codeOf, messageOf } from "../../util/errors.ts";
+import { plural } from "../../util/text.ts";
+import { quoteWords } from "../../util/quote.ts";
+import { EXIT } from "../exit.ts";
+import type { GlobalOptions, LANGUAGES } from "../options.ts";
+import { pluginTemplate } from "../plugin-templates.ts";
+import { loadedSettings } from "../settings.ts";
+import { trustFor } from "../sources.ts";
+
+/** Creates a working plugin and its test in a new folder with the plugin's name, in the current folder. */
+export async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUAGES)[number] }): Promise<void> {
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) {
+    throw new Error(`plugin new: expected a name of small letters, digits and "-", got ${oneLine(name, 100)}`);
+  }
+  const { needs, build, program, files } = pluginTemplate(lang, name, name.replaceAll("-", "_"));
+  const building = build === undefined ? "" : `${build} || exit 1\n`;
+  const test =
+    `#!/bin/sh\n# Tests the plugin against the protocol. Exit code 0: it passes.\ncd "$(dirname "$0")" || exit ` +
+    `1\n${building}exec handrail plugin test ./${program}\n`;
+  try {
+    await mkdir(name);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    throw new Error(`plugin new: there is a file or a folder ${name} here; choose another name`, { cause: error });
+  }
+  for (const { name: file, text, isProgram = false } of [...files, { name: "test.sh", text: test, isProgram: true }]) {
+    await writeFile(join(name, file), text, { mode: isProgram ? 0o755 : 0o644 });
+  }
+  process.stdout.write(
+    `Wrote ${[...files.map((file) => file.name), "test.sh"].map((file) => `${name}/${file}`).join(", ")}. It ` +
+      `needs ${needs}.\n` +
+      `Test it:  sh ${name}/test.sh\nUse it, in handrail.yaml:\n  tools:\n    plugins:\n      - path: ` +
+      `./${name}/${program}\nThen:     handrail trust\n`,
+  );
+}
+
+/** @throws Error if the path of a file names none, or a name on the PATH was meant as one. */
+function requireProgram(path: string): void {
+  const isPath = path.includes("/");
+  if (isPath && !existsSync(path)) throw new Error(`plugin test: there is no file ${oneLine(resolve(path), 500)}`);
+  if (isPath || !existsSync(path)) return;
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  if (!folders.some((folder) => existsSync(join(folder, path))))
+    throw new Error(
+      `plugin test: there is no program ${path} on the PATH. For the file in this folder write ./${path}`,
+    );
+}
+
+export interface PluginTestOptions extends GlobalOptions {
+  /** Calls that must succeed, as "TOOL JSON". */
+  readonly call?: readonly string[];
+  /** The names of environment variables that the plugin gets. */
+  readonly env?: readonly string[];
+}
+
+/** Runs the plugin suite, and prints each test. Exit code 1 when a test fails. */
+export async function testPlugin(path: string, args: readonly string[], options: PluginTestOptions): Promise<void> {
+  const tests: { readonly title: string; readonly body: () => Promise<void> }[] = [];
+  const ends: (() => Promise<void>)[] = [];
+  const test = (title: string, body: () => Promise<void>) => void tests.push({ title, body });
+  const { env = [], workDir = ".", call = [] } = options;
+  requireProgram(path);
+  pluginSuite(
+    {
+      ...{ name: path, path: path.includes("/") ? resolve(path) : path, args, workDir, calls: callsOf(call) },
+      env: variablesNamed(env),
+    },
+    {
+      describe: (_, body) => body(),
+      test: Object.assign(test, { skip: () => undefined }),
+      afterAll: (end) => void ends.push(end),
+    },
+  );
+  let failed = 0;
+  for (const { title, body } of tests) {
+    const problem = await body().then(() => undefined, messageOf);
+    if (problem !== undefined) failed++;
+    process.stdout.write(
+      problem === undefined ? `ok      ${title}\n` : `FAILED  ${title}: ${oneLine(problem, 1_000)}\n`,
+    );
+  }
+  for (const end of ends) await end();
+  process.stdout.write(`${plural(tests.length - failed, "test")} passed, ${failed} failed\n`);
+  process.exitCode = failed === 0 ? EXIT.ok : EXIT.notSucceeded;
+}
+
+/** Groups the calls by tool. */
+function callsOf(given: readonly string[]): { readonly [tool: string]: readonly object[] } {
+  const calls = new Map<string, object[]>();
+  for (const words of given) {
+    const [, tool = "", json = ""] = /^(\S+)\s+(.*)$/s.exec(words) ?? [];
+    const parsed = parseJson(json);
+    if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) {
+      throw new Error(`plugin test: expected --call 'TOOL {"argument": …}', got ${oneLine(words, 200)}`);
+    }
+    calls.set(tool, [...(calls.get(tool) ?? []), parsed.value]);
+  }
+  return Object.fromEntries(calls);
+}
+
+/** Prints the configured plugins: name, whether it may be started, and the command. Starts none. */
+export async function listPlugins(options: GlobalOptions & { readonly json?: true }): Promise<void> {
+  const { settings } = await loadedSettings(options);
+  const trust = trustFor(settings, options);
+  const plugins = await Promise.all(
+    settings.tools.plugins.map(async ({ path, args, env, project, name, sandbox = project !== undefined }) => {
+      const refused = project === "not trusted" ? "its project is not trusted" : await trust.mayStart([path, ...args]);
+      return { name: name ?? pluginName(path, args), path, args, env, sandbox, trusted: refused === undefined };
+    }),
+  );
+  if (options.json) return void process.stdout.write(`${JSON.stringify(plugins)}\n`);
+  if (plugins.length === 0)
+    return void process.stdout.write("No plugins. Add one: tools.plugins in the configuration.\n");
+  const width = Math.max(...plugins.map(({ name }) => name.length));
+  for (const { name, path, args, sandbox, trusted } of plugins) {
+    const standing = trusted ? (sandbox ? "in the sandbox" : "no sandbox") : "NOT TRUSTED (see: handrail trust)";
+    process.stdout.write(`${name.padEnd(width)}  ${oneLine(quoteWords([path, ...args]), 200)}  ${standing}\n`);
+  }
+}

@@ -1,0 +1,57 @@
+import type { Command, Process } from "./backend.ts";
+import type { Tool } from "./tool.ts";
+
+/** Tools that can change while a toolkit runs: those of a plugin, of an MCP server, or of a program. */
+export interface ToolSource {
+  /**
+   * Unique in a toolkit: "plugin:weather", "mcp:github". The `from` of its tools' effects; errors and notices name it.
+   */
+  readonly name: string;
+  /**
+   * Starts the source. Called once; the toolkit does not wait for it. Resolves when the first tools are set, or when it
+   * is known that there are none. Must not reject: a source that cannot start reports why with `host.notice`. (If it
+   * rejects, its error becomes the notice.)
+   */
+  start(host: ToolSourceHost): Promise<void>;
+  /**
+   * Releases its resources. Called once, when the toolkit is closed; then the processes that it started are ended in
+   * any case. Must not reject.
+   */
+  close(): Promise<void>;
+}
+
+/** What a toolkit provides to a source. */
+export interface ToolSourceHost {
+  /**
+   * The folder in which the source's programs start: the toolkit's working directory if it is on this machine, else the
+   * current folder.
+   */
+  readonly workDir: string;
+  /** Fires when the toolkit is closed. */
+  readonly signal: AbortSignal;
+  /**
+   * Starts a program on this machine, whatever the toolkit's target. The program, and everything that it starts, ends
+   * with the toolkit at the latest. Its streams are live (`Command.streams`): write with `write`, read with
+   * `output.follow()`; `errors` keeps the end of stderr. Its environment is the clean one of commands plus `env`,
+   * without variables passed to commands. Rejects with a `ToolFailure` when it cannot be started, or not contained as
+   * `within` requires.
+   */
+  start(program: SourceProgram): Promise<Process>;
+  /**
+   * Replaces the source's tools. A tool with an invalid name or schema, or with a name that is taken, is omitted with a
+   * notice. Ignored after the toolkit is closed.
+   */
+  set(tools: readonly Tool[]): void;
+  /**
+   * Reports something about the source to people and the model: a sentence that names it. Secrets are masked and long
+   * texts truncated. Never throws.
+   */
+  notice(text: string): void;
+  /** Masks secrets in a text. Results, notices and records are masked anyway; log texts are not. */
+  readonly mask: (text: string) => string;
+}
+
+/** A program that a source starts. */
+export type SourceProgram = Pick<Command, "argv" | "cwd" | "env"> &
+  /** "none": outside the sandbox. `{}`: in the sandbox, with access to the workspace only. */
+  Required<Pick<Command, "within">>;

@@ -1,0 +1,189 @@
+import { ToolFailure } from "../contract/failure.ts";
+import type { ToolSourceHost } from "../contract/tool-source.ts";
+import type { Tool } from "../contract/tool.ts";
+import { linkedTo, pause, untilAborted } from "../util/abort.ts";
+import { messageOf } from "../util/errors.ts";
+
+/**
+ * Decides whether a source may be used. Both functions resolve to the reason if not: the text after its name, as in "is
+ * not trusted."
+ */
+export interface SourceGuards {
+  /** Called before each start. Default: it may be started. */
+  readonly mayStart?: () => Promise<string | undefined>;
+  /** Called whenever the source names its tools. Default: they may be used. */
+  readonly mayUse?: (tools: readonly Tool[]) => Promise<string | undefined>;
+}
+
+/** A source cannot be used until a person acts: it is not started again. The message is the text after its name. */
+export class GivenUp extends Error {}
+
+/** An open connection. */
+export interface Opened<C> {
+  readonly connection: C;
+  /** Resolves to why it has ended. Never rejects. */
+  readonly ended: Promise<string>;
+}
+
+export interface RestartingOptions<C> {
+  /** The name of the source. */
+  readonly name: string;
+  readonly guards: SourceGuards;
+  /** The pause before the second restart in a row, in milliseconds. Doubles each time. Default 500. */
+  readonly pauseMs?: number | undefined;
+  /**
+   * Connects, and sets the tools with `offer`, which rejects when they may not be used. Later changes are offered too;
+   * when that rejects, the connection must be ended.
+   */
+  open(host: ToolSourceHost, offer: (tools: readonly Tool[]) => Promise<void>): Promise<Opened<C>>;
+  /** Called after it was given up and its tools were removed. */
+  onGivenUp?(): void;
+}
+
+/** A connection that is reopened whenever it ends. */
+export interface Restarting<C> {
+  /** Resolves when it is open, or has failed twice. Never rejects. */
+  start(host: ToolSourceHost): Promise<void>;
+  /**
+   * Returns the current connection. Waits a while for one that is being opened.
+   *
+   * @throws ToolFailure that names the source when there is none; the signal's reason.
+   */
+  current(signal: AbortSignal): Promise<C>;
+  /** Records that a call has succeeded: earlier failures no longer count. */
+  served(): void;
+  /** Discards an unusable connection: calls wait for the next one from now on. The caller ends the connection. */
+  drop(connection: C): void;
+  close(): Promise<void>;
+}
+
+/** Calls wait during a pause of at most this length. During a longer one they fail at once. Milliseconds. */
+const PATIENT_MS = 2_000;
+/** How long a call waits for a connection. Milliseconds. */
+const WAIT_MS = 20_000;
+/** A connection that was open for this long does not count as a failure. Milliseconds. */
+const STEADY_MS = 60_000;
+/** How many failures in a row give up a source. A successful call ends the row. */
+const MOST_FAILURES = 8;
+
+/** Keeps the connection of a source open. Reopens it at once, then after growing pauses, until it is given up. */
+export function restarting<C extends { close(): Promise<void> }>(options: RestartingOptions<C>): Restarting<C> {
+  const { name, guards, pauseMs = 500 } = options;
+  let connection: C | undefined;
+  /** The connection that calls wait for, and the function that sets it. */
+  let next: Promise<C>;
+  let resume: (next: Promise<C>) => void;
+  let hasServed = false;
+
+  const expectNext = () => {
+    connection = undefined;
+    next = quiet(new Promise<C>((resolve) => (resume = resolve)));
+  };
+  const notRunning = (why: string, hint: string) => new ToolFailure(`${name} is not running: ${why}`, { hint });
+
+  const open = async (host: ToolSourceHost, offer: (tools: readonly Tool[]) => Promise<void>) => {
+    const refused = await guards.mayStart?.();
+    if (refused !== undefined) throw new GivenUp(refused);
+    const opened = await options.open(host, offer);
+    ({ connection } = opened);
+    return opened;
+  };
+
+  /** Opens a connection and waits for its end. Resolves to why it ended, or could not be opened. */
+  const live = async (host: ToolSourceHost, onOpen: () => void): Promise<string | GivenUp> => {
+    let refusal: GivenUp | undefined;
+    const opening = open(host, async (tools) => {
+      const refused = await guards.mayUse?.(tools);
+      if (refused === undefined) return host.set(tools);
+      throw (refusal = new GivenUp(refused));
+    });
+    const mine = quiet(
+      opening.then(
+        (opened) => opened.connection,
+        (error: unknown) => Promise.reject(notRunning(messageOf(error), "Try again later, or continue without it.")),
+      ),
+    );
+    resume(mine);
+    next = mine;
+    try {
+      const { ended } = await opening;
+      onOpen();
+      const why = await ended;
+      return refusal ?? why;
+    } catch (error) {
+      return error instanceof GivenUp ? error : messageOf(error);
+    } finally {
+      if (next === mine) expectNext();
+    }
+  };
+
+  const keepOpen = async (host: ToolSourceHost, onSettled: () => void) => {
+    for (let failures = 0; !host.signal.aborted;) {
+      let openedMs: number | undefined;
+      hasServed = false;
+      const problem = await live(host, () => {
+        openedMs = performance.now();
+        onSettled();
+      });
+      if (host.signal.aborted) return;
+      const isSteady = openedMs !== undefined && performance.now() - openedMs > STEADY_MS;
+      failures = hasServed || isSteady ? 1 : failures + 1;
+      const why = typeof problem === "string" ? problem : problem.message;
+      if (typeof problem !== "string" || failures >= MOST_FAILURES) {
+        resume(Promise.reject(notRunning(why, "Continue without it.")));
+        host.set([]);
+        options.onGivenUp?.();
+        const times = `has failed ${failures} times and will not be restarted: ${why}.`;
+        return host.notice(`${name} ${typeof problem === "string" ? times : why}`);
+      }
+      if (openedMs !== undefined) host.notice(`${name} has ended: ${why}. It is being restarted.`);
+      else if (failures === 2) host.notice(`${name} cannot be started: ${why}. It will be tried again.`);
+      if (failures > 1) onSettled();
+      const waitMs = failures === 1 ? 0 : pauseMs * 2 ** (failures - 2);
+      if (waitMs > PATIENT_MS) resume(Promise.reject(notRunning(why, `It will be restarted in ${waitMs / 1_000} s.`)));
+      await pause(waitMs, host.signal, { keepsAlive: false });
+    }
+  };
+
+  expectNext();
+  return {
+    start: (given) =>
+      new Promise((resolve) => {
+        const { signal } = linkedTo([given.signal]); // it gets many listeners
+        const start: ToolSourceHost["start"] = (program) =>
+          given.start(program).catch((error: unknown) => Promise.reject(cannotStart(error)));
+        void keepOpen({ ...given, signal, start }, resolve).finally(resolve);
+      }),
+    async current(signal) {
+      if (connection !== undefined) return connection;
+      const waiting = linkedTo([signal]);
+      const late = new ToolFailure(`${name} is still starting`, { hint: "Try again later, or continue without it." });
+      const timer = setTimeout(() => waiting.abort(late), WAIT_MS);
+      try {
+        return await untilAborted(next, waiting.signal);
+      } finally {
+        clearTimeout(timer);
+        waiting.unlink();
+      }
+    },
+    served: () => void (hasServed = true),
+    drop(dropped) {
+      if (dropped === connection) expectNext();
+    },
+    close: async () => connection?.close(),
+  };
+}
+
+/**
+ * Returns a `GivenUp` for a program that is missing or cannot be contained: it would not start the next time either.
+ */
+function cannotStart(error: unknown): GivenUp {
+  const hint = error instanceof ToolFailure && error.hint !== undefined ? ` ${error.hint}` : "";
+  return new GivenUp(`could not be started: ${messageOf(error)}.${hint}`);
+}
+
+/** Returns the promise, whose rejection may be left unhandled. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

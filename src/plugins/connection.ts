@@ -1,0 +1,265 @@
+import type { Process } from "../contract/backend.ts";
+import type { Content } from "../contract/content.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { describeEnd } from "../output/describe-exit.ts";
+import { oneLine } from "../output/terminal-text.ts";
+import { onAbort, pause } from "../util/abort.ts";
+import { linesOf } from "../util/lines.ts";
+import { messageOf } from "../util/errors.ts";
+import { type PluginMessage, readMessage } from "./messages.ts";
+
+/** The maximum size of a line, and of everything between two messages, in bytes. 10 MB. */
+const LONGEST_LINE = 10_000_000;
+/** A plugin that has not answered `init` within this time is also asked in the older form. Milliseconds. */
+const ASK_AGAIN_MS = 1_000;
+/** How long a cancelled call may still send its result, in milliseconds. */
+const CANCEL_MS = 2_000;
+/** How long a plugin may take to exit after its stdin has ended, in milliseconds. */
+const LEAVE_MS = 500;
+/** How many finished calls are remembered. */
+const MOST_OVER = 1_000;
+/** How many characters are shown of a line. */
+const SHOWN = 200;
+
+export interface ConnectionOptions {
+  /** The first question: "describe", the older form, for a plugin that exited after "init". */
+  readonly first: "init" | "describe";
+  /** How long the plugin may take to name its tools, in milliseconds. */
+  readonly startMs: number;
+  /** How long a call may take without a result or an update, in milliseconds. */
+  readonly quietMs: number;
+  /** Called in order with the tools whenever the plugin names them again. When it rejects, the plugin is ended. */
+  readonly onTools: (tools: readonly unknown[]) => Promise<void> | void;
+  /** Called with faults in the plugin's messages, once per kind, as the end of a sentence about the plugin. */
+  readonly onFault: (fault: string) => void;
+  /** Masks secrets in what it writes to stderr. */
+  readonly mask: (text: string) => string;
+}
+
+export interface PluginCall {
+  readonly id: string;
+  readonly name: string;
+  readonly params: unknown;
+  readonly signal: AbortSignal;
+  readonly onUpdate: (message: string) => void;
+}
+
+export interface PluginResult {
+  readonly content: readonly Content[];
+  readonly isError: boolean;
+}
+
+/** A plugin that has named its tools. */
+export interface Connection {
+  /** The form of the protocol that it uses. */
+  readonly form: "init" | "describe";
+  readonly tools: readonly unknown[];
+  /**
+   * Makes a call. Rejects with a `ToolFailure`, the end of a sentence about the plugin, when the plugin ends before it
+   * has answered or is quiet for too long; with the signal's reason when that fires.
+   */
+  call(call: PluginCall): Promise<PluginResult>;
+  /** Resolves to how it ended: `Exit code 1, after "no licence"`. Never rejects. */
+  readonly ended: Promise<string>;
+  /** Ends the plugin. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** A call without a result yet. */
+interface Pending {
+  readonly call: PluginCall;
+  /** When the call was sent, or last updated, as `performance.now()`. */
+  heardMs: number;
+  settle(result: PluginResult | Error): void;
+}
+
+/**
+ * Communicates with a plugin that was started with live streams: requests its tools, and makes calls, concurrently.
+ *
+ * @throws ToolFailure when it does not name its tools in time. It is ended then.
+ */
+export async function connect(
+  process: Process,
+  { first, startMs, quietMs, onTools, onFault, mask }: ConnectionOptions,
+): Promise<Connection> {
+  const pending = new Map<string, Pending>();
+  /** The latest finished calls, in two halves: "answered", or "given up" before the answer. */
+  let over = new Map<string, "answered" | "given up">();
+  let olderOver = over;
+  let watching: NodeJS.Timeout | undefined;
+  const faults = new Set<string>();
+  let form: "init" | "describe" | undefined;
+  let broken: string | undefined;
+  let hasEnded: string | undefined;
+  let sinceMessage = 0;
+  /** The last call of the older form. The next one is sent after it was answered. */
+  let turn: Promise<unknown> = Promise.resolve();
+  let named: (tools: readonly unknown[]) => void = () => {};
+  const tools = new Promise<readonly unknown[]>((resolve) => (named = resolve));
+
+  const fault = (kind: string, words: () => string) => {
+    if (faults.has(kind)) return;
+    faults.add(kind);
+    onFault(words());
+  };
+  const send = (message: object) => process.write(`${JSON.stringify(message)}\n`);
+  const end = async (why: string) => {
+    broken ??= why;
+    await process.kill();
+  };
+
+  const hear = (message: PluginMessage, line: string): Promise<void> | void => {
+    switch (message.type) {
+      case "tools":
+        if (form === undefined) {
+          form = message.form;
+          named(message.tools);
+        } else if (form === message.form) return onTools(message.tools);
+        return;
+      case "update": {
+        const found = pending.get(message.callId ?? "");
+        if (found === undefined) return;
+        found.heardMs = performance.now();
+        return found.call.onUpdate(message.message);
+      }
+      case "result": {
+        const [only] = pending.size === 1 ? pending.keys() : [];
+        const id = message.callId ?? only;
+        const found = id === undefined ? undefined : pending.get(id);
+        if (found !== undefined) return found.settle(message);
+        if (form === undefined) return; // an answer to a message that it does not understand
+        const { callId } = message;
+        if (callId === undefined)
+          return fault("no-id", () => "sent a result without the call_id of a call that is running.");
+        const known = over.get(callId) ?? olderOver.get(callId);
+        if (known === "given up") return;
+        const times = known === undefined ? "that it was not given" : "twice";
+        return fault(
+          times,
+          () => `answered a call ${times}: call_id ${oneLine(mask(callId), SHOWN)}. The answer is ignored.`,
+        );
+      }
+      case "none":
+        return fault("noise", () => {
+          const shown = oneLine(mask(line), SHOWN);
+          return `wrote a line to stdout that is not a message: ${message.why}, got "${shown}". Logs belong on stderr.`;
+        });
+    }
+  };
+
+  const read = async () => {
+    for await (const line of linesOf(process.output.follow(), LONGEST_LINE)) {
+      if (line.trim() === "") continue;
+      const message = readMessage(line);
+      sinceMessage = message.type === "none" ? sinceMessage + line.length : 0;
+      await hear(message, line);
+      if (sinceMessage > LONGEST_LINE)
+        throw new RangeError(`it wrote more than ${LONGEST_LINE} bytes without a message`);
+    }
+  };
+
+  const ended = (async () => {
+    const reading = read().catch((error: unknown) => end(messageOf(error)));
+    const exit = await process.exit;
+    await reading;
+    hasEnded = broken === undefined ? await describeEnd(exit, process, mask) : `stopped by Handrail: ${broken}`;
+    const failure = new ToolFailure(`has ended: ${hasEnded}`, {
+      hint: "The call may have done some of its work, or all of it.",
+    });
+    clearTimeout(watching);
+    for (const { settle } of pending.values()) settle(failure);
+    return hasEnded;
+  })();
+
+  const cancel = ({ id }: PluginCall) => {
+    if (form === "describe") return void end("the older protocol has no other way to cancel a call");
+    send({ type: "cancel", call_id: id }).catch(() => undefined); // it has ended, or does not read this either
+  };
+
+  /** Cancels calls that have been quiet for too long. Uses one timer for all calls: nearly all end before it fires. */
+  const watchQuiet = () => {
+    const soonest = performance.now() - quietMs;
+    let oldest = Infinity;
+    for (const { call, heardMs, settle } of pending.values()) {
+      oldest = Math.min(oldest, heardMs);
+      if (heardMs > soonest) continue;
+      const seconds = quietMs / 1_000;
+      settle(new ToolFailure(`sent neither a result nor an update for ${seconds} s; the call was cancelled`));
+      cancel(call);
+    }
+    watching = pending.size === 0 ? undefined : setTimeout(watchQuiet, Math.max(1, oldest - soonest)).unref();
+  };
+
+  /** Makes one call, and waits for its result. */
+  const perform = async (call: PluginCall): Promise<PluginResult> => {
+    const { id, name, params, signal } = call;
+    signal.throwIfAborted();
+    if (hasEnded !== undefined) throw new ToolFailure(`has ended: ${hasEnded}`, { hint: "Nothing was run." });
+    const result = new Promise<PluginResult>((resolve, reject) => {
+      const settle = (outcome: PluginResult | Error) => {
+        pending.delete(id);
+        if (over.size >= MOST_OVER / 2) [olderOver, over] = [over, new Map()];
+        over.set(id, outcome instanceof Error ? "given up" : "answered");
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
+      };
+      pending.set(id, { call, heardMs: performance.now(), settle });
+    });
+    watching ??= setTimeout(watchQuiet, quietMs).unref();
+    let cancelTimer: NodeJS.Timeout | undefined;
+    const release = onAbort(signal, () => {
+      cancel(call);
+      const reason: unknown = signal.reason;
+      cancelTimer = setTimeout(
+        () => pending.get(id)?.settle(reason instanceof Error ? reason : new Error(String(reason))),
+        CANCEL_MS,
+      );
+    });
+    // A failed write means that the process is ending, which settles the call.
+    send({ type: "call", name, call_id: id, params }).catch(() => undefined);
+    try {
+      return await result;
+    } finally {
+      clearTimeout(cancelTimer);
+      release();
+    }
+  };
+
+  const handshake = async (): Promise<readonly unknown[] | string> => {
+    const quiet = new AbortController();
+    const ask = (type: "init" | "describe") =>
+      send(type === "init" ? { type, tools: [] } : { type }).catch(() => undefined); // its end reports the failure
+    void ask(first);
+    void pause(ASK_AGAIN_MS, quiet.signal).then(() => {
+      if (form === undefined) void ask(first === "init" ? "describe" : "init");
+    });
+    const late = pause(startMs, quiet.signal).then(() => `it did not name its tools within ${startMs / 1_000} s`);
+    const outcome = await Promise.race([tools, ended.then((how) => `it has ended: ${how}`), late]);
+    quiet.abort();
+    return outcome;
+  };
+
+  const outcome = await handshake();
+  if (typeof outcome === "string") {
+    await process.kill();
+    throw new ToolFailure(outcome);
+  }
+  return {
+    form: form ?? "init",
+    tools: outcome,
+    call(call) {
+      if (form === "init") return perform(call);
+      const mine = turn.then(() => perform(call));
+      turn = mine.catch(() => undefined);
+      return mine;
+    },
+    ended,
+    async close() {
+      await process.endInput().catch(() => undefined);
+      const leaving = new AbortController();
+      await Promise.race([process.exit, pause(LEAVE_MS, leaving.signal)]);
+      leaving.abort();
+      await process.kill();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { type Content, text } from "../contract/content.ts";
+
+/** A message of a plugin, one per line. See docs/plugins.md. */
+export type PluginMessage =
+  /**
+   * `form` is "init", or "describe" for the older form without a type, in which a plugin has one tool and answers one
+   * call after another.
+   */
+  | { readonly type: "tools"; readonly tools: readonly unknown[]; readonly form: "init" | "describe" }
+  | {
+      readonly type: "result";
+      /** `undefined` if the message names no call. */
+      readonly callId: string | undefined;
+      readonly content: readonly Content[];
+      readonly isError: boolean;
+    }
+  | { readonly type: "update"; readonly callId: string | undefined; readonly message: string }
+  /** `why` says, for people, why the line is not a message. */
+  | { readonly type: "none"; readonly why: string };
+
+/** Parses a line of a plugin. Never throws. */
+export function readMessage(line: string): PluginMessage {
+  const value = parsed(line);
+  if (!isRecord(value)) return { type: "none", why: "expected one JSON object in each line" };
+  const { type, tools, name, content, call_id: id, message } = value;
+  const callId = typeof id === "string" || typeof id === "number" ? String(id) : undefined;
+  if (type === "init" || type === "describe" || (type === undefined && content === undefined)) {
+    const form = type === "init" ? "init" : "describe";
+    if (Array.isArray(tools)) return { type: "tools", tools, form };
+    if (typeof name === "string") return { type: "tools", tools: [value], form };
+    return { type: "none", why: 'expected "tools", a list of {name, description, parameters}' };
+  }
+  if (type === "update") return { type: "update", callId, message: textOf(message ?? content) };
+  if (type === "result" || type === "error" || type === undefined) {
+    const { is_error: isError, error } = value;
+    const isFailure =
+      isError === true || type === "error" || (error !== undefined && error !== false && error !== null);
+    const given = content ?? message ?? (typeof error === "string" ? error : undefined);
+    const parts = partsOf(given);
+    if (parts !== undefined) return { type: "result", callId, content: parts, isError: isFailure };
+    const why = 'expected "content", a list of {"type":"text","text"} or {"type":"image","data","mimeType"}';
+    // Otherwise its call would wait forever.
+    return { type: "result", callId, content: [text(`The plugin's result is not valid: ${why}.`)], isError: true };
+  }
+  return { type: "none", why: `there is no message of the type ${JSON.stringify(type).slice(0, 60)}` };
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function partsOf(given: unknown): readonly Content[] | undefined {
+  if (typeof given === "string") return [text(given)];
+  if (!Array.isArray(given)) return undefined;
+  const parts = given.map(partOf);
+  return parts.every((part) => part !== undefined) ? parts : undefined;
+}
+
+function partOf(part: unknown): Content | undefined {
+  if (!isRecord(part)) return undefined;
+  const { type, text: words, data, mimeType = part["mime_type"] } = part;
+  if (type === "text" && typeof words === "string") return text(words);
+  const isImage = type === "image" && typeof data === "string" && IMAGE_TYPES.has(mimeType);
+  return isImage && /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? { type, data, mimeType: String(mimeType) } : undefined;
+}
+
+const IMAGE_TYPES: ReadonlySet<unknown> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+function textOf(given: unknown): string {
+  return (partsOf(given) ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** Returns true for an object with fields. */
+export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
