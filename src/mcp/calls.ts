@@ -21,17 +21,17 @@ import { type Questions, createQuestions } from "./questions.ts";
 
 const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
 
-/** The name of our question among a result's `inputRequests`. */
+/** The key of our question in a result's `inputRequests`. */
 const QUESTION = "approval";
 
 export interface CallsOptions {
   /** The thread that the calls belong to. Default "main". */
   readonly thread?: ThreadId;
-  /** False: no client is asked for approval; the toolkit's own approver is. Default true. */
+  /** False to ask the toolkit's own approver and never the client. Default true. */
   readonly askClient?: boolean;
-  /** Milliseconds a person has for an answer. Default 10 minutes. */
+  /** How long a person may take to answer, in milliseconds. Default 10 minutes. */
   readonly answerWithinMs?: number;
-  /** Ends the text of a denial where nobody could be asked. */
+  /** The last sentence of a denial when nobody could be asked. */
   readonly howToApprove?: string;
 }
 
@@ -39,33 +39,43 @@ const USE_ELICITATION = "To allow it, a person uses an MCP client that can ask t
 
 /** How the client of a request can be asked to approve the call. */
 export type Asking =
-  /** By a request of ours, while its own is open (up to 2025-11-25). Resolves to what the client answers, whatever it is. */
+  /**
+   * By a request of ours, while the client's request is open (up to 2025-11-25). Resolves to the client's answer,
+   * unchecked.
+   */
   | {
       readonly how: "request";
       readonly revision: string;
       send(form: ApprovalForm, options: { timeout: number; signal: AbortSignal }): Promise<unknown>;
     }
-  /** By answering its request with the question; its answer comes with another request for the same call (2026-07-28). */
+  /**
+   * By answering the client's request with the question. The answer comes with another request for the same call
+   * (2026-07-28).
+   */
   | { readonly how: "answer"; readonly revision: string };
 
-/** Calls of a toolkit's tools by MCP clients. */
+/** The calls of MCP clients to a toolkit's tools. */
 export interface Calls {
   /**
-   * Answers one tools/call: makes the call, or goes on with one that waited for an approval. `asking` is how its client can be
-   * asked, `undefined` when it cannot. The call is stopped when the request is cancelled. Never rejects.
+   * Handles one tools/call: makes the call, or continues one that waited for an approval. Stops the call when the
+   * request is cancelled. Never rejects.
+   *
+   * @param asking how the client can be asked; `undefined` if it cannot
    */
   answer(
     params: CallToolRequestParams,
     context: ServerContext,
     asking: Asking | undefined,
   ): Promise<CallToolResult | InputRequiredResult>;
-  /** Stops the call that waits for an approval which was asked for in the answer to this request, if there is one. */
+  /** Stops the call whose approval was requested in the answer to this request, if there is one. */
   cancel(request: RequestId): void;
+  /** True while a call runs or waits for an approval. */
+  isBusy(): boolean;
   /** Stops every call. Resolves when all have ended. Never rejects. */
   close(): Promise<void>;
 }
 
-/** A call that has begun, over one request of the client or, where it waits for approvals, several. */
+/** A call that has started. It may span several requests of the client if it waits for approvals. */
 interface RunningCall {
   readonly name: string;
   readonly input: object;
@@ -78,13 +88,13 @@ interface RunningCall {
 /** A call that waits for a request with the answer. */
 interface WaitingCall {
   readonly call: RunningCall;
-  /** What it asked. */
+  /** The question. */
   readonly form: ApprovalForm;
   readonly request: RequestId;
   readonly expiry: NodeJS.Timeout;
 }
 
-/** Makes the calls of one connection, or of all clients of a server whose requests come one by one. */
+/** Creates the calls of one connection, or of all clients of a server whose requests are independent. */
 export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls {
   const { thread, askClient = true, answerWithinMs = ANSWER_WITHIN_MS, howToApprove = USE_ELICITATION } = options;
   const running = new Set<RunningCall>();
@@ -146,7 +156,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
     return inputRequired({ inputRequests: { [QUESTION]: question }, requestState: state });
   };
 
-  /** Each state is good for one request, whatever that comes to. */
+  /** Returns and removes the waiting call. Each state is valid for one request, whatever its result. */
   const take = (state: string): WaitingCall | undefined => {
     const found = waiting.get(state);
     if (found === undefined) return undefined;
@@ -168,7 +178,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       }
       tellProgress(call.progress, context);
       const response = context.mcpReq.inputResponses?.[QUESTION];
-      // Without an answer the question is asked again, as the specification wants it.
+      // Without an answer the question is asked again, as the specification requires.
       if (response !== undefined) call.questions.answer(form, approvalOf(response));
       return follow(call, context, asking);
     },
@@ -179,6 +189,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
         call.stop("the client cancelled the call");
       }
     },
+    isBusy: () => running.size > 0,
     async close() {
       for (const state of [...waiting.keys()]) take(state);
       for (const call of running) call.stop("the connection has ended");
@@ -189,7 +200,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
 
 const UNKNOWN_STATE: ToolResult = {
   status: "failed",
-  message: "no call waits with this requestState: it was used before, it has expired, or it is not of this server",
+  message: "no call is waiting with this requestState: it was used before, has expired, or is from another server",
   hint: "Nothing was run. To make the call, send it without requestState and inputResponses.",
 };
 
@@ -226,8 +237,8 @@ function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
 }
 
 /**
- * Gives `structuredContent` only for a tool that declares an output schema, as the protocol wants it: hosts hand the model that in place of the
- * text, or both, and JSON with a file escaped inside it is worse to read and twice as long.
+ * Returns `structuredContent` only for a tool with an output schema, as the protocol requires. Hosts pass it to the
+ * model instead of the text, or both. A file escaped inside JSON is hard to read and twice as long.
  * https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
  */
 function toCallResult(result: ToolResult, output?: JsonSchema): CallToolResult {

@@ -2,27 +2,27 @@ import { stripVTControlCharacters } from "node:util";
 import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
 
-/** In characters. */
+/** The maximum length of a progress message, in characters. */
 const MAX_MESSAGE = 200;
-/** Of a line that has not ended yet; a line that is longer shows its end. In characters. */
+/** How much is kept of an unfinished line, from its end, in characters. */
 const MAX_UNFINISHED = 4_096;
 
-/** One notifications/progress, without its token. Resolves when it is on its way; may reject. */
+/** Sends one notifications/progress; the token is added. Resolves when it was sent; may reject. */
 export type SendProgress = (progress: number, message: string | undefined) => Promise<void>;
 
-/** Tells a client how a call is getting on, over whichever of its requests is open. */
+/** Reports the progress of a call to a client, over the request that is currently open. */
 export interface CallProgress {
-  /** Takes an event of the call. Never throws. */
+  /** Handles an event of the call. Never throws. */
   watch(event: ActivityEvent): void;
-  /** From now on the client is told with `send`. */
+  /** Sends later reports with `send`. */
   tellWith(send: SendProgress): void;
-  /** Resolves when what there is has been told; nothing is told after that, until the next `tellWith`. Never rejects. */
+  /** Resolves when pending reports were sent. Nothing is sent afterwards, until the next `tellWith`. Never rejects. */
   finish(): Promise<void>;
 }
 
 /**
- * Progress of one call: counts up with each update. Told in order, one at a time; of updates that come faster than the client
- * takes them it is told the newest.
+ * Creates the progress of one call. The count grows with each report. Reports are sent in order, one at a time; if
+ * updates arrive faster, only the newest one is sent.
  */
 export function createProgress(): CallProgress {
   const lastLine = lastLines();
@@ -36,7 +36,7 @@ export function createProgress(): CallProgress {
       const { message } = untold;
       untold = undefined;
       count += 1;
-      await send(count, message).catch(() => undefined); // a client that is gone needs no progress
+      await send(count, message).catch(() => undefined); // a closed connection needs no progress
     }
     telling = undefined;
   };
@@ -69,11 +69,14 @@ function messageOf(
   return message === undefined ? undefined : oneLine(stripVTControlCharacters(message), MAX_MESSAGE);
 }
 
-/** Gives, for each piece of a live output, the last line so far that is not blank. Pieces may end in the middle of a line. */
+/**
+ * Returns a function that takes pieces of a live output and returns the last non-blank line of each. Pieces may end in
+ * the middle of a line.
+ */
 function lastLines(): (output: string) => string | undefined {
   let unfinished = "";
   return (output) => {
-    // A carriage return alone starts a line over, as progress bars do: what stood there before is gone.
+    // A carriage return alone starts the line again, as in progress bars: the text before it is gone.
     const lines = (unfinished + output).split(/\r\n|\r|\n/);
     unfinished = (lines.at(-1) ?? "").slice(-MAX_UNFINISHED);
     return lines.findLast((line) => stripVTControlCharacters(line).trim() !== "")?.trim();

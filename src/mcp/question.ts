@@ -5,11 +5,14 @@ import { describeCall } from "../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../policy/scopes.ts";
 import { clip } from "../util/text.ts";
 
-/** A person cannot judge more at a glance; where something is left out the question says so. In characters. */
+/**
+ * The maximum length of a description, in characters. A person cannot judge more at a glance. The question says if
+ * something is omitted.
+ */
 const MAX_DESCRIPTION = 1_500;
 const MAX_DESCRIPTION_LINES = 20;
 const MAX_DECISION_REASON = 400;
-/** What a person writes reaches the model; in characters. */
+/** The maximum length of a person's reason, which the model reads, in characters. */
 const MAX_ANSWER_REASON = 1_000;
 
 const CHOICES = {
@@ -19,14 +22,14 @@ const CHOICES = {
   refuse: { const: "refuse", title: "Refuse" },
 } as const;
 
-/** What can be chosen, by how long at most what is asked about can be allowed. */
+/** The offered answers, by the longest possible approval. */
 const OFFERED = {
   once: [CHOICES.once, CHOICES.refuse],
   session: [CHOICES.once, CHOICES.session, CHOICES.refuse],
   always: [CHOICES.once, CHOICES.session, CHOICES.always, CHOICES.refuse],
 } as const;
 
-/** The first revision in which the title of a choice stands beside it; until then titles were a list of their own. */
+/** The first revision in which choices contain their titles. Earlier ones have a separate list of titles. */
 const FIRST_WITH_TITLED_CHOICES = "2025-11-25";
 
 /** The parameters of an elicitation. */
@@ -39,7 +42,7 @@ export interface ApprovalForm {
   };
 }
 
-const REASON = { type: "string" as const, title: "Reason", description: "Told to the model when you refuse" };
+const REASON = { type: "string" as const, title: "Reason", description: "Shown to the model when you refuse" };
 
 function answerField(longest: keyof typeof OFFERED, revision: string) {
   const field = { type: "string" as const, title: "Answer" };
@@ -53,11 +56,11 @@ function answerField(longest: keyof typeof OFFERED, revision: string) {
 }
 
 /**
- * Asks a person about a call: which tool, how risky and why, then what would be done and, where that is not the same, what an answer for
- * longer allows, part by part. What comes from the model stands last, so that no line of it can take the place of one of ours. What cannot
- * be shown whole cannot be allowed for longer. At most about 2,000 characters.
+ * Returns a question to a person about a call: the tool, the risk and the reason, then what would be done and, if that
+ * differs, what a longer approval allows, part by part. Text of the model comes last, so that none of its lines can
+ * imitate ours. A call that cannot be shown in full cannot be approved for longer. At most about 2,000 characters.
  *
- * @param revision The protocol revision of the client, as "2025-11-25".
+ * @param revision The protocol revision of the client, such as "2025-11-25".
  */
 export function approvalForm(call: CheckedCall, decision: Decision, revision: string): ApprovalForm {
   const { risk, reason } = decision;
@@ -66,8 +69,9 @@ export function approvalForm(call: CheckedCall, decision: Decision, revision: st
   const parts = partsOf(decision, whole);
   const isShown = isShort(whole + parts);
   const longest = isShown ? longestGrant(decision) : "once";
+  const described = description(longest === "once" ? whole : whole + parts);
   return {
-    message: `Allow this call of ${call.tool.name}? Risk: ${risk}.${why}\n\n${description(longest === "once" ? whole : whole + parts)}`,
+    message: `Allow this call of ${call.tool.name}? Risk: ${risk}.${why}\n\n${described}`,
     requestedSchema: {
       type: "object",
       properties: { answer: answerField(longest, revision), reason: REASON },
@@ -76,7 +80,7 @@ export function approvalForm(call: CheckedCall, decision: Decision, revision: st
   };
 }
 
-/** What would be allowed for longer; "" where that is what the description says already. */
+/** Returns what a longer approval would allow; "" if the description says the same. */
 function partsOf(decision: Decision, described: string): string {
   if (isWholeCall(decision, described)) return "";
   const { scopes = [] } = decision;
@@ -89,7 +93,7 @@ function isShort(text: string): boolean {
   return lines.length <= MAX_DESCRIPTION_LINES && lines.join("\n").length <= MAX_DESCRIPTION;
 }
 
-/** Longer ones in one line without their middle: blank lines must not push what matters out of sight. */
+/** Shows a long description in one line without its middle: blank lines must not push important text out of sight. */
 function description(whole: string): string {
   const lines = whole.split("\n").map((line) => oneLine(line, MAX_DESCRIPTION));
   const shown = lines.join("\n");
@@ -99,8 +103,8 @@ function description(whole: string): string {
 }
 
 /**
- * What a client's answer to the form comes to. Whatever is not clearly an approval is a refusal, an accept without an answer too.
- * Never throws.
+ * Converts a client's answer to the form. Anything that is not clearly an approval is a refusal, including an accept
+ * without an answer. Never throws.
  */
 export function approvalOf(response: unknown): Approval {
   const { action, content } = fieldsOf(response);
@@ -112,7 +116,7 @@ export function approvalOf(response: unknown): Approval {
   return action === "accept" && answer === undefined ? { answer: "refuse", reason: NO_ANSWER } : { answer: "refuse" };
 }
 
-/** The answer, if the form offered it; a client may send what it was not asked. */
+/** Returns the approval if the form offered it. A client may send an answer that was not offered. */
 export function offeredBy({ requestedSchema }: ApprovalForm, approval: Approval): Approval {
   const { answer } = requestedSchema.properties;
   const offered = "oneOf" in answer ? answer.oneOf.map((choice): string => choice.const) : answer.enum;

@@ -2,19 +2,21 @@ import type { Approval } from "../contract/decision.ts";
 import { onAbort } from "../util/abort.ts";
 import type { ApprovalForm } from "./question.ts";
 
-/** Questions of one call, in the order they were asked; a tool that calls others can ask several at once. */
+/**
+ * The questions of one call, in the order in which they were asked. A tool that makes calls can ask several at once.
+ */
 export interface Questions {
-  /** Resolves to the answer. When the signal fires, the question is withdrawn and gets none. */
+  /** Resolves to the answer. When the signal fires, the question is withdrawn and gets no answer. */
   ask(form: ApprovalForm, signal: AbortSignal): Promise<Approval>;
-  /** Resolves to the oldest question without an answer, as soon as there is one. */
+  /** Resolves to the oldest unanswered question, as soon as there is one. */
   next(): Promise<{ readonly form: ApprovalForm }>;
   /** True until the question was answered or withdrawn. */
   isOpen(form: ApprovalForm): boolean;
-  /** Answers a question; one that is not open any more stays as it was. */
+  /** Answers a question. Has no effect if it is no longer open. */
   answer(form: ApprovalForm, approval: Approval): void;
 }
 
-/** No questions yet. */
+/** Creates an empty list of questions. */
 export function createQuestions(): Questions {
   const open: { readonly form: ApprovalForm; readonly settle: (approval: Approval) => void }[] = [];
   let wake = () => {};

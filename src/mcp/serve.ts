@@ -3,6 +3,7 @@ import {
   type JSONRPCMessage,
   PROTOCOL_VERSION_META_KEY,
   type RequestId,
+  type Server,
   type Transport,
   UnsupportedProtocolVersionError,
 } from "@modelcontextprotocol/server";
@@ -10,51 +11,48 @@ import { serveStdio as serveOver } from "@modelcontextprotocol/server/stdio";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { createCalls } from "./calls.ts";
-import { createServer } from "./server.ts";
+import { MAX_MESSAGE_BYTES, createServer } from "./server.ts";
 import { reserveStdout } from "./stdout.ts";
 import { lineTransport } from "./transport.ts";
 
-/** A message of a client that is longer than this many bytes ends the connection: it is held in memory whole. */
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
-
-/** The revisions that are served without a handshake, as the SDK has them. */
+/** The revisions that are served without a handshake, as the SDK names them. */
 const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
-/** The longest that a timer of Node can be set to. */
+/** The longest timer of Node, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface ServeStdioOptions {
-  /** What the server says its version is. Default: that of this package. */
+  /** The reported version of the server. Default: that of this package. */
   readonly version?: string;
   /** The thread that the calls belong to. Default "main". */
   readonly thread?: ThreadId;
   /**
-   * True (the default): what the policy wants a person for is asked through the client, where the client can ask (elicitation);
-   * where it cannot, the toolkit's own approver is asked, if it has one. False: always the toolkit's own.
+   * True (the default) to ask for approvals through the client if it supports elicitation, and otherwise through the
+   * toolkit's own approver, if any. False to always use the toolkit's own.
    */
   readonly askClient?: boolean;
-  /** Milliseconds a person has for an answer; after that the call is stopped. Default 10 minutes. */
+  /** How long a person may take to answer, in milliseconds. The call is stopped afterwards. Default 10 minutes. */
   readonly answerWithinMs?: number;
-  /** Ends the text of a denial where nobody could be asked: a sentence that says where a person can answer. */
+  /** The last sentence of a denial when nobody could be asked: where a person can answer. */
   readonly howToApprove?: string;
-  /** True: the toolkit is closed when the connection is. Default false. */
+  /** True to close the toolkit with the connection. Default false. */
   readonly closeToolkit?: boolean;
-  /** Where the client's messages come from. Default: stdin of this process. */
+  /** The source of the client's messages. Default: stdin of this process. */
   readonly stdin?: Readable;
   /**
-   * Where messages to the client go. Default: stdout of this process, and until the connection ends nothing else gets there:
-   * what other code writes to it (`console.log` in a tool) goes to stderr.
+   * The destination of messages to the client. Default: stdout of this process. Until the connection ends, other writes
+   * to stdout (`console.log` in a tool) go to stderr.
    */
   readonly stdout?: Writable;
-  /** Gets what goes wrong beside the calls: lines that are no messages, answers to nothing. Default: ignored. */
+  /** Called with errors outside calls: lines that are not messages, answers to no request. Default: ignored. */
   readonly onError?: (error: Error) => void;
 }
 
-/** A connection that is being served. */
+/** A served connection. */
 export interface StdioService {
   /**
-   * Resolves when the connection has ended (stdin ended, stdout failed, or `close`) and every call of it too: they are stopped
-   * with it. Rejects only where `closeToolkit` is asked for and closing the toolkit fails.
+   * Resolves when the connection has ended (stdin ended, stdout failed, or `close`) and all its calls, which are
+   * stopped with it, have ended. Rejects only if `closeToolkit` is set and closing the toolkit fails.
    */
   readonly closed: Promise<void>;
   /** Ends the connection. Settles like `closed`. */
@@ -62,12 +60,14 @@ export interface StdioService {
 }
 
 /**
- * Serves the tools of a toolkit to one MCP client, in JSON lines on stdin and stdout: protocol revisions 2024-10-07 to
- * 2025-11-25 (opened with `initialize`) and 2026-07-28 (every request says who it is from). The client's first message decides.
+ * Serves the tools of a toolkit to one MCP client, as lines of JSON on stdin and stdout. Supports protocol revisions
+ * 2024-10-07 to 2025-11-25 (opened with `initialize`) and 2026-07-28 (every request names its sender). The client's
+ * first message decides.
  *
- * A line that is no message is answered with a JSON-RPC error; so is a batch, whatever the revision: every message has a line of its own.
+ * A line that is not a message is answered with a JSON-RPC error. So is a batch, in every revision: each message must
+ * have its own line.
  *
- * The toolkit stays open when the connection ends, unless `closeToolkit` says otherwise.
+ * The toolkit is not closed with the connection, unless `closeToolkit` is set.
  */
 export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): StdioService {
   const { version = __VERSION__, closeToolkit = false, onError, stdin = process.stdin } = options;
@@ -79,16 +79,21 @@ export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): S
   });
   const calls = createCalls(toolkit, options);
   let hasHandshake = false;
+  let server: Server | undefined;
+  // A closed connection needs no notification.
+  const forget = toolkit.onToolsChanged(() => void server?.sendToolListChanged().catch(() => undefined));
   const connection = serveOver(
     ({ era }) => {
       hasHandshake = era === "legacy";
-      return createServer(toolkit, { version, calls, era });
+      server = createServer(toolkit, { version, calls, era });
+      return server;
     },
     { transport, ...(onError !== undefined && { onerror: onError }) },
   );
   watchCancellations(transport, calls.cancel);
   refuseUnknownRevisions(transport, () => hasHandshake);
   const end = async () => {
+    forget();
     await calls.close();
     reserved?.release();
     if (closeToolkit) await toolkit.close();
@@ -104,8 +109,8 @@ export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): S
 }
 
 /**
- * Calls `cancel` with the id of every request that the client cancels. The SDK itself looks for it among the requests that it has
- * not answered; a call that waits for an approval has been answered.
+ * Calls `cancel` with the id of every request that the client cancels. The SDK only looks among unanswered requests; a
+ * call that waits for an approval has been answered.
  */
 function watchCancellations(transport: Transport, cancel: (request: RequestId) => void): void {
   const deliver = transport.onmessage;
@@ -119,8 +124,8 @@ function watchCancellations(transport: Transport, cancel: (request: RequestId) =
 }
 
 /**
- * Answers requests that name a revision (as they do from 2026-07-28 on) which is not served with error -32022. The SDK itself looks at the
- * first request of a connection only.
+ * Answers requests that name an unsupported revision (as they do from 2026-07-28 on) with error -32022. The SDK only
+ * checks the first request of a connection.
  */
 function refuseUnknownRevisions(transport: Transport, hasHandshake: () => boolean): void {
   const deliver = transport.onmessage;
@@ -132,11 +137,11 @@ function refuseUnknownRevisions(transport: Transport, hasHandshake: () => boolea
     const supported = [...MODERN_REVISIONS];
     const { code, message: text, data } = new UnsupportedProtocolVersionError({ supported, requested });
     const answer = { jsonrpc: "2.0" as const, id: message.id, error: { code, message: text, data } };
-    transport.send(answer).catch(() => undefined); // a client that is gone needs no answer
+    transport.send(answer).catch(() => undefined); // a closed connection needs no answer
   };
 }
 
-/** The revision that a message names. The handshake of older revisions negotiates one instead. */
+/** Returns the revision that a message names. Older revisions are negotiated in the handshake instead. */
 function revisionOf(message: JSONRPCMessage): string | undefined {
   if (!("method" in message) || message.method === "initialize") return undefined;
   const revision = message.params?._meta?.[PROTOCOL_VERSION_META_KEY];
@@ -154,7 +159,9 @@ function ended(transport: Transport): Promise<void> {
   });
 }
 
-/** Runs the work with the process kept alive: without stdin nothing else need do that while commands are being stopped. */
+/**
+ * Keeps the process alive during the work: after stdin has ended, nothing else may do so while commands are stopped.
+ */
 async function keepingAlive(work: () => Promise<void>): Promise<void> {
   const timer = setInterval(() => {}, MAX_TIMER_MS);
   try {

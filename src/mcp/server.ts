@@ -7,30 +7,37 @@ import {
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { Asking, Calls } from "./calls.ts";
 
+/** The maximum size of a client's message, which is held in memory, in bytes: 64 MiB. Longer messages are refused. */
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
 export interface ServerSettings {
-  /** What the server says its version is. */
+  /** The reported version of the server. */
   readonly version: string;
-  /** Who makes the calls. One for all servers between which a client may move in the middle of a call. */
+  /** Makes the calls. Shared by all servers between which a client may switch during a call. */
   readonly calls: Calls;
-  /** "legacy": up to revision 2025-11-25; "modern": from 2026-07-28 on. */
+  /** "legacy" for up to revision 2025-11-25; "modern" for 2026-07-28 and later. */
   readonly era: "legacy" | "modern";
+  /**
+   * Returns whether the client's elicitation reaches a person. Called if a client has elicitation. Default: it does.
+   */
+  readonly canAsk?: () => boolean;
 }
 
 /**
- * The MCP server of a toolkit, for any transport: tools/list and tools/call. Schemas reach the client as the tools have them,
- * and arguments reach the toolkit as the client sent them: checking them is the engine's work, so that every way in says the
- * same.
+ * Creates the MCP server of a toolkit, for any transport: tools/list and tools/call. Schemas are passed to the client,
+ * and arguments to the toolkit, unchanged: the engine validates them, so that errors are the same everywhere. The
+ * caller must report changes of the tools (`sendToolListChanged`).
  */
-export function createServer(toolkit: Toolkit, { version, calls, era }: ServerSettings): Server {
+export function createServer(toolkit: Toolkit, { version, calls, era, canAsk = () => true }: ServerSettings): Server {
   const server = new Server(
     { name: "handrail", version },
-    { capabilities: { tools: {} }, instructions: instructionsOf(toolkit) },
+    { capabilities: { tools: { listChanged: true } }, instructions: instructionsOf(toolkit) },
   );
-  const tools = toolkit.definitions("mcp") ?? [];
-  server.setRequestHandler("tools/list", () => ({ tools }));
-  server.setRequestHandler("tools/call", ({ params }, context) =>
-    calls.answer(params, context, askingOf(server, era, context)),
-  );
+  server.setRequestHandler("tools/list", () => ({ tools: toolkit.definitions("mcp") ?? [] }));
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const asking = askingOf(server, era, context);
+    return calls.answer(params, context, asking !== undefined && canAsk() ? asking : undefined);
+  });
   return server;
 }
 
@@ -38,13 +45,14 @@ function instructionsOf({ tools, backend }: Toolkit): string {
   const workDir = `Relative paths and commands start in ${backend.workDir} (${backend.name}).`;
   const reader = [...tools.values()].find(({ touches }) => touches.includes("output"));
   if (reader === undefined) return workDir;
-  return `${workDir} A result that is too long names where all of it is, as output://ID: read that with the ${reader.name} tool.`;
+  const saved = "A truncated result names its full output as output://ID";
+  return `${workDir} ${saved}: read it with the ${reader.name} tool.`;
 }
 
 function askingOf(server: Server, era: ServerSettings["era"], { mcpReq }: ServerContext): Asking | undefined {
   const revision = server.getNegotiatedProtocolVersion() ?? "";
   if (era === "modern") {
-    // The SDK has checked that the request carries it.
+    // The SDK has checked that the request has it.
     const envelope: { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined = mcpReq.envelope;
     return hasForms(envelope?.[CLIENT_CAPABILITIES_META_KEY]) ? { how: "answer", revision } : undefined;
   }
@@ -56,7 +64,10 @@ function askingOf(server: Server, era: ServerSettings["era"], { mcpReq }: Server
   };
 }
 
-/** Before there were kinds of elicitation (2025-11-25) a client declared it as `{}` and meant forms. */
+/**
+ * Returns whether the client supports forms. Before there were kinds of elicitation (2025-11-25), clients declared it
+ * as `{}`.
+ */
 function hasForms(capabilities: ClientCapabilities | undefined): boolean {
   const kinds = capabilities?.elicitation;
   return kinds !== undefined && ("form" in kinds || !("url" in kinds));

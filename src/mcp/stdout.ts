@@ -1,16 +1,16 @@
 import { Writable } from "node:stream";
 
-/** stdout of this process, reserved for one writer. */
+/** The stdout of this process, reserved for one writer. */
 export interface ReservedStdout {
-  /** What is written here goes to stdout. Fails where stdout does. */
+  /** Writes to stdout. Fails when stdout fails. */
   readonly stream: Writable;
-  /** Gives stdout back to everyone. */
+  /** Ends the reservation. */
   release(): void;
 }
 
 /**
- * Reserves stdout of this process: until it is released, what any other code writes to `process.stdout` (`console.log` among
- * them) goes to stderr, so that it cannot get between the messages of a protocol.
+ * Reserves stdout of this process. Until `release`, writes of other code to `process.stdout` (including `console.log`)
+ * go to stderr, so that they cannot get between the messages of a protocol.
  */
 export function reserveStdout(): ReservedStdout {
   const { stdout, stderr } = process;
@@ -18,14 +18,15 @@ export function reserveStdout(): ReservedStdout {
   const stream = new Writable({
     write: (chunk: Buffer, _encoding, done) => void write.call(stdout, chunk, undefined, done),
   });
-  // A write that fails tells the stream through its callback; without a listener here it would end the process as well.
+  // A failed write is reported to the stream through its callback. Without a listener here it would also end the
+  // process.
   if (!stdout.listeners("error").includes(ignore)) stdout.on("error", ignore);
   stdout.write = stderr.write.bind(stderr);
   return {
     stream,
     release() {
       stdout.write = write;
-      // The listener stays: a write that is under way may still fail.
+      // The listener is kept: a pending write may still fail.
     },
   };
 }

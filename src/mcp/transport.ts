@@ -11,17 +11,17 @@ import { messageOf } from "../util/errors.ts";
 export interface LineTransportOptions {
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** A longer line ends the connection, since it is held in memory. */
+  /** The maximum length of a line, in bytes. A longer line ends the connection, because lines are held in memory. */
   readonly maxLineBytes: number;
 }
 
 /**
- * Reads and writes JSON-RPC messages, one per line. Closes when stdin ends or stdout fails. Used in place of the SDK's own transport, which
- * drops lines that are not messages without an answer.
+ * Reads and writes JSON-RPC messages, one per line. Closes when stdin ends or stdout fails. Used in place of the SDK's
+ * own transport, which drops lines that are not messages without an answer.
  *
- * A line that is not JSON is answered with error -32700, JSON that is not a message with -32600, both with the id null (JSON-RPC 2.0,
- * section 5). A batch gets -32600 in every revision: only 2025-03-26 had batches. What looks like a response is never answered, so that
- * two sides cannot answer each other's errors forever. Blank lines are ignored.
+ * A line that is not JSON is answered with error -32700, JSON that is not a message with -32600, both with the id null
+ * (JSON-RPC 2.0, section 5). A batch gets -32600 in every revision: only 2025-03-26 had batches. What looks like a
+ * response is never answered, so that two sides cannot answer each other's errors forever. Blank lines are ignored.
  */
 export function lineTransport({ stdin, stdout, maxLineBytes }: LineTransportOptions): Transport {
   let unfinished: Buffer[] = [];
@@ -48,7 +48,8 @@ export function lineTransport({ stdin, stdout, maxLineBytes }: LineTransportOpti
     if ("message" in parsed) return transport.onmessage?.(parsed.message);
     const { error, isResponse } = parsed;
     transport.onerror?.(new Error(error.message));
-    if (!isResponse) write({ jsonrpc: "2.0", id: null, error }).catch(() => undefined); // a client that is gone needs no answer
+    if (isResponse) return;
+    write({ jsonrpc: "2.0", id: null, error }).catch(() => undefined); // a closed connection needs no answer
   };
 
   const write = (message: object) =>
@@ -58,7 +59,7 @@ export function lineTransport({ stdin, stdout, maxLineBytes }: LineTransportOpti
     });
 
   const fail = (error: Error) => {
-    if (closed) return; // a write that was under way may still fail: the listener stays for that
+    if (closed) return; // a pending write may still fail
     transport.onerror?.(error);
     close();
   };
@@ -67,7 +68,7 @@ export function lineTransport({ stdin, stdout, maxLineBytes }: LineTransportOpti
     if (closed) return;
     closed = true;
     stdin.off("data", read).off("end", close).off("close", close);
-    if (stdin.listenerCount("data") === 0) stdin.pause(); // it would keep the process alive
+    if (stdin.listenerCount("data") === 0) stdin.pause(); // otherwise it would keep the process alive
     unfinished = [];
     transport.onclose?.();
   };

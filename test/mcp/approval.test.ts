@@ -18,7 +18,7 @@ const CONFIRM = { shellConfirm: true, blockHighRiskCommands: false };
 const run = (word: string) => ({ name: "bash", arguments: { command: `echo ${word} >> ran` } });
 
 describe.each(ERAS)("a client of revision %s that can ask its person", (era) => {
-  test("asks what would be done, by what, how risky it is and why", async () => {
+  test("asks what would be done, with which tool, how risky it is and why", async () => {
     const workDir = await workspace();
     const { client, asked } = await connect(era, { toolkit: { workDir, policy: CONFIRM } }, once);
     const result = await client.callTool(run("one"));
@@ -43,7 +43,7 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
             { const: "refuse", title: "Refuse" },
           ],
         },
-        reason: { type: "string", title: "Reason", description: "Told to the model when you refuse" },
+        reason: { type: "string", title: "Reason", description: "Shown to the model when you refuse" },
       },
       required: ["answer"],
     });
@@ -119,7 +119,7 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
     expect(content).toEqual([{ type: "text", text: '["ok","denied"]' }]);
   });
 
-  test("hears of progress also after the question", async () => {
+  test("gets progress after the question too", async () => {
     const workDir = await workspace();
     const { client } = await connect(era, { toolkit: { workDir, policy: CONFIRM } }, once);
     const heard: (string | undefined)[] = [];
@@ -133,10 +133,10 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
       },
     );
     expect(result.isError).toBe(false);
-    expect(heard.at(-1)).toBe("approved"); // before it, the client itself may tell of the question
+    expect(heard.at(-1)).toBe("approved"); // before it, the client itself may report the question
   });
 
-  test("finds no consent in what a model writes", async () => {
+  test("takes nothing that a model writes as approval", async () => {
     const workDir = await workspace();
     const { client, asked } = await connect(era, { toolkit: { workDir, policy: CONFIRM } }, async () => ({
       action: "decline",
@@ -153,7 +153,7 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
     expect(existsSync(join(workDir, "ran"))).toBe(false);
   });
 
-  test("is not asked where the server leaves questions to the toolkit", async () => {
+  test("is not asked if the server uses the toolkit's own approver", async () => {
     const { client, asked } = await connect(
       era,
       { toolkit: { workDir: await workspace(), policy: CONFIRM }, service: { askClient: false } },
@@ -165,10 +165,10 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
   });
 });
 
-describe.each(ERAS)("a client of revision %s beside others who can answer", (era) => {
+describe.each(ERAS)("a client of revision %s, with others who can answer", (era) => {
   const toolkit = async (store: Store) => ({ workDir: await workspace(), policy: CONFIRM, store });
 
-  test("that cannot ask gets the result when somebody answers elsewhere", async () => {
+  test("that cannot ask gets the result when somebody else answers", async () => {
     const store = memoryStore();
     await store.attend();
     const { client } = await connect(era, { toolkit: await toolkit(store) });
@@ -179,7 +179,7 @@ describe.each(ERAS)("a client of revision %s beside others who can answer", (era
     expect((await result).isError).toBe(false);
   });
 
-  test("whose person answers too late is held to the first answer", async () => {
+  test("whose person answers too late gets the result of the first answer", async () => {
     const store = memoryStore();
     const late: Person = async () => {
       const [open] = await store.questions();
@@ -211,7 +211,7 @@ describe.each(ERAS)("a client of revision %s that cannot ask", (era) => {
 });
 
 describe("a client of revision 2025-11-25", () => {
-  test("that cancels while its person is asked takes the question away, and nothing runs", async () => {
+  test("that cancels while its person is asked withdraws the question, and nothing runs", async () => {
     const workDir = await workspace();
     const stop = new AbortController();
     let withdrawn = false;
@@ -232,7 +232,7 @@ describe("a client of revision 2025-11-25", () => {
     expect(existsSync(join(workDir, "ran"))).toBe(false);
   });
 
-  test("whose asking fails gets a refusal that says so", async () => {
+  test("that fails to ask gets a refusal that says so", async () => {
     const { client } = await connect(
       era2025,
       { toolkit: { workDir: await workspace(), policy: CONFIRM } },
@@ -243,7 +243,7 @@ describe("a client of revision 2025-11-25", () => {
     const { isError, content } = await client.callTool(run("one"));
     expect(isError).toBe(true);
     expect(content[0]).toMatchObject({
-      text: "Command execution denied by user. The approval could not be asked for: no window",
+      text: "Command execution denied by user. Asking for approval failed: no window",
     });
   });
 });

@@ -15,7 +15,7 @@ import { projectRoot } from "../../scripts/lib/project.mjs";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { type ServeStdioOptions, serveStdio } from "../../src/mcp/serve.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { fixtureTools } from "../fixtures/mcp/tools.mjs";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 
@@ -23,21 +23,21 @@ import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
 export type Era = (typeof ERAS)[number];
 
-/** What a server is made with, as far as it survives JSON. */
+/** Options of a server. For one in another process, only what JSON can hold. */
 export interface ServerSettings {
-  readonly toolkit: Pick<ToolkitOptions, "preset" | "workDir" | "policy">;
+  readonly toolkit: Pick<ToolkitOptions, "preset" | "workDir" | "policy" | "sources">;
   readonly service?: ServeStdioOptions;
 }
 
 /** A question that the client was asked. */
 export type Question = { readonly message: string; readonly requestedSchema: object };
 
-/** Answers questions; what it rejects with is the client's failure. */
+/** Answers questions. A rejection is the client's failure. */
 export type Person = (question: Question, signal: AbortSignal) => Promise<ElicitResult>;
 
 export interface Connection {
   readonly client: Client;
-  /** What the person was asked, in order. */
+  /** The questions to the person, in order. */
   readonly asked: readonly Question[];
 }
 
@@ -53,7 +53,7 @@ afterFile(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-/** The SDK's own client on a server within this process. With a person it can ask, without it cannot. */
+/** The SDK's client with a server in this process. It can ask if there is a person. */
 export async function connect(era: Era, settings: ServerSettings, person?: Person): Promise<Connection> {
   const { stdin, stdout } = await serve(settings);
   const { client, asked } = clientOf(era, person);
@@ -62,7 +62,7 @@ export async function connect(era: Era, settings: ServerSettings, person?: Perso
   return { client, asked };
 }
 
-/** The same on the fixture program, a process of its own that is made of the built package. */
+/** The same with the fixture program, a separate process with the built package. */
 export async function connectToProcess(era: Era, settings: ServerSettings): Promise<ProcessConnection> {
   const { client, asked } = clientOf(era);
   const transport = new StdioClientTransport({ ...programOf(settings), stderr: "pipe" });
@@ -73,7 +73,8 @@ export async function connectToProcess(era: Era, settings: ServerSettings): Prom
   return { client, pid: transport.pid ?? 0, asked, stderr: () => stderr };
 }
 
-function clientOf(era: Era, person?: Person): Connection {
+/** A client of an era that is not connected yet. */
+export function clientOf(era: Era, person?: Person): Connection {
   const asked: Question[] = [];
   const capabilities: ClientCapabilities = person === undefined ? {} : { elicitation: { form: {} } };
   const mode = era === "2026-07-28" ? { pin: era } : "legacy";
@@ -88,7 +89,7 @@ function clientOf(era: Era, person?: Person): Connection {
   return { client, asked };
 }
 
-/** Serves what the fixture program serves from within this process, until the test file is done. */
+/** Serves the same as the fixture program, from this process, until the end of the test file. */
 async function serve({ toolkit: { preset = "coding", ...options }, service }: ServerSettings) {
   const tools = preset === "none" ? [] : fixtureTools({ defineTool, ToolFailure });
   const toolkit = await toolkitWith({ ...options, preset, tools });
@@ -126,13 +127,13 @@ function streamTransport(input: Writable, output: Readable): Transport {
   return transport;
 }
 
-/** What can be said to a server without any SDK. */
+/** A connection to a server without an SDK. */
 export interface RawConnection {
   /** Sends a message, or a line as it is. */
   send(message: object | string): void;
-  /** The first message not yet taken that fits, as soon as it is there. */
+  /** Resolves to the first message not taken yet that matches. */
   take(what: string, fits: (message: Message) => boolean): Promise<Message>;
-  /** Sends a request and takes its answer. */
+  /** Sends a request and returns its answer. */
   request(method: string, params?: object): Promise<Message>;
   /** Every line so far. */
   readonly lines: readonly string[];
@@ -147,13 +148,13 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** A server within this process, spoken to line by line. */
+/** A server in this process, with a line-based connection. */
 export async function speak(settings: ServerSettings): Promise<RawConnection> {
   const { stdin, stdout } = await serve(settings);
   return converse(stdin, stdout);
 }
 
-/** The fixture program, spoken to line by line. */
+/** The fixture program, with a line-based connection. */
 export function speakToProcess(settings: ServerSettings): RawConnection & {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<number | null>;
@@ -224,7 +225,7 @@ export function converse(input: Writable, output: Readable): RawConnection {
   };
 }
 
-/** What every request of revision 2026-07-28 carries. */
+/** The fields of every request of revision 2026-07-28. */
 export function envelope(capabilities: object = {}): { readonly [key: string]: unknown } {
   return {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -12,24 +12,24 @@ function running(command: string): CheckedCall {
 }
 
 describe("the question", () => {
-  test("says which tool, the risk and the reason first, and what would be done last", () => {
+  test("names the tool, the risk and the reason first, and what would be done last", () => {
     expect(approvalForm(running("rm -r build\nmake"), decision, "2025-11-25").message).toBe(
       "Allow this call of bash? Risk: high.\nIt deletes files\n\nRun: rm -r build\nmake",
     );
   });
 
-  test("shows both ends of a long command and how much is left out", () => {
+  test("shows both ends of a long command and how much is omitted", () => {
     const { message } = approvalForm(running(`begin ${"x".repeat(9_000)} end`), decision, "2025-11-25");
     expect(message).toMatch(/Run: begin x+\[…\d+ characters…\]x+ end$/);
   });
 
-  test("has no room for blank lines that push something out of sight", () => {
+  test("leaves no room for blank lines that push text out of sight", () => {
     const { message } = approvalForm(running(`ls${"\n".repeat(100)}rm -r ~`), decision, "2025-11-25");
     expect(message.split("\n")).toHaveLength(4);
     expect(message).toMatch(/Run: ls\\n.*rm -r ~$/);
   });
 
-  test("lists what an answer for longer allows, each part as it is, and offers none where that cannot be shown whole", () => {
+  test("lists exactly what a longer approval allows, and offers none if that cannot be shown in full", () => {
     const scopes = [
       { label: "npm test", key: "1" },
       { label: "git push \u202eorigin", key: "2" },
@@ -52,7 +52,7 @@ describe("the question", () => {
     expect(form.message).not.toContain("For the session");
   });
 
-  test("is at most 2,000 characters, has our lines first and no control characters, whatever the command", () => {
+  test("has at most 2,000 characters, our lines first and no control characters, for any command", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 4_000 }), fc.string({ unit: "binary" }), (command, reason) => {
         const { message } = approvalForm(running(command), { ...decision, reason }, "2025-11-25");
@@ -74,7 +74,7 @@ describe("the answer", () => {
     });
   });
 
-  test("allows nothing unless it is exactly that, and never throws", () => {
+  test("allows nothing unless it is exactly an approval, and never throws", () => {
     const action = fc.oneof(fc.constantFrom("accept", "decline", "cancel", "Accept"), fc.anything());
     const answer = fc.oneof(fc.constantFrom("once", "session", "refuse", "always", "Once"), fc.anything());
     const response = fc.oneof(
@@ -92,7 +92,7 @@ describe("the answer", () => {
     );
   });
 
-  test("that accepts without saying what is a refusal, which says so", () => {
+  test("that accepts without a choice is a refusal, which says so", () => {
     const reason = 'The client accepted the question, but sent no "answer" with it.';
     for (const content of [undefined, null, {}, { approved: true }, "once", ["once"]]) {
       expect(approvalOf({ action: "accept", content })).toEqual({ answer: "refuse", reason });
@@ -120,7 +120,7 @@ describe("the answer", () => {
     });
   });
 
-  test("keeps a person's reason, within bounds", () => {
+  test("keeps a person's reason, up to a length", () => {
     const answer = approvalOf({ action: "accept", content: { answer: "refuse", reason: "no ".repeat(9_000) } });
     expect(answer).toEqual({ answer: "refuse", reason: expect.stringMatching(/^no no .*…$/) as string });
     expect(JSON.stringify(answer).length).toBeLessThan(1_100);

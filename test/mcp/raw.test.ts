@@ -14,7 +14,7 @@ async function initialize(server: RawConnection, protocolVersion: string, capabi
 }
 
 describe("without any SDK", () => {
-  test("a client of 2025 gets what it asks for, as JSON lines and nothing else", async () => {
+  test("a client of 2025 gets what it requests, as JSON lines and nothing else", async () => {
     const workDir = await workspace({ "a.txt": "alpha\n" });
     const server = speakToProcess({ toolkit: { workDir } });
     await initialize(server, "2025-11-25");
@@ -44,7 +44,7 @@ describe("without any SDK", () => {
     expect(await server.ended).toBe(0);
   });
 
-  test("schemas come over the wire exactly as the tools have them", async () => {
+  test("schemas are transmitted exactly as the tools have them", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-11-25");
     const { result } = await server.request("tools/list");
@@ -63,19 +63,19 @@ describe("without any SDK", () => {
     });
   });
 
-  test("progress comes before the result, and none after it", async () => {
+  test("progress is sent before the result, and none after it", async () => {
     const server = await speak({ toolkit: { workDir: await workspace(), policy: { autonomy: "full" } } });
     await initialize(server, "2025-11-25");
     const call = { name: "bash", arguments: { command: "echo working" }, _meta: { progressToken: "mine" } };
     const { result } = await server.request("tools/call", call);
     expect(result.isError).toBe(false);
-    await server.request("tools/list"); // nothing comes late
+    await server.request("tools/list"); // nothing arrives late
     const messages = server.lines.map((line) => JSON.parse(line) as { method?: string; params?: object });
     expect(messages.map(({ method }) => method)).toEqual([undefined, "notifications/progress", undefined, undefined]);
     expect(messages[1]?.params).toEqual({ progressToken: "mine", progress: 1, message: "working" });
   });
 
-  test("a client of 2025-06-18 is asked in the form it knows", async () => {
+  test("a client of 2025-06-18 is asked in the form that it supports", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-06-18", { elicitation: {} });
     const answer = server.request("tools/call", { name: "bash", arguments: { command: "touch mark; echo asked" } });
@@ -108,7 +108,7 @@ describe("without any SDK", () => {
     });
   });
 
-  test("a line that is no message is answered with the protocol's error, and does no harm", async () => {
+  test("a line that is not a message is answered with the protocol's error, and has no other effect", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     const garbage = [
@@ -132,7 +132,7 @@ describe("without any SDK", () => {
     await expectAnswers();
     await initialize(server, "2025-03-26");
     await expectAnswers();
-    // Nothing is said to blank lines and to what looks like an answer, or it might be answered in turn.
+    // Blank lines and messages that look like answers are not answered, or they might be answered in turn.
     for (const line of [
       "",
       "\r",
@@ -150,7 +150,7 @@ describe("without any SDK", () => {
     expect(server.lines.filter((line) => line.includes('"id":null'))).toHaveLength(2 * garbage.length);
   });
 
-  test("a request that names an unknown revision gets an error that lists those that are served", async () => {
+  test("a request that names an unknown revision gets an error that lists the served ones", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
     const unknown = { ...envelope(), "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
     const expectRefused = async () => {
@@ -169,22 +169,22 @@ describe("without any SDK", () => {
     await expectRefused();
   });
 
-  test("a handshake with an unknown revision is answered with the newest that has one", async () => {
+  test("a handshake with an unknown revision is answered with the newest one that has a handshake", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
     const params = { protocolVersion: "2099-01-01", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
     expect((await server.request("initialize", params)).result).toMatchObject({ protocolVersion: "2025-11-25" });
   });
 
-  test("a line that never ends is not kept: the connection is closed", async () => {
+  test("an endless line is not kept: the connection is closed", async () => {
     const server = speakToProcess({ toolkit: { workDir: await workspace() } });
-    server.child.stdin.on("error", () => undefined); // it may close before it has read all
+    server.child.stdin.on("error", () => undefined); // it may close before it has read everything
     const piece = "x".repeat(1024 * 1024);
     for (let count = 0; count <= 64; count += 1) server.send(piece);
     expect(await server.ended).toBe(0);
     expect(server.lines).toEqual([]);
   });
 
-  test("a message of many megabytes arrives whole", async () => {
+  test("a message of many megabytes arrives complete", async () => {
     const workDir = await workspace();
     const server = await speak({ toolkit: { workDir, policy: { autonomy: "full" } } });
     await initialize(server, "2025-11-25");
@@ -216,7 +216,7 @@ describe("without any SDK", () => {
     expect(server.stderr()).toBe("closed\n");
   });
 
-  test("a client that stops reading and goes leaves nothing running", async () => {
+  test("a client that stops reading and disconnects leaves nothing running", async () => {
     const workDir = await workspace();
     const server = speakToProcess({ toolkit: { workDir, policy: { autonomy: "full" } } });
     await initialize(server, "2025-11-25");
@@ -249,7 +249,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     return { server, state: result.requestState as string, ran };
   }
 
-  test("lets the call go on with an answer", async () => {
+  test("continues the call with an answer", async () => {
     const { server, state, ran } = await waiting();
     expect(ran()).toBe("");
     const { result } = await server.request("tools/call", answered(state));
@@ -257,7 +257,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     expect(ran()).toBe("run\n");
   });
 
-  test("is good for one request: the second runs nothing", async () => {
+  test("is valid for one request: the second runs nothing", async () => {
     const { server, state, ran } = await waiting();
     await server.request("tools/call", answered(state));
     const { result } = await server.request("tools/call", answered(state));
@@ -268,7 +268,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     expect(ran()).toBe("run\n");
   });
 
-  test("is good for one of two requests that come at once", async () => {
+  test("is valid for one of two simultaneous requests", async () => {
     const { server, state, ran } = await waiting();
     const both = await Promise.all(
       [answered(state), answered(state)].map((params) => server.request("tools/call", params)),
@@ -277,13 +277,13 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     expect(ran()).toBe("run\n");
   });
 
-  test("cannot be made up", async () => {
+  test("cannot be forged", async () => {
     const { server, ran } = await waiting();
     for (const state of ["", "0".repeat(32), "__proto__"]) {
       const { result } = await server.request("tools/call", answered(state));
       expect(result).toMatchObject({
         isError: true,
-        content: [{ text: expect.stringContaining("no call waits with this") as string }],
+        content: [{ text: expect.stringContaining("no call is waiting with this") as string }],
       });
     }
     expect(ran()).toBe("");
@@ -307,7 +307,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     expect(ran()).toBe("");
   });
 
-  test("without an answer leads to the same question under a new state", async () => {
+  test("without an answer leads to the same question with a new state", async () => {
     const { server, state, ran } = await waiting();
     const { inputResponses: _, ...unanswered } = answered(state);
     const { result } = await server.request("tools/call", unanswered);
@@ -337,7 +337,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     expect(ran()).toBe("");
   });
 
-  test("does not survive the ability to ask: a second question is refused", async () => {
+  test("is refused if the client can no longer ask: a second question is not answered", async () => {
     const { server } = await waiting();
     const twice = { name: "twice", _meta: envelope(FORMS) };
     const { result } = await server.request("tools/call", twice);
@@ -353,7 +353,7 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     });
   });
 
-  test("no answers without a state approve anything", async () => {
+  test("is required: answers without one approve nothing", async () => {
     const { server, state, ran } = await waiting();
     const { requestState: _, ...stateless } = answered(state);
     const { result } = await server.request("tools/call", stateless);

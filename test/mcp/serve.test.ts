@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { ToolSource, ToolSourceHost } from "../../src/contract/tool-source.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { isAlive, until } from "../support/until.ts";
 import { repository, workspace } from "../support/workspace.ts";
 import { ERAS, connect, connectToProcess } from "./connection.ts";
@@ -10,18 +12,33 @@ import { ERAS, connect, connectToProcess } from "./connection.ts";
 const free = { autonomy: "full" } as const;
 
 describe.each(ERAS)("a client of revision %s", (era) => {
-  test("is told who serves it, where tools work and how to read what is too long", async () => {
+  test("gets the server's name, where tools work and how to read long output", async () => {
     const workDir = await workspace();
     const { client } = await connect(era, { toolkit: { workDir }, service: { version: "9.8.7" } });
     expect(client.getServerVersion()).toMatchObject({ name: "handrail", version: "9.8.7" });
     expect(client.getInstructions()).toBe(
       `Relative paths and commands start in ${workDir} (local). ` +
-        "A result that is too long names where all of it is, as output://ID: read that with the read tool.",
+        "A truncated result names its full output as output://ID: read it with the read tool.",
     );
-    expect(client.getServerCapabilities()).toEqual({ tools: {} });
+    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
   });
 
-  test("gets the tools with titles, annotations and their schemas as they are", async () => {
+  test("is notified when the tools of a source have changed", async () => {
+    const workDir = await workspace();
+    let host: ToolSourceHost | undefined;
+    const source: ToolSource = { name: "x:test", start: async (given) => void (host = given), close: async () => {} };
+    const { client } = await connect(era, { toolkit: { workDir, sources: [source] } });
+    const changes: string[] = [];
+    client.setNotificationHandler("notifications/tools/list_changed", () => void changes.push("changed"));
+    if (era === "2026-07-28") await client.listen({ toolsListChanged: true });
+    const late = defineTool({ name: "late", description: "Late", input: {}, run: async () => "here" });
+    host?.set([late]);
+    await until("the client hears of it", () => changes.length === 1);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("late");
+    expect(await client.callTool({ name: "late", arguments: {} })).toMatchObject({ content: [{ text: "here" }] });
+  });
+
+  test("gets the tools with titles, annotations and unchanged schemas", async () => {
     const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(0, 5)).toEqual(["read", "bash", "edit", "write", "jobs"]);
@@ -39,7 +56,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     });
   });
 
-  test("gets an empty list where there are no tools, and no word of reading", async () => {
+  test("gets an empty list without tools, and no instructions for reading", async () => {
     const { client } = await connect(era, { toolkit: { workDir: await workspace(), preset: "none" } });
     expect((await client.listTools()).tools).toEqual([]);
     expect(client.getInstructions()).not.toContain("output://");
@@ -78,14 +95,14 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     ]);
   });
 
-  test("gets data as its text, and no second time as structured content", async () => {
+  test("gets data as text, and not again as structured content", async () => {
     const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
     const result = await client.callTool({ name: "numbers" });
     expect(result).toMatchObject({ isError: false, content: [{ type: "text", text: "[1,2,3]" }] });
     expect(result).not.toHaveProperty("structuredContent");
   });
 
-  test("gets data as structured content where the tool declares an output schema, which the client checks", async () => {
+  test("gets data as structured content if the tool declares an output schema, which the client checks", async () => {
     const { client } = await connect(era, { toolkit: { workDir: await workspace() } });
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "weather")?.outputSchema).toMatchObject({ required: ["degrees"] });
@@ -112,7 +129,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     expect(content[0]).toMatchObject({ type: "text", text: expect.stringContaining(words) as string });
   });
 
-  test("hears of progress in order, counting up: what a tool says, else the last line of its output", async () => {
+  test("gets progress in order, counting up: the tool's message, or the last line of its output", async () => {
     const workDir = await workspace();
     const { client } = await connect(era, { toolkit: { workDir } });
     const heard: [number, string | undefined][] = [];
@@ -147,7 +164,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     expect(heard[6]?.[1]).toHaveLength(200);
   });
 
-  test("hears of the output of a command while it runs", async () => {
+  test("gets the output of a command while it runs", async () => {
     const workDir = await workspace();
     const { client } = await connect(era, { toolkit: { workDir, policy: free } });
     const heard: (string | undefined)[] = [];
@@ -164,7 +181,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     expect(heard).toEqual(["waiting"]);
   });
 
-  test("that cancels a call ends its command and all that came of it", async () => {
+  test("that cancels a call ends its command with all its processes", async () => {
     const workDir = await workspace();
     const { client } = await connect(era, { toolkit: { workDir, policy: free } });
     const stop = new AbortController();
@@ -185,7 +202,7 @@ describe.each(ERAS)("a client of revision %s", (era) => {
     }
   });
 
-  test("that goes away ends what runs, and the server with it", async () => {
+  test("that disconnects ends running calls, and the server", async () => {
     const workDir = await workspace();
     const { client, pid, stderr } = await connectToProcess(era, { toolkit: { workDir, policy: free } });
     const call = client.callTool({ name: "bash", arguments: { command: "echo $$ > pid; exec sleep 1000" } });

@@ -1,4 +1,4 @@
-// What is kept in the state folder stays within its limits in running sessions: two servers of the command line on one folder.
+// The state folder stays within its limits in running sessions: two servers of the command line share one folder.
 import { execFile } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { PROGRAM } from "../cli/program.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 
 const MB = 1_048_576;
-/** Of saved outputs, and of the database. */
+/** The limits of saved outputs, and of the database. */
 const LIMIT = { outputs: 4 * MB, database: 2 * MB };
 const CALLS = 44;
 
@@ -22,7 +22,7 @@ test("saved outputs and the database stay within their limits while two servers 
   const clients = [await connected(workDir, env), await connected(workDir, env)];
   const state = join(stateHome, "handrail");
   const most = { outputs: 0, database: 0 };
-  /** Of each server, in the order they came. */
+  /** The results of each server, in order. */
   const ids = new Map<Client, string[]>(clients.map((client) => [client, []]));
   const callOn = async (client: Client) => {
     const { content } = await client.callTool({ name: "grep", arguments: { pattern: "needle", max_results: 5_000 } });
@@ -30,15 +30,16 @@ test("saved outputs and the database stay within their limits while two servers 
     most.outputs = Math.max(most.outputs, sizeOfFolders(join(state, "outputs")));
     most.database = Math.max(most.database, sizeOf(join(state, "handrail.db")));
   };
-  // Two calls side by side on each server.
+  // Two concurrent calls on each server.
   const lanes = [...clients, ...clients].map(async (client) => {
     for (let count = 0; count < CALLS / 2; count++) await callOn(client);
   });
   await Promise.all(lanes);
 
   expect([...ids.values()].flat().filter((id) => id !== "")).toHaveLength(2 * CALLS);
-  expect(2 * CALLS * 120_000).toBeGreaterThan(2 * LIMIT.outputs); // what was saved in all
-  // Over the limit is what is written while the oldest is removed, in the background: more on a busy machine. Were nothing removed, both would
+  expect(2 * CALLS * 120_000).toBeGreaterThan(2 * LIMIT.outputs); // the total that was saved
+  // Over the limit is what is written while the oldest is removed, in the background: more on a busy machine. Were
+  // nothing removed, both would
   // be at twice their limits.
   expect(most.outputs).toBeGreaterThan(LIMIT.outputs / 2);
   expect(most.outputs).toBeLessThan(1.5 * LIMIT.outputs);
@@ -84,7 +85,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** 0 for what was removed meanwhile. */
+/** Returns 0 for a file that was removed meanwhile. */
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -30,7 +30,7 @@ async function untilFinished(toolkit: Toolkit): Promise<StoredEvent> {
   throw new Error("the store was closed before the call had finished");
 }
 
-test("streams can be given, and their end closes the service but not the toolkit", async () => {
+test("streams can be passed, and their end closes the service but not the toolkit", async () => {
   const { toolkit, stdin, service, client } = await serving();
   const { result } = await client.request("tools/list", { _meta: envelope() });
   expect(result.tools).toHaveLength(5);
@@ -39,7 +39,7 @@ test("streams can be given, and their end closes the service but not the toolkit
   expect(await toolkit.call({ name: "no-such-tool", input: {} })).toMatchObject({ status: "unknown-tool" });
 });
 
-test("closing the service closes the toolkit where that was asked for, once", async () => {
+test("closing the service closes the toolkit if requested, once", async () => {
   const { toolkit, service } = await serving({ closeToolkit: true });
   await Promise.all([service.close(), service.close()]);
   await service.closed;
@@ -49,19 +49,19 @@ test("closing the service closes the toolkit where that was asked for, once", as
   });
 });
 
-test("a call that nobody approves in time is stopped, and its state is good for nothing", async () => {
+test("a call that nobody approves in time is stopped, and its state becomes invalid", async () => {
   const { toolkit, client, service } = await serving({ answerWithinMs: 20 });
   const { result } = await client.request("tools/call", call);
   expect(await untilFinished(toolkit)).toMatchObject({ status: "aborted" });
   const { result: late } = await client.request("tools/call", answered(result.requestState));
   expect(late).toMatchObject({
     isError: true,
-    content: [{ text: expect.stringContaining("it has expired") as string }],
+    content: [{ text: expect.stringContaining("has expired") as string }],
   });
   await service.close();
 });
 
-test("a call that waits for an approval is stopped when the client cancels the request that was answered with the question", async () => {
+test("a call that waits for an approval stops when the client cancels the request", async () => {
   const { toolkit, client, service } = await serving();
   client.send({ id: 1, method: "tools/call", params: call });
   const { result } = await client.take("the question", ({ id }) => id === 1);
@@ -88,7 +88,7 @@ test("a call that is answered after the toolkit was closed ends as stopped", asy
   await service.close();
 });
 
-test("a client that reads late gets the newest progress, then the result, and nothing after it", async () => {
+test("a slow client gets the newest progress, then the result, and nothing after it", async () => {
   const counting = defineTool({
     name: "counting",
     description: "Counts.",
@@ -119,7 +119,7 @@ test("a client that reads late gets the newest progress, then the result, and no
   await service.close();
 });
 
-test.each(ERAS)("a call that is not judged or answered yet keeps no other waiting (%s)", async (era) => {
+test.each(ERAS)("a call that is not judged or answered yet delays no other (%s)", async (era) => {
   let decideSlow: () => void = () => undefined;
   const slow = new Promise<void>((resolve) => (decideSlow = resolve));
   const slowPolicy: Policy = async ({ effects }) => {
@@ -142,7 +142,7 @@ test.each(ERAS)("a call that is not judged or answered yet keeps no other waitin
     client.request("tools/call", { name, arguments: args, ...(isModern && { _meta: envelope(forms) }) });
   const judged = request("bash", { command: "echo slow" });
   const asked = request("bash", { command: "touch asked" });
-  // The person never answers: by a request of the server, or as the answer that asks.
+  // The person never answers, whether asked by a request or in the answer to one.
   if (isModern) expect((await asked).result).toMatchObject({ resultType: "input_required" });
   else await client.take("the question", ({ method }) => method === "elicitation/create");
   for (const [name, args] of [
@@ -157,14 +157,14 @@ test.each(ERAS)("a call that is not judged or answered yet keeps no other waitin
   await service.close();
 });
 
-test("calls belong to the thread that was given", async () => {
+test("calls belong to the given thread", async () => {
   const { toolkit, client, service } = await serving({ thread: "editor" });
   await client.request("tools/call", { ...call, name: "no-such-tool" });
   expect(await untilFinished(toolkit)).toMatchObject({ thread: "editor" });
   await service.close();
 });
 
-test("what is no message is told to whoever wants to know", async () => {
+test("lines that are not messages are reported to onError", async () => {
   const errors: Error[] = [];
   const { client, service } = await serving({ onError: (error) => errors.push(error) });
   client.send('{"neither":"request","nor":"answer"}\n');

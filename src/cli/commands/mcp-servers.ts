@@ -1,0 +1,117 @@
+import { startOf } from "../../config/mcp.ts";
+import type { Tool } from "../../contract/tool.ts";
+import { paramsHint } from "../../engine/toolset.ts";
+import { asText } from "../../engine/result.ts";
+import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { approveAll, terminalApprover } from "../approver.ts";
+import { EXIT } from "../exit.ts";
+import type { GlobalOptions } from "../options.ts";
+import { loadedSettings, toolkitOptions, warn } from "../settings.ts";
+import { untilStopped } from "../signals.ts";
+import { mcpSource, namedServers, oauthSettings, tokensOf } from "../sources.ts";
+
+/** Lists the configured MCP servers. Starts none. */
+export async function listServers(options: GlobalOptions): Promise<void> {
+  const { servers, notices } = await serversOf(options);
+  warn(notices);
+  const rows = await Promise.all(
+    Object.entries(servers).map(async ([name, choice]) => {
+      const { url, oauth, sandbox = false } = choice;
+      const isIn = url === undefined || oauth === undefined || (await (await tokensOf(url)).read()) !== undefined;
+      const login = isIn ? "" : ` (no login: handrail mcp login ${name})`;
+      return `${name.padEnd(16)} ${oneLine(startOf({ ...choice, sandbox }), 500)}${login}`;
+    }),
+  );
+  say(rows.length === 0 ? "No MCP servers are configured." : rows.join("\n"));
+}
+
+export interface TestOptions extends GlobalOptions {
+  /** The tool to call, by the server's name for it. `input` has its arguments as JSON. */
+  readonly call?: string;
+  readonly input?: string;
+}
+
+/**
+ * Starts one server and lists what it offers. Calls a tool only if one is named. Exit code 1 when the server cannot be
+ * used, or the call fails.
+ */
+export async function testServer(name: string, { call, input = "{}", ...options }: TestOptions): Promise<void> {
+  const { source } = await serverOf(name, options);
+  const approver = options.yes ? approveAll : terminalApprover();
+  const toolkit = await createToolkit({
+    ...(await toolkitOptions(options)),
+    ...{ preset: "none", lifetime: "call" as const, sources: [source], onNotice: (text: string) => warn([text]) },
+    ...(approver !== undefined && { approver }),
+  });
+  const stopped = untilStopped();
+  try {
+    await toolkit.ready;
+    const tools = [...toolkit.tools.values()];
+    if (tools.length === 0) process.exitCode = EXIT.notSucceeded;
+    for (const tool of tools) say(oneLine(toolLine(tool), 300));
+    for (const prompt of source.prompts()) say(oneLine(`prompt ${prompt.name}: ${prompt.description ?? ""}`, 300));
+    if (call === undefined) return;
+    const meant = tools.find((tool) => tool.name === call || tool.name === `mcp__${name}__${call}`)?.name ?? call;
+    const result = await toolkit.call({ name: meant, input }, { signal: stopped.signal });
+    if (result.status !== "ok") process.exitCode = EXIT.notSucceeded;
+    say(terminalSafe(asText(result)));
+  } finally {
+    await toolkit.close();
+    stopped.release();
+  }
+}
+
+/** How long a person may take to log in, in milliseconds. */
+const LOGIN_MS = 600_000;
+
+/** Logs in to a server in a browser, and stores its tokens. */
+export async function loginToServer(name: string, options: GlobalOptions): Promise<void> {
+  const { choice, settings } = await serverOf(name, options);
+  const { url, oauth = {} } = choice;
+  if (url === undefined) throw new Error(`${name} is a program, not a URL: it has no login`);
+  const [{ login }, { createStreamFetch }, { withHost }] = await Promise.all([
+    import("../../mcp/client/login.ts"),
+    import("../../network/stream-fetch.ts"),
+    import("../../mcp/client/transport.ts"),
+  ]);
+  const network = createStreamFetch({ network: withHost(settings.policy.network, new URL(url)) });
+  const stopped = untilStopped();
+  try {
+    await login({
+      ...{ url, network, file: await tokensOf(url), settings: oauthSettings(oauth) },
+      ...(oauth.callbackPort !== undefined && { port: oauth.callbackPort }),
+      show: (address) => say(`Open this address in a browser on this machine:\n${address.href}`),
+      signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(LOGIN_MS)]),
+    });
+    say(`Logged in to ${name}.`);
+  } finally {
+    await network.close();
+    stopped.release();
+  }
+}
+
+async function serversOf(options: GlobalOptions) {
+  const { settings } = await loadedSettings(options);
+  return { settings, ...(await namedServers(settings, options)) };
+}
+
+async function serverOf(name: string, options: GlobalOptions) {
+  const { settings, servers, notices } = await serversOf(options);
+  const choice = Object.hasOwn(servers, name) ? servers[name] : undefined;
+  if (choice === undefined) {
+    warn(notices);
+    const known = Object.keys(servers).join(", ") || "none";
+    throw new Error(`no MCP server is named ${JSON.stringify(name)}. Configured: ${known}`);
+  }
+  return { choice, settings, source: await mcpSource(name, choice, settings, options) };
+}
+
+function toolLine(tool: Tool): string {
+  const [first = ""] = tool.description.split("\n");
+  return `${tool.name}  ${paramsHint(tool)}  ${first}`;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,158 @@
+import { type ProgramTrust, createProgramTrust } from "../config/program-trust.ts";
+import type { PluginSetting, Settings } from "../config/settings.ts";
+import { stateFolder } from "../config/state.ts";
+import { createTrust } from "../config/trust.ts";
+import type { ToolSource } from "../contract/tool-source.ts";
+import { plugin, pluginName } from "../plugins/plugin.ts";
+import { MCP_FILE, findProjectFile } from "../config/find.ts";
+import type { McpChoice, McpChoices } from "../config/mcp.ts";
+import { readMcpFile } from "../config/mcp-file.ts";
+import type { TokenFile } from "../mcp/client/oauth.ts";
+import type { McpSource, ServerSettings } from "../mcp/client/source.ts";
+import type { NetworkSettings } from "../network/network-settings.ts";
+import { variablesNamed } from "../util/environment.ts";
+import { displayPath } from "../util/paths.ts";
+import type { GlobalOptions } from "./options.ts";
+
+/**
+ * Returns the sources of tools that the settings and a `.mcp.json` name, with notices for people. Starts none: a
+ * toolkit does that.
+ */
+export async function sourcesOf(settings: Settings, options: GlobalOptions) {
+  const trust = trustFor(settings, options);
+  const project = findProjectFile(options.workDir ?? ".") ?? "";
+  const plugins = settings.tools.plugins.map((each) => pluginSource(each, trust, project));
+  const { servers, notices } = await namedServers(settings, options);
+  const mcp = await Promise.all(
+    Object.entries(servers).map(([name, choice]) => mcpSource(name, choice, settings, options)),
+  );
+  return { sources: [...plugins, ...mcp], notices };
+}
+
+/** Returns the check of trust for the programs of sources, for the configured folder. */
+export function trustFor({ tools, policy }: Settings, { target, workDir }: GlobalOptions): ProgramTrust {
+  return createProgramTrust({
+    trust: createTrust(stateFolder()),
+    workDir: target === undefined ? (workDir ?? tools.workDir ?? process.cwd()) : process.cwd(),
+    writable: policy.allowedRoots,
+  });
+}
+
+/**
+ * Returns the source of a configured plugin. In a project that is not trusted, the source reports that and does not
+ * start.
+ */
+function pluginSource(setting: PluginSetting, trust: ProgramTrust, projectFile: string): ToolSource {
+  const { path, args, env, project, name = pluginName(path, args), sandbox = project !== undefined } = setting;
+  const source = `plugin:${name}`;
+  if (project === "not trusted") {
+    return {
+      name: source,
+      start: async (host) => host.notice(`${source} is not started: its project is not trusted. See: handrail trust`),
+      close: async () => {},
+    };
+  }
+  return plugin({
+    ...{ path, args, env, name, sandbox },
+    ...(setting.timeout !== undefined && { quietMs: setting.timeout * 1_000 }),
+    mayStart: () => trust.mayStart([path, ...args]),
+    ...(project !== undefined && { mayUse: (tools) => trust.mayUse(source, projectFile, tools) }),
+  });
+}
+
+/** The servers that the configuration and a trusted `.mcp.json` name. */
+export interface NamedServers {
+  readonly servers: McpChoices;
+  /** Sentences for people about `.mcp.json`. */
+  readonly notices: readonly string[];
+}
+
+/** Collects the servers. A server of the configuration overrides one of the same name in `.mcp.json`. */
+export async function namedServers({ tools }: Settings, { target, workDir }: GlobalOptions): Promise<NamedServers> {
+  const configured = Object.fromEntries(Object.entries(tools.mcp).filter(([, { isHeld }]) => isHeld !== true));
+  const path = findProjectFile(target === undefined ? workDir : undefined, MCP_FILE);
+  if (path === undefined) return { servers: configured, notices: [] };
+  const { standing, asks, servers, problems } = await readMcpFile(path, createTrust(stateFolder()), process.env);
+  const shown = displayPath(path, { workDir: process.cwd() });
+  const isHeld = asks.length > 0 && standing !== "trusted";
+  const why = standing === "changed" ? "has changed since you trusted it" : "is not trusted";
+  const held = `${shown} ${why}: its MCP servers are not started. Run: handrail trust ${shown}`;
+  return { servers: { ...servers, ...configured }, notices: isHeld ? [...problems, held] : problems };
+}
+
+/** Creates the source of a server. Loads its code only now. */
+export async function mcpSource(
+  name: string,
+  choice: McpChoice,
+  settings: Settings,
+  options: GlobalOptions,
+): Promise<McpSource> {
+  logWarnings(options.log);
+  const [{ mcpServer }, server] = await Promise.all([
+    import("../mcp/client/source.ts"),
+    serverSettings(choice, settings.policy.network),
+  ]);
+  const { command, args = [], tokenVariable, isOfProject } = choice;
+  const trust = trustFor(settings, options);
+  const project = findProjectFile(options.workDir) ?? findProjectFile(options.workDir, MCP_FILE) ?? "";
+  return mcpServer(name, server, {
+    async mayStart() {
+      const isMissing = tokenVariable !== undefined && !process.env[tokenVariable];
+      if (isMissing) return `expects its token in ${tokenVariable}, which is not set.`;
+      return command === undefined ? undefined : trust.mayStart([command, ...args]);
+    },
+    ...(isOfProject === true && { mayUse: (tools) => trust.mayUse(`mcp:${name}`, project, tools) }),
+  });
+}
+
+/**
+ * Moves `console.warn` to the log. The SDK writes warnings for developers there, some in a server's words, which would
+ * appear in a chat. Our notices contain what people need to know.
+ */
+function logWarnings(log: GlobalOptions["log"]): void {
+  console.warn = (...words: readonly unknown[]) =>
+    log?.write("warn", "console.warned", { message: words.map(String).join(" ") });
+}
+
+async function serverSettings(choice: McpChoice, network: NetworkSettings): Promise<ServerSettings> {
+  const { command, args, env = [], setEnv = {}, sandbox = false, hosts = [], url = "", tools } = choice;
+  const { timeout, startTimeout } = choice;
+  const any = {
+    ...(tools !== undefined && { tools }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1_000 }),
+    ...(startTimeout !== undefined && { startMs: startTimeout * 1_000 }),
+  };
+  if (command !== undefined) {
+    return {
+      ...any,
+      command,
+      ...(args !== undefined && { args }),
+      env: { ...variablesNamed(env), ...setEnv },
+      within: sandbox ? { network: hosts } : "none",
+    };
+  }
+  const { headers = {}, tokenVariable, oauth } = choice;
+  const token = tokenVariable === undefined ? undefined : process.env[tokenVariable];
+  const { storedTokens } = await import("../mcp/client/oauth.ts");
+  return {
+    ...{ ...any, url, network },
+    headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    ...(oauth !== undefined && { auth: storedTokens(await tokensOf(url), oauthSettings(oauth)) }),
+  };
+}
+
+/** Returns the store of the tokens for a URL. */
+export async function tokensOf(url: string): Promise<TokenFile> {
+  const { tokenFile } = await import("../mcp/client/oauth.ts");
+  return tokenFile(stateFolder(), url);
+}
+
+/** Returns the configured OAuth client, with its secret from the environment. */
+export function oauthSettings({ clientId, clientSecretVariable, scope }: NonNullable<McpChoice["oauth"]>) {
+  const clientSecret = clientSecretVariable === undefined ? undefined : process.env[clientSecretVariable];
+  return {
+    ...(clientId !== undefined && { clientId }),
+    ...(clientSecret !== undefined && { clientSecret }),
+    ...(scope !== undefined && { scope }),
+  };
+}

@@ -1,0 +1,169 @@
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
+import { replacePrivateFile } from "../../util/private-file.ts";
+import { parseJson } from "../../util/json.ts";
+import type { Fetching, TokenProvider } from "./server-settings.ts";
+
+/** Handrail's registration at an authorization server. */
+export interface OAuthSettings {
+  /** The id of a client that was registered by hand. Default: a client is registered at each login (RFC 7591). */
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** The requested scope. Default: the one that the server names. */
+  readonly scope?: string;
+}
+
+/** The stored data of one server. */
+interface Stored {
+  readonly url: string;
+  readonly client?: StoredOAuthClientInformation;
+  readonly tokens?: StoredOAuthTokens;
+}
+
+/** The tokens of one server, in their own file (0600). */
+export interface TokenFile {
+  /** Resolves to `undefined` if there are none, or they cannot be read. */
+  read(): Promise<Stored | undefined>;
+  /** Writes the file atomically. */
+  write(stored: Omit<Stored, "url">): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Returns the token file of a URL. A server with the same name and another URL does not get these tokens. */
+export function tokenFile(stateFolder: string, url: string): TokenFile {
+  const folder = join(stateFolder, "mcp-tokens");
+  const name = `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`;
+  return {
+    async read() {
+      const text = await readFile(join(folder, name), "utf8").catch(() => "");
+      const parsed = parseJson(text);
+      const stored = parsed.ok ? (parsed.value as Stored) : undefined;
+      return stored?.url === url ? stored : undefined;
+    },
+    write: (stored) => replacePrivateFile(folder, name, `${JSON.stringify({ url, ...stored })}\n`),
+    remove: () => rm(join(folder, name), { force: true }),
+  };
+}
+
+/** The part of a login that happens in a browser. */
+export interface Redirect {
+  /** The loopback address to which the browser returns. */
+  readonly url: string;
+  readonly state: string;
+  /** Shows the login URL to a person. */
+  open(url: URL): void;
+}
+
+/** Creates the SDK's provider for a token file. Without a redirect it only refreshes tokens. */
+export function oauthProvider(file: TokenFile, settings: OAuthSettings, redirect?: Redirect): OAuthClientProvider {
+  const { clientId, clientSecret, scope } = settings;
+  const configured =
+    clientId === undefined
+      ? undefined
+      : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) };
+  const redirectUrl = redirect?.url ?? "http://127.0.0.1/callback";
+  let verifier = "";
+  /** The client registered by this login, which ignores earlier ones. */
+  let registered: StoredOAuthClientInformation | undefined;
+  let discovered: OAuthDiscoveryState | undefined;
+  let used: string | undefined;
+  return {
+    redirectUrl,
+    clientMetadata: {
+      client_name: "Handrail",
+      client_uri: "https://github.com/handrail/handrail",
+      redirect_uris: [redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: clientSecret === undefined ? "none" : "client_secret_post",
+      ...(scope !== undefined && { scope }),
+    },
+    ...(redirect !== undefined && {
+      state: () => redirect.state,
+      saveDiscoveryState: (state: OAuthDiscoveryState) => void (discovered = state),
+      discoveryState: () => discovered,
+    }),
+    async clientInformation() {
+      if (configured !== undefined) return configured;
+      return redirect === undefined ? (await file.read())?.client : registered;
+    },
+    ...(configured === undefined &&
+      redirect !== undefined && {
+        saveClientInformation(client: StoredOAuthClientInformation) {
+          registered = client;
+        },
+      }),
+    async tokens() {
+      if (redirect !== undefined) return undefined;
+      const tokens = (await file.read())?.tokens;
+      used = tokens?.refresh_token;
+      return tokens;
+    },
+    async saveTokens(tokens) {
+      const client = registered ?? (await file.read())?.client;
+      await file.write({ tokens, ...(client !== undefined && { client }) });
+    },
+    redirectToAuthorization(url) {
+      redirect?.open(url);
+    },
+    saveCodeVerifier(code) {
+      verifier = code;
+    },
+    codeVerifier: () => verifier,
+    async invalidateCredentials(what) {
+      if (what !== "all" && what !== "tokens") return;
+      // Another process may have refreshed the tokens meanwhile.
+      if ((await file.read())?.tokens?.refresh_token === used) await file.remove();
+    },
+  };
+}
+
+/**
+ * Adds the stored token to a server's requests, and refreshes it. Fails as "unauthorized" when a person must log in.
+ */
+export function storedTokens(file: TokenFile, settings: OAuthSettings): (network: Fetching) => TokenProvider {
+  return (network) => tokensOver(file, settings, network);
+}
+
+function tokensOver(file: TokenFile, settings: OAuthSettings, { fetch }: Fetching): TokenProvider {
+  let given: string | undefined;
+  let refreshing: Promise<void> | undefined;
+  const refresh = async (serverUrl: URL, response: Response) => {
+    const { UnauthorizedError, auth, extractResourceMetadataUrl } = await import("@modelcontextprotocol/client");
+    const stored = await file.read();
+    if (stored?.tokens !== undefined && stored.tokens.access_token !== given) return; // refreshed by another process
+    if (stored?.tokens?.refresh_token === undefined) throw new UnauthorizedError("there are no tokens");
+    const resourceMetadataUrl = extractResourceMetadataUrl(response);
+    const refreshed = auth(oauthProvider(file, settings), {
+      ...{ serverUrl, fetchFn: fetch },
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+    });
+    const isRefreshed = await refreshed.then(
+      (result) => result === "AUTHORIZED",
+      async (error: unknown) => {
+        const now = (await file.read())?.tokens;
+        // The tokens may still be valid.
+        if (now !== undefined && now.refresh_token === stored.tokens?.refresh_token) throw error;
+        return now !== undefined;
+      },
+    );
+    if (!isRefreshed) throw new UnauthorizedError("the tokens are no longer valid");
+  };
+  return {
+    async token() {
+      given = (await file.read())?.tokens?.access_token;
+      return given;
+    },
+    onUnauthorized({ serverUrl, response }) {
+      refreshing ??= refresh(serverUrl, response).finally(() => (refreshing = undefined));
+      return refreshing;
+    },
+  };
+}

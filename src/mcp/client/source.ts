@@ -1,0 +1,159 @@
+import type { Client, ElicitRequestFormParams, Prompt } from "@modelcontextprotocol/client";
+import { text } from "../../contract/content.ts";
+import type { ToolSource } from "../../contract/tool-source.ts";
+import type { ToolContext } from "../../contract/tool.ts";
+import { GivenUp, type Opened, type SourceGuards, restarting } from "../../engine/restarting.ts";
+import { oneLine } from "../../output/terminal-text.ts";
+import { linkedTo, untilAborted } from "../../util/abort.ts";
+import { type CallLimit, callLimit } from "./call-limit.ts";
+import { type Connection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
+import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
+import { promptText } from "./prompts.ts";
+import { failureOf, isSessionLost, problemOf } from "./problem.ts";
+import { type ClientWork, type WithClient, resourceTool, sourceName, toolsOf } from "./tools.ts";
+import type { McpPrompt, ServerSettings } from "./server-settings.ts";
+import { transportTo } from "./transport.ts";
+
+export type { HttpServerSettings, McpPrompt, ProcessServerSettings, ServerSettings } from "./server-settings.ts";
+
+/** How long a call may take without progress, in milliseconds. */
+const CALL_MS = 300_000;
+/** How long a server may take until it can be used, in milliseconds. */
+const START_MS = 60_000;
+/** The longest timer of Node, in milliseconds. Calls have their own limit. */
+const NEVER_MS = 2 ** 31 - 1;
+
+/** An MCP server as a source of tools. */
+export interface McpSource extends ToolSource {
+  /** The name in the configuration. */
+  readonly server: string;
+  /** Returns its prompts, as last listed. */
+  prompts(): readonly McpPrompt[];
+}
+
+/**
+ * Creates a source of the tools of an MCP server. The server is started with the toolkit, and restarted whenever it
+ * ends, with growing pauses. Its tools are kept meanwhile; a call waits a while for the server. The SDK is loaded at
+ * the start.
+ */
+export function mcpServer(server: string, settings: ServerSettings, guards: SourceGuards = {}): McpSource {
+  const openTransport = transportTo(settings);
+  const { timeoutMs = CALL_MS, startMs = START_MS } = settings;
+  const name = sourceName(server);
+  /** Running calls, the latest last. A question of a server does not name its call. */
+  const running = new Map<ToolContext, CallLimit>();
+  let prompts: readonly Prompt[] = [];
+  let isLegacy = false;
+
+  const answer = async (question: ElicitRequestFormParams, signal: AbortSignal): Promise<ElicitAnswer> => {
+    const [context, limit] = [...running].at(-1) ?? [];
+    if (context === undefined || limit === undefined) return { action: "decline" };
+    const release = limit.hold();
+    try {
+      const { effect, contentOf } = serverQuestion(server, question);
+      const given = await untilAborted(context.permit(effect), signal);
+      return { action: "accept", content: await contentOf(given) };
+    } catch (error) {
+      if (error instanceof UnfitAnswer) context.attach(text(notFilledIn(name, error.message)));
+      return { action: "decline" };
+    } finally {
+      release();
+    }
+  };
+
+  const session = restarting<Client>({
+    ...{ name, guards, onGivenUp: () => (prompts = []) },
+    async open(host, offer): Promise<Opened<Client>> {
+      const { transport, explain } = await openTransport(host);
+      let connection: Connection | undefined;
+      const list = async ({ client }: Connection) => {
+        const offered = await listOffered(client, { signal: host.signal, timeout: startMs });
+        const tools = toolsOf(offered.tools, { server, allowed: settings.tools, withClient, notice: host.notice });
+        await offer(offered.hasResources ? [...tools, resourceTool({ server, withClient })] : tools);
+        prompts = offered.prompts;
+      };
+      const onChange = () => {
+        if (connection === undefined) return; // about to be listed
+        const { client } = connection;
+        void list(connection).catch(async (error: Error) => {
+          client.onerror?.(error);
+          await client.close();
+        });
+      };
+      try {
+        const { signal } = host;
+        connection = await openConnection({ transport, isLegacy, signal, startMs, answer, onChange });
+        await list(connection);
+      } catch (error) {
+        await transport.close();
+        if (error instanceof GivenUp) throw error;
+        const why = await explain(host.mask);
+        // Some servers of older revisions exit when the first message is not their handshake.
+        if (connection === undefined && why !== undefined) isLegacy = !isLegacy;
+        throw why === undefined ? await problemOf(server, error) : new Error(why);
+      }
+      const { client, closed } = connection;
+      const ended = closed.then(
+        async (problem) => (await explain(host.mask)) ?? problem ?? "the connection was closed",
+      );
+      return { connection: client, ended };
+    },
+  });
+
+  const withClient: WithClient = async <T>(context: ToolContext, work: ClientWork<T>): Promise<T> => {
+    const limit = callLimit(name, timeoutMs);
+    const linked = linkedTo([context.signal, limit.signal]);
+    const attempt = async (isLast = false): Promise<T> => {
+      const client = await session.current(linked.signal);
+      const onprogress = limit.progressTo(context);
+      const working = work(client, { signal: linked.signal, timeout: NEVER_MS, onprogress });
+      return untilAborted(working, linked.signal).catch(async (error: unknown) => {
+        if (isLast || !isSessionLost(error)) throw error; // otherwise the server has not started it
+        session.drop(client);
+        await client.close();
+        return attempt(true);
+      });
+    };
+    running.set(context, limit);
+    try {
+      const result = await attempt();
+      session.served();
+      return result;
+    } catch (error) {
+      context.signal.throwIfAborted();
+      throw await failureOf(server, limit.signal.aborted ? limit.signal.reason : error);
+    } finally {
+      running.delete(context);
+      limit.end();
+      linked.unlink();
+    }
+  };
+
+  const textOf = async (prompt: string, values: { readonly [name: string]: string }, signal: AbortSignal) => {
+    try {
+      const client = await session.current(signal);
+      return promptText(await client.getPrompt({ name: prompt, arguments: { ...values } }, { signal }));
+    } catch (error) {
+      throw await failureOf(server, error);
+    }
+  };
+
+  return {
+    name,
+    server,
+    prompts: () =>
+      prompts.map((prompt) => ({
+        ...prompt,
+        server,
+        text: (values, signal) => textOf(prompt.name, values, signal),
+      })),
+    start: session.start,
+    close: session.close,
+  };
+}
+
+function notFilledIn(name: string, why: string): string {
+  const where = "in the console, at a terminal, or with `handrail approvals answer ID once --input JSON`";
+  const declined = `${name} asked a person to fill in a form, and was declined: ${oneLine(why, 500)}`;
+  return `[${declined}. A person fills it in ${where}.]`;
+}

@@ -1,0 +1,159 @@
+import {
+  INVALID_REQUEST,
+  PARSE_ERROR,
+  WebStandardStreamableHTTPServerTransport,
+  createMcpHandler,
+  isInitializeRequest,
+  isJsonContentType,
+  isLegacyRequest,
+  readRequestBody,
+} from "@modelcontextprotocol/server";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { randomName } from "../util/identifier.ts";
+import { type Calls, type CallsOptions, createCalls } from "./calls.ts";
+import { MAX_MESSAGE_BYTES, createServer } from "./server.ts";
+
+export interface HttpOptions extends CallsOptions {
+  /** The reported version of the server. Default: that of this package. */
+  readonly version?: string;
+  /**
+   * The maximum number of open sessions. A new one then closes the least recently used idle one; if none is idle, it
+   * gets status 503. Default 64.
+   */
+  readonly maxSessions?: number;
+  /** Called with errors outside calls. Must not throw. Default: ignored. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** MCP over streamable HTTP, as a handler for requests to one URL. */
+export interface HttpEndpoint {
+  /**
+   * Answers a request. The caller must have checked that the sender may use the tools: Host, Origin and token. Never
+   * rejects.
+   *
+   * @param isPerson returns false if a command of a model sent the request; its client is not asked for approvals then
+   */
+  fetch(request: Request, isPerson?: () => boolean): Promise<Response>;
+  /** Stops all calls and closes all sessions. Later requests get status 503. */
+  close(): Promise<void>;
+}
+
+/** A connection of a revision up to 2025-11-25. The client names it in the header Mcp-Session-Id. */
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly calls: Calls;
+}
+
+/**
+ * Serves the tools of a toolkit over streamable HTTP: revisions up to 2025-11-25 in sessions (at most `maxSessions`),
+ * 2026-07-28 with independent requests. The toolkit is not closed with the endpoint.
+ */
+export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}): HttpEndpoint {
+  const { version = __VERSION__, askClient = true, maxSessions = 64, onError } = options;
+  const errors = onError !== undefined && { onerror: onError };
+  /** Least recently used first. */
+  const sessions = new Map<string, Session>();
+  const persons = new WeakMap<Request, () => boolean>();
+  const modernCalls = createCalls(toolkit, options);
+  const modern = createMcpHandler(
+    ({ requestInfo }) => {
+      const canAsk = requestInfo === undefined ? undefined : persons.get(requestInfo);
+      return createServer(toolkit, {
+        version,
+        calls: modernCalls,
+        era: "modern",
+        ...(canAsk !== undefined && { canAsk }),
+      });
+    },
+    { legacy: "reject", ...errors },
+  );
+  const forget = toolkit.onToolsChanged(() => modern.notify.toolsChanged());
+  let closed = false;
+
+  const open = async (isPerson: () => boolean): Promise<Session | undefined> => {
+    const idle = [...sessions.values()].find(({ calls: { isBusy } }) => !isBusy());
+    if (sessions.size >= maxSessions) {
+      if (idle === undefined) return undefined;
+      await idle.transport.close();
+    }
+    const calls = createCalls(toolkit, { ...options, askClient: askClient && isPerson() });
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomName(32),
+      onsessioninitialized: (id) => void sessions.set(id, session),
+    });
+    const session: Session = { transport, calls };
+    const server = createServer(toolkit, { version, calls, era: "legacy" });
+    if (onError !== undefined) server.onerror = onError;
+    // A closed connection needs no notification.
+    const forgetSession = toolkit.onToolsChanged(() => void server.sendToolListChanged().catch(() => undefined));
+    server.onclose = () => {
+      forgetSession();
+      sessions.delete(transport.sessionId ?? "");
+      void calls.close();
+    };
+    await server.connect(transport);
+    return session;
+  };
+
+  const answerInSession = async (request: Request, message: unknown, isPerson: () => boolean): Promise<Response> => {
+    const id = request.headers.get("mcp-session-id");
+    const known = id === null ? undefined : sessions.get(id);
+    if (id !== null) {
+      if (known === undefined)
+        return failure(404, INVALID_REQUEST, "Session not found. Open a new one: send initialize.");
+      sessions.delete(id);
+      sessions.set(id, known);
+    } else if (!isInitializeRequest(message)) {
+      return failure(400, INVALID_REQUEST, "Expected the header Mcp-Session-Id from the response to initialize.");
+    }
+    const session = known ?? (await open(isPerson));
+    if (session === undefined) return failure(503, INVALID_REQUEST, `All ${maxSessions} sessions are busy. Try again.`);
+    return session.transport.handleRequest(request, message === undefined ? {} : { parsedBody: message });
+  };
+
+  return {
+    async fetch(request, isPerson = () => true) {
+      if (closed) return failure(503, INVALID_REQUEST, "The server is closing.");
+      persons.set(request, isPerson);
+      let message: unknown;
+      if (request.method === "POST") {
+        if (!isJsonContentType(request.headers.get("content-type")))
+          return failure(415, INVALID_REQUEST, "Expected the content type application/json.");
+        const body = await readRequestBody(request, MAX_MESSAGE_BYTES).catch(() => undefined);
+        if (body === undefined) return failure(400, PARSE_ERROR, "Parse error: the body could not be read.");
+        if (body.tooLarge)
+          return failure(413, INVALID_REQUEST, `Expected a body of at most ${MAX_MESSAGE_BYTES} bytes.`);
+        message = parsed(body.text);
+        if (message === undefined) return failure(400, PARSE_ERROR, "Parse error: the body is not JSON.");
+      }
+      try {
+        if (await isLegacyRequest(request, message)) return await answerInSession(request, message, isPerson);
+        return await modern.fetch(request, { parsedBody: message });
+      } catch (error) {
+        onError?.(error instanceof Error ? error : new Error(String(error)));
+        return failure(500, INVALID_REQUEST, "The request failed.");
+      }
+    },
+    async close() {
+      closed = true;
+      forget();
+      const connected = [...sessions.values()];
+      await Promise.all(connected.map(({ transport }) => transport.close()));
+      await Promise.all([modernCalls.close(), ...connected.map(({ calls }) => calls.close())]);
+      await modern.close();
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a JSON-RPC error without a request id, because it concerns the HTTP request. */
+function failure(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
+}
