@@ -3,20 +3,20 @@ import { isIP } from "node:net";
 import { Problem } from "./problem.ts";
 
 export interface AccessOptions {
-  /** Who knows it may use the API. */
+  /** Authorizes its holder to use the API. */
   readonly token: string;
-  /** The address that is listened on, as `--host` names it. */
+  /** The address to listen on, as given to `--host`. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Who may use the API. */
+/** Access control for the API. */
 export interface Access {
-  /** Throws a `Problem` for a request from another site, to another name, or without the token. */
+  /** Throws a `Problem` for a request from another site, for another host name, or without the token. */
   check(request: Request): void;
   /**
-   * The answer to a page that is opened with `?token=`: a cookie in place of the token, which leaves the address bar. `undefined` for a request
-   * without it. Throws a `Problem` for a wrong token.
+   * Answers a page that is opened with `?token=`: sets a cookie and redirects, so that the token leaves the address
+   * bar. Returns `undefined` for a request without `?token=`. Throws a `Problem` for a wrong token.
    */
   exchange(request: Request): Response | undefined;
 }
@@ -24,11 +24,12 @@ export interface Access {
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
 
 /**
- * Checks the Host header, so that a name that somebody else's DNS leads here gets nothing; the Origin, so that no other site's page does; and the
- * token, as `Authorization: Bearer` or as the cookie that was given for it.
+ * Checks three headers. Host: rejects names that foreign DNS points at this machine. Origin: rejects pages of other
+ * sites. Authorization or Cookie: requires the token as `Authorization: Bearer`, or the cookie that was set in exchange
+ * for it.
  */
 export function createAccess({ token, host, port }: AccessOptions): Access {
-  const cookieName = `handrail-${port}`; // cookies of one host are shared by its ports
+  const cookieName = `handrail-${port}`; // all ports of a host share its cookies
   const cookieValue = createHash("sha256").update(`handrail cookie ${token}`).digest("base64url");
   const isOpen = !isLoopback(host);
 
@@ -36,7 +37,7 @@ export function createAccess({ token, host, port }: AccessOptions): Access {
     if (!URL.canParse(`http://${authority}`)) return false;
     const name = new URL(`http://${authority}`).hostname.replace(/^\[|\]$/g, "");
     if (LOOPBACK_NAMES.includes(name) || name === host.toLowerCase()) return true;
-    return isOpen && isIP(name) !== 0; // nobody's DNS changes where an address leads
+    return isOpen && isIP(name) !== 0; // DNS cannot change where an IP address leads
   };
 
   const hasToken = (request: Request): boolean => {
@@ -88,7 +89,7 @@ export function createAccess({ token, host, port }: AccessOptions): Access {
   };
 }
 
-/** True for an address that only this machine reaches. */
+/** Returns true for a loopback address or name. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK_NAMES.includes(host.toLowerCase()) || (isIP(host) === 4 && host.startsWith("127."));
 }

@@ -3,19 +3,22 @@ import { Problem } from "./problem.ts";
 
 /** An agent in one thread, as far as the API uses it. */
 export interface ThreadAgent {
-  /** Gives the model a message: between two rounds of the running turn or, where none runs, as a new turn. */
+  /** Passes a message to the model: between two rounds of the running turn or, if none is running, as a new turn. */
   steer(text: string): void;
   /** Stops the running turn. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens the agent of a thread. Rejects with an Error whose message a person reads, such as that no model is chosen. */
+/**
+ * Opens the agent of a thread. Rejects with an Error whose message is shown to people, for example when no model is
+ * set.
+ */
 export type OpenAgent = (thread: ThreadId) => Promise<ThreadAgent>;
 
-/** The agents of the threads that were prompted. */
+/** The agents of the threads that have been prompted. */
 export interface Agents {
-  /** Gives a thread's agent a message. Rejects with a `Problem` where there can be none. */
+  /** Passes a message to a thread's agent. Rejects with a `Problem` when the agent cannot be opened. */
   prompt(thread: ThreadId, text: string): Promise<void>;
   close(): Promise<void>;
 }

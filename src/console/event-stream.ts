@@ -1,18 +1,20 @@
-/** One event of a stream: its id, which a client names to resume behind it, and data that is sent as JSON. */
+/** One event of a stream: an id, with which a client resumes after it, and data that is sent as JSON. */
 export interface StreamEvent {
   readonly id: string | number;
   readonly data: unknown;
 }
 
-/** A comment is sent where there was nothing for so long, so that both sides notice a dead connection. */
+/** A comment is sent after this time without events, in milliseconds, so that both sides notice a dead connection. */
 const HEARTBEAT_MS = 15_000;
 
-/** Bytes that wait for a slow client; past them no event is read until it has taken some. */
+/**
+ * The most bytes buffered for a slow client. When the buffer is full, no event is read until the client has read some.
+ */
 const BUFFER_BYTES = 65_536;
 
 /**
- * The events as a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). `start` gets a signal that fires
- * when the client has gone or `signal` fires. The stream ends where the events end.
+ * Returns the events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). `start`
+ * gets a signal that fires when the client disconnects or `signal` fires. The stream ends when the events end.
  */
 export function eventStream(
   start: (signal: AbortSignal) => AsyncIterable<StreamEvent>,
@@ -33,7 +35,7 @@ export function eventStream(
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        // A client learns at once that it is connected, and how soon to come back.
+        // Tells the client at once that it is connected, and after how many milliseconds to reconnect.
         controller.enqueue(encoder.encode("retry: 1000\n\n"));
       },
       async pull(controller) {
@@ -58,7 +60,7 @@ export function eventStream(
   });
 }
 
-/** The promise's value; `undefined` when it takes longer. */
+/** Resolves to the promise's value, or to `undefined` if that takes longer than `ms`. */
 async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms).unref()));

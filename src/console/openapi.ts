@@ -10,7 +10,7 @@ const PROBLEM = Type.Object(
   { additionalProperties: true, description: "A problem (RFC 9457)." },
 );
 
-/** Problems that every route may have. */
+/** Problems that every route can return. */
 const COMMON: { readonly [status: number]: string } = {
   401: "No token, or a wrong one.",
   403: "The request comes from a page of another site.",
@@ -23,7 +23,7 @@ const OF_BODY: { readonly [status: number]: string } = {
   415: "The body is not application/json.",
 };
 
-/** The routes as an OpenAPI 3.1 document. */
+/** Returns the routes as an OpenAPI 3.1 document. */
 export function openApi(routes: readonly Route[], version: string): object {
   const paths: { [path: string]: { [method: string]: object } } = {};
   for (const each of routes) (paths[each.path] ??= {})[each.method.toLowerCase()] = operation(each);
@@ -58,7 +58,7 @@ function operation({ method, path, summary, query, body, answer, problems = {} }
   const types = answer.types ?? (answer.schema === undefined ? [] : ["application/json"]);
   const content = Object.fromEntries(types.map((type) => [type, { schema: answer.schema ?? { type: "string" } }]));
   return {
-    operationId: `${method.toLowerCase()}${path.replace(/^\/api/, "").replaceAll(/[/.{}]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: method.toLowerCase() + inCamelCase(path.replace(/^\/api/, "")),
     summary,
     ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
     ...(body !== undefined && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
@@ -71,4 +71,8 @@ function operation({ method, path, summary, query, body, answer, problems = {} }
 
 function problemOf(description: string): object {
   return { description, content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } } };
+}
+
+function inCamelCase(path: string): string {
+  return path.replaceAll(/[/.{}]+(\w?)/g, (_, letter: string) => letter.toUpperCase());
 }

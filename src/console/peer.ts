@@ -3,8 +3,9 @@ import type { Socket } from "node:net";
 import { isStartedByHandrail } from "../backends/local/spawner/marks.ts";
 
 /**
- * True when the process at the other end of a connection was started by Handrail, for a command of a model: it must not answer for a person. Looked
- * for in /proc, so false for what is not Linux, for another machine, and for what `isStartedByHandrail` does not recognize.
+ * Returns true when the process at the other end of a connection was started by Handrail, for a command of a model.
+ * Such a process must not answer for a person. Reads /proc, so it returns false outside Linux, for another machine, and
+ * for processes that `isStartedByHandrail` does not recognize.
  */
 export function isPeerOfHandrail({ remoteAddress, remotePort, localPort }: Socket): boolean {
   if (process.platform !== "linux" || remoteAddress === undefined || remotePort === undefined) return false;
@@ -12,7 +13,10 @@ export function isPeerOfHandrail({ remoteAddress, remotePort, localPort }: Socke
   return inode !== undefined && holdersOf(`socket:[${inode}]`).some((pid) => isStartedByHandrail(pid));
 }
 
-/** Of the client's end of the connection between two ports (proc_net_tcp(5): addresses in hexadecimal, then ten columns up to the inode). */
+/**
+ * Returns the inode of the client's end of the connection between two ports (proc_net_tcp(5): addresses in hexadecimal,
+ * then ten columns up to the inode).
+ */
 function inodeOf(clientPort: number, serverPort: number): string | undefined {
   const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
   const line = new RegExp(
@@ -41,7 +45,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Nothing for what is gone, or another user's. */
+/** Returns the names in a folder; none if it is gone, or belongs to another user. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

@@ -1,10 +1,10 @@
-/** What went wrong with a request, as RFC 9457 has it. Thrown by whoever handles a request. */
+/** A failed request, as a problem of RFC 9457. Thrown by the code that handles a request. */
 export class Problem extends Error {
   readonly status: number;
-  /** More members of the document. */
+  /** Additional members of the problem document. */
   readonly members: { readonly [name: string]: unknown };
 
-  /** @param detail what was expected, what came and what to do; people read it */
+  /** @param detail what was expected, what came and what to do; shown to people */
   constructor(status: number, detail: string, members: { readonly [name: string]: unknown } = {}) {
     super(detail);
     this.status = status;
@@ -27,7 +27,10 @@ const TITLES: { readonly [status: number]: string } = {
   503: "Service Unavailable",
 };
 
-/** The problem as a response. `type` is left out: it is "about:blank", so the title is the status's own (RFC 9457, section 4.2.1). */
+/**
+ * Returns the problem as a response. Omits `type`, which then is "about:blank", so the title is that of the status (RFC
+ * 9457, section 4.2.1).
+ */
 export function problemResponse(
   { status, message, members }: Problem,
   headers: { readonly [name: string]: string } = {},

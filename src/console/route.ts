@@ -2,66 +2,68 @@ import type { Static, TObject, TSchema } from "typebox";
 import { validate } from "../engine/validate.ts";
 import { Problem } from "./problem.ts";
 
-/** What a route is asked. */
+/** A request, as a route gets it. */
 export interface Asked<Query, Body> {
   /** The parts of the path in braces, by name. */
   readonly path: { readonly [name: string]: string };
   readonly query: Query;
   readonly body: Body;
   readonly headers: Headers;
-  /** Fires when the client has gone. */
+  /** Fires when the client disconnects. */
   readonly signal: AbortSignal;
-  /** False when a command that Handrail started sent this. */
+  /** Returns false if a command started by Handrail sent the request. */
   readonly isPerson: () => boolean;
 }
 
-/** What a route answers when it succeeds. */
+/** The answer of a route when it succeeds. */
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Of JSON. */
+  /** The schema of a JSON answer. */
   readonly schema?: TSchema;
-  /** Other media types, of answers that are made by the route itself. */
+  /** Media types of responses that the route makes itself. */
   readonly types?: readonly string[];
 }
 
-/** Of an object, as TypeBox makes it. */
+/** The schema of an object, as TypeBox makes it. */
 interface ObjectSchema extends TSchema {
   readonly properties: { readonly [name: string]: TSchema };
   readonly required?: readonly string[] | undefined;
 }
 
-/** One operation of the API. The same value routes requests, checks them and describes them in the OpenAPI document. */
+/**
+ * One operation of the API. The same value routes requests, validates them and describes them in the OpenAPI document.
+ */
 export interface Route<Query = unknown, Body = unknown> {
   readonly method: "GET" | "POST";
-  /** As OpenAPI writes it: "/api/threads/{thread}/calls". */
+  /** In OpenAPI notation: "/api/threads/{thread}/calls". */
   readonly path: string;
   readonly summary: string;
   readonly query?: ObjectSchema;
-  /** Of JSON. */
+  /** The schema of a JSON body. */
   readonly body?: ObjectSchema;
   readonly answer: Answer;
-  /** Statuses of problems that this route has beyond those of every route, and when. */
+  /** Statuses of the problems of this route, and their causes, in addition to those of every route. */
   readonly problems?: { readonly [status: number]: string };
-  /** Returns JSON, or a response of its own. Throws a `Problem`. */
+  /** Returns a JSON value, or a response of its own. Throws a `Problem`. */
   handle(asked: Asked<Query, Body>): Promise<unknown>;
 }
 
-/** Types a route by its schemas. */
+/** Infers the types of a route from its schemas. */
 export function route<Q extends TObject = TObject<{}>, B extends TObject = TObject<{}>>(
   definition: Route<Static<Q>, Static<B>> & { readonly query?: Q; readonly body?: B },
 ): Route {
   return definition;
 }
 
-/** Most bytes of a request's body. */
+/** The maximum size of a request body, in bytes. */
 export const MAX_BODY = 1_048_576;
 
 export interface RouteRequest extends Pick<Asked<unknown, unknown>, "path" | "signal" | "isPerson"> {
   readonly request: Request;
 }
 
-/** Runs a route on a request. Rejects with a `Problem` where the request does not fit it. */
+/** Runs a route for a request. Rejects with a `Problem` if the request does not match it. */
 export async function runRoute(asked: Route, { request, path, signal, isPerson }: RouteRequest): Promise<Response> {
   const given = Object.fromEntries(new URL(request.url).searchParams);
   const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
@@ -93,7 +95,7 @@ async function jsonOf(request: Request): Promise<unknown> {
   }
 }
 
-/** Counted as it comes: a length in a header may be wrong, or missing. */
+/** Reads a body, and counts its bytes as they arrive: the length in the header may be wrong or missing. */
 async function bytesOf(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 
-// Of what the API answers. Members that are not listed here are described by the types of the package (`StoredEvent`, `ThreadMessage`).
+// The answers of the API. Members that are not listed here are described by the package's types (`StoredEvent`,
+// `ThreadMessage`).
 const open = { additionalProperties: true };
 const time = (description: string) => Type.Number({ description: `${description} Milliseconds since 1970.` });
 
@@ -19,7 +20,7 @@ export const THREAD = Type.Object(
 
 export const MESSAGE = Type.Object(
   {
-    id: Type.Integer({ description: "Messages are in the order of these." }),
+    id: Type.Integer({ description: "Messages are in the order of their ids." }),
     changed: Type.Integer({ description: "The id of the event that changed it last: pass the greatest as `after`." }),
     thread: Type.String(),
     at: time("When it was made."),
@@ -34,8 +35,10 @@ export const QUESTION = Type.Object(
     call: Type.String(),
     thread: Type.String(),
     name: Type.String({ description: "The tool." }),
+    agent: Type.Optional(Type.String({ description: "The sub-agent that makes the call, if one does." })),
     askedMs: time("When it was asked."),
     ask: Type.String({ description: "What the call would do, and why it is asked about, in words." }),
+    longest: Type.Enum(["once", "session", "always"], { description: "The longest approval that can be given." }),
     decision: Type.Object({ risk: Type.String() }, open),
   },
   open,
@@ -52,6 +55,28 @@ export const JOB = Type.Object(
       description: "A detached job outlives the process that started it.",
     }),
     here: Type.Boolean({ description: "True: this process has it, and serves its output." }),
+  },
+  open,
+);
+
+export const GRANT = Type.Object(
+  {
+    id: Type.String(),
+    label: Type.String({ description: "What it covers, as shown to the person." }),
+    workspace: Type.Object({ backend: Type.String(), folder: Type.String() }),
+    since: time("When it was given."),
+    until: Type.Optional(time("When it ends.")),
+  },
+  open,
+);
+
+export const MEMORY = Type.Object(
+  {
+    id: Type.Integer(),
+    key: Type.String(),
+    content: Type.String(),
+    category: Type.Enum(["core", "daily", "conversation"]),
+    storedMs: time("When it was stored."),
   },
   open,
 );

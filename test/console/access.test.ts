@@ -23,7 +23,7 @@ describe("who may use the API", () => {
     if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject({ status, title: expect.any(String) as string });
   });
 
-  test("?token= is exchanged for a cookie that opens the API, and leaves the address", async () => {
+  test("?token= is exchanged for a cookie that authorizes the API, and is removed from the address", async () => {
     const { url } = await server;
     const exchanged = await fetch(`${url}/?token=${TOKEN}&thread=main`, { redirect: "manual" });
     expect(exchanged.status).toBe(303);
@@ -36,7 +36,7 @@ describe("who may use the API", () => {
     expect((await fetch(`${url}/?token=wrong`, { redirect: "manual" })).status).toBe(401);
   });
 
-  test("where other machines may connect, an address is accepted as the host, a name is not", () => {
+  test("if other machines may connect, an IP address is accepted as the host, a name is not", () => {
     const access = createAccess({ token: TOKEN, host: "0.0.0.0", port: 80 });
     const from = (host: string) => new Request("http://x/", { headers: { host, authorization: `Bearer ${TOKEN}` } });
     expect(() => access.check(from("192.168.1.5:80"))).not.toThrow();
@@ -45,7 +45,7 @@ describe("who may use the API", () => {
   });
 });
 
-describe("what does not fit is a problem document", () => {
+describe("a request that does not fit gets a problem document", () => {
   const json = { "content-type": "application/json" };
   test.for<[string, string, string, RequestInit, number, RegExp]>([
     ["an unknown path", "GET", "/api/nothing", {}, 404, /openapi\.json/],

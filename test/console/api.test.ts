@@ -2,9 +2,11 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import { keptGrants } from "../../src/policy/kept-grants.ts";
 import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
-import { type Served, TOKEN, receive, served } from "./served.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type Served, TOKEN, eventsOf, receive, saveOutput, served } from "./served.ts";
 
 type Message = { readonly role: string; readonly metadata?: { readonly tool_activity: { readonly status: string } } };
 
@@ -12,6 +14,13 @@ const messagesOf = async ({ json }: Served, thread: string) =>
   (await json<{ messages: readonly Message[] }>("GET", `/api/threads/${thread}/messages`)).messages;
 const jobsOf = async ({ json }: Served) =>
   (await json<{ jobs: readonly { id: number; here: boolean; ended?: object }[] }>("GET", "/api/jobs")).jobs;
+
+/** Runs a command whose output is saved. Returns its id. */
+async function saved({ toolkit }: Served, command: string): Promise<string> {
+  const result = await toolkit.call({ name: "bash", input: { command } });
+  const [, id = "none"] = /output:\/\/([\w-]+)/.exec(JSON.stringify(result)) ?? [];
+  return id;
+}
 
 describe("the description", () => {
   test("is a valid OpenAPI 3.1 document", async () => {
@@ -23,7 +32,7 @@ describe("the description", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  test("lists every answer that random requests get, and none is a failure of the server", async () => {
+  test("lists every response to random requests, and none is a failure of the server", async () => {
     const { ask, json, errors } = await plain;
     const { paths } = await json<OpenApi>("GET", "/api/openapi.json");
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -52,7 +61,7 @@ describe("the description", () => {
             method === "post" ? Object.fromEntries(fields.map((field, index) => [field, values[index]])) : undefined;
           const answer = await ask(method.toUpperCase(), `${filled}?${query.join("&")}`, body);
           await answer.body?.cancel();
-          // A path that is only dots is another path by the time it is sent.
+          // A path of only dots is normalized before it is sent.
           const listed = /\/\.{1,2}(?:\/|$)/.test(filled)
             ? [404, 405, 200]
             : Object.keys(operation.responses).map(Number);
@@ -67,6 +76,14 @@ describe("the description", () => {
     expect(errors).toEqual([]);
   });
 });
+
+interface Piece {
+  readonly lines: readonly string[];
+  readonly offsets: readonly number[];
+  readonly start: number;
+  readonly end: number;
+  readonly size: number;
+}
 
 interface OpenApi {
   readonly paths: {
@@ -132,7 +149,7 @@ describe("threads", () => {
 });
 
 describe("questions", () => {
-  test("of ten answers at once one counts, and the others get 409 with the one that does", async () => {
+  test("of ten simultaneous answers one counts, and the others get 409 with the answer that counts", async () => {
     const api = await served({ preset: "coding", policy: { autonomy: "supervised" } });
     void api.json("POST", "/api/threads/main/calls", { name: "bash", input: { command: "touch made" } });
     type Approvals = { readonly approvals: readonly { readonly question: string; readonly ask: string }[] };
@@ -172,7 +189,7 @@ describe("a command", () => {
 });
 
 describe("jobs and outputs", () => {
-  test("a job is listed, its output followed, and it is stopped", async () => {
+  test("a job is listed, its output followed, and it can be stopped", async () => {
     const api = await plain;
     const command = "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two; sleep 1000";
     await api.json("POST", "/api/threads/jobs/calls", {
@@ -192,7 +209,7 @@ describe("jobs and outputs", () => {
     await until("it has ended", async () => (await jobsOf(api)).at(-1)?.ended !== undefined);
   });
 
-  test("another process's job is listed, and its output is refused with the reason", async () => {
+  test("another process's job is listed, and a request for its output is refused with the reason", async () => {
     const api = await plain;
     const other = sqliteStore({ file: api.file });
     const by = { call: "elsewhere", thread: "main", at: Date.now() };
@@ -208,10 +225,68 @@ describe("jobs and outputs", () => {
     await other.close();
   });
 
-  test("a saved output is read by ranges of bytes", async () => {
+  test("a person's input to a job is a call that is judged and recorded", async () => {
     const api = await plain;
-    const result = await api.toolkit.call({ name: "bash", input: { command: "seq 100000" } });
-    const [, id] = /output:\/\/([\w-]+)/.exec(JSON.stringify(result)) ?? [];
+    await api.json("POST", "/api/threads/typed/calls", {
+      ...{ name: "bash", wait: true },
+      input: { command: "read -r line; echo got $line", background: true },
+    });
+    const job = (await jobsOf(api)).at(-1);
+    const { call } = await api.json<{ call: string }>("POST", `/api/jobs/${job?.id}/input`, { text: "words\n" });
+    const pieces = await receive(await api.ask("GET", `/api/jobs/${job?.id}/output`), () => true);
+    expect(pieces).toMatchObject([{ data: { text: "got words\n" } }]);
+    expect(await eventsOf(api, call)).toContainEqual(expect.objectContaining({ type: "call.started", name: "jobs" }));
+    expect((await api.ask("POST", "/api/jobs/999999/input", { text: "" })).status).toBe(404);
+  });
+
+  test("a saved output is searched page by page, and a secret in it is not found", async () => {
+    const key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    const api = await plain;
+    const id = await saved(api, `seq 100000; echo "key ${key} Ende"`);
+    const search = (text: string, from = 0) =>
+      api.json<{ hits: readonly { offset: number; text: string }[]; next?: number }>(
+        ...(["GET", `/api/outputs/${id}/search?text=${encodeURIComponent(text)}&from=${from}`] as const),
+      );
+    const first = await search("99");
+    expect(first.hits).toHaveLength(100);
+    expect(first.hits[1]).toEqual({ offset: 684, text: "199" });
+    const second = await search("99", first.next);
+    expect(Number(second.hits[0]?.text)).toBeGreaterThan(Number(first.hits.at(-1)?.text));
+    expect((await search("ende")).hits).toMatchObject([{ text: expect.not.stringContaining(key) }]);
+    expect(await search("abcdefghijklmnop")).toEqual({ hits: [] });
+  });
+
+  test("the lines of a saved output are read forward, backward, from any byte, and downloaded", async () => {
+    const api = await plain;
+    const long = "é".repeat(40_000);
+    const text = `\n${Array.from({ length: 2_000 }, (_, index) => `line ${index}`).join("\n")}\n${long}\nlast`;
+    const id = await saveOutput(api, text);
+    const read = (query: string) => api.json<Piece>("GET", `/api/outputs/${id}/lines?${query}`);
+    const walk = async (next: (piece: Piece | undefined) => string | undefined) => {
+      const pieces: Piece[] = [];
+      for (let query = next(undefined); query !== undefined; query = next(pieces.at(-1)))
+        pieces.push(await read(query));
+      return pieces;
+    };
+    const forward = await walk((piece) =>
+      piece?.end === piece?.size && piece !== undefined ? undefined : `from=${piece?.end ?? 0}`,
+    );
+    const backward = await walk((piece) => (piece?.start === 0 ? undefined : `before=${piece?.start ?? 1e9}`));
+    for (const pieces of [forward, backward.toReversed()]) {
+      expect(pieces.map(({ start }) => start).slice(1)).toEqual(pieces.map(({ end }) => end).slice(0, -1));
+      const lines = pieces.flatMap((piece) => piece.lines);
+      expect(lines.slice(0, 2_001)).toEqual(text.split("\n").slice(0, 2_001));
+      expect(lines.slice(2_001, -1).join("")).toBe(long);
+      expect(lines.at(-1)).toBe("last");
+    }
+    const offset = text.indexOf("line 1234");
+    expect(await read(`at=${offset + 3}`)).toMatchObject({ start: offset, offsets: expect.arrayContaining([offset]) });
+    expect(await (await api.ask("GET", `/api/outputs/${id}/download`)).text()).toBe(text);
+  });
+
+  test("a saved output is read by byte ranges", async () => {
+    const api = await plain;
+    const id = await saved(api, "seq 100000");
     const range = (value: string) => api.ask("GET", `/api/outputs/${id}`, undefined, { headers: { range: value } });
     expect(await (await api.ask("GET", `/api/outputs/${id}`)).text()).toHaveLength(588_895);
     const part = await range("bytes=2-5");
@@ -226,8 +301,39 @@ describe("jobs and outputs", () => {
   });
 });
 
+describe("data that outlives sessions", () => {
+  test("grants are listed and revoked", async () => {
+    const grants = keptGrants(temporaryFolder());
+    const api = await served({}, { grants });
+    const workspace = { backend: "local", folder: "/project" };
+    await grants.keep({ workspace, key: "exec:make", label: "make, in /project", since: 1 });
+    const listed = await api.json<{ grants: readonly { id: string }[] }>("GET", "/api/grants");
+    expect(listed).toEqual({ grants: [{ id: expect.any(String), workspace, label: "make, in /project", since: 1 }] });
+    const path = `/api/grants/${listed.grants[0]?.id}/revoke`;
+    await api.json("POST", path, {});
+    expect(await api.json("GET", "/api/grants")).toEqual({ grants: [] });
+    expect((await api.ask("POST", path, {})).status).toBe(404);
+  });
+
+  test("memories are listed, searched and forgotten", async () => {
+    const api = await plain;
+    const memory = { content: "Deploys run on Tuesdays", category: "core" } as const;
+    await api.toolkit.memories.store([
+      { key: "deploys", ...memory },
+      { ...memory, key: "other", content: "Nothing" },
+    ]);
+    const found = async (query: string) =>
+      (await api.json<{ memories: readonly { key: string }[] }>("GET", `/api/memories${query}`)).memories;
+    expect((await found("")).map(({ key }) => key)).toEqual(["other", "deploys"]);
+    expect(await found("?text=tuesdays")).toMatchObject([{ key: "deploys", ...memory }]);
+    await api.json("POST", "/api/memories/forget", { key: "deploys" });
+    expect((await api.ask("POST", "/api/memories/forget", { key: "deploys" })).status).toBe(404);
+    expect(await found("?category=core")).toMatchObject([{ key: "other" }]);
+  });
+});
+
 describe("events", () => {
-  test("a client that is cut off at any place resumes without gap or repetition, while others write", async () => {
+  test("a client that is disconnected anywhere resumes without gap or repetition, while others write", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 }), async (cuts) => {
         const api = await plain;
@@ -267,7 +373,7 @@ describe("events", () => {
     );
   });
 
-  test("of another process are received within moments", async () => {
+  test("of another process arrive within moments", async () => {
     const api = await plain;
     const response = await api.ask("GET", "/api/events?after=now");
     const writer = sqliteStore({ file: api.file });

@@ -10,7 +10,7 @@ import { type Received, receive } from "./served.ts";
 const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const CALLS = 334;
 
-/** `handrail serve` with this state. Resolves to where it listens, with its token. */
+/** Starts `handrail serve` with this state. Resolves to its address with the token. */
 async function serving(state: string, workDir: string): Promise<{ url: URL; child: ChildProcess }> {
   const child = spawn(process.execPath, [CLI, "serve", "--port", "0", "--preset", "none", "--work-dir", workDir], {
     env: { ...process.env, XDG_STATE_HOME: state },
@@ -39,7 +39,7 @@ async function writing(file: string, name: string): Promise<void> {
   expect(code).toBe(0);
 }
 
-test("a server that is killed while three processes make 1,002 calls loses none, and its follower resumes whole", async () => {
+test("a server killed during 1,002 calls of three processes loses none; its follower resumes whole", async () => {
   const [state, workDir] = [temporaryFolder(), temporaryFolder()];
   const follow = async ({ url }: { readonly url: URL }, after: string, enough: (event: Received) => boolean) => {
     const headers = { authorization: `Bearer ${url.searchParams.get("token")}`, "last-event-id": after };

@@ -1,12 +1,14 @@
+import { spawnSync } from "node:child_process";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { createAgent } from "../../src/agent/agent.ts";
-import { type RunningServer, serveApi } from "../../src/console/server.ts";
-import type { Store } from "../../src/contract/activity.ts";
+import { type RunningServer, type ServerOptions, serveApi } from "../../src/console/server.ts";
+import type { Store, StoredEvent } from "../../src/contract/activity.ts";
+import type { Outputs } from "../../src/contract/tool.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { afterFile } from "../support/after-file.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
@@ -18,14 +20,14 @@ afterFile(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-/** A server over a toolkit with a SQLite store. */
+/** A server on a toolkit with a SQLite store. */
 export interface Served {
   readonly url: string;
   readonly toolkit: Toolkit;
   readonly store: Store;
   /** The database, for other processes and stores. */
   readonly file: string;
-  /** What the server could not explain to a client. */
+  /** Errors inside the server. */
   readonly errors: readonly Error[];
   /** A request with the token. A `body` is sent as JSON. */
   ask(method: string, path: string, body?: unknown, init?: RequestInit): Promise<Response>;
@@ -36,15 +38,19 @@ export interface Served {
 
 export async function served(
   options: ToolkitOptions = {},
-  { script = [] }: { readonly script?: readonly ScriptedReply[] } = {},
+  {
+    script = [],
+    ...more
+  }: { readonly script?: readonly ScriptedReply[] } & Pick<ServerOptions, "grants" | "doctor"> = {},
 ): Promise<Served> {
+  if (options.terminal !== undefined) useOwnTmux();
   const file = join(temporaryFolder(), "handrail.db");
   const store = sqliteStore({ file });
   const toolkit = await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" }, ...options, store });
   const errors: Error[] = [];
   const model = scriptedModel(script);
   const server = await serveApi({
-    ...{ toolkit, token: TOKEN, onError: (error) => errors.push(error) },
+    ...{ toolkit, token: TOKEN, ...more, onError: (error) => errors.push(error) },
     openAgent: (thread) => createAgent({ model, toolkit, thread }),
   });
   servers.push(server);
@@ -68,12 +74,31 @@ export async function served(
   };
 }
 
+/** Until the end of the test file tmux uses a separate server: a person may have a session named handrail. */
+function useOwnTmux(): void {
+  const env = { ...process.env, TMUX_TMPDIR: temporaryFolder() };
+  process.env["TMUX_TMPDIR"] = env.TMUX_TMPDIR;
+  afterFile(() => void spawnSync("tmux", ["kill-server"], { env }));
+}
+
+/** The recorded events of a call. */
+export async function eventsOf({ store }: Served, call: string): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for await (const event of store.events({ call })) events.push(event);
+  return events;
+}
+
+/** Saves an output, as a tool does. Resolves to its id. */
+export async function saveOutput({ toolkit }: Served, content: string | Uint8Array): Promise<string> {
+  return await (toolkit.outputs as Outputs).save(content);
+}
+
 export interface Received {
   readonly id: string;
   readonly data: { readonly [name: string]: unknown };
 }
 
-/** Reads server-sent events until `enough` says so or the stream ends. */
+/** Reads server-sent events until `enough` returns true or the stream ends. */
 export async function receive(response: Response, enough: (event: Received) => boolean): Promise<Received[]> {
   const events: Received[] = [];
   let text = "";
@@ -83,7 +108,7 @@ export async function receive(response: Response, enough: (event: Received) => b
     for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
       const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(text.slice(0, end)) ?? [];
       text = text.slice(end + 2);
-      if (id === undefined || data === undefined) continue; // a comment, or how soon to come back
+      if (id === undefined || data === undefined) continue; // a comment, or the time until reconnecting
       const event = { id, data: JSON.parse(data) as Received["data"] };
       events.push(event);
       if (enough(event)) return events; // leaving the loop cancels the stream

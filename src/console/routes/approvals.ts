@@ -1,13 +1,14 @@
 import { Type } from "typebox";
 import type { OpenQuestion } from "../../contract/question.ts";
-import type { Approval } from "../../contract/decision.ts";
+import type { Approval, FormInput } from "../../contract/decision.ts";
 import type { Store } from "../../contract/activity.ts";
 import { describeCall } from "../../policy/describe.ts";
+import { longestGrant } from "../../policy/scopes.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { QUESTION, list } from "../schemas.ts";
 
-/** The open questions of all processes, and their answers. */
+/** Routes for the open questions of all processes, and their answers. */
 export function approvalRoutes(store: Store): readonly Route[] {
   return [
     route({
@@ -22,10 +23,13 @@ export function approvalRoutes(store: Store): readonly Route[] {
         until: Type.Optional(
           Type.Integer({
             minimum: 1,
-            description: "Of session and always: no longer than this. Milliseconds since 1970.",
+            description: "For session and always: when the approval ends. Milliseconds since 1970.",
           }),
         ),
-        reason: Type.Optional(Type.String({ maxLength: 2_000, description: "Of a refusal: the model reads it." })),
+        input: Type.Optional(
+          Type.Object({}, { additionalProperties: true, description: "For once: the values of the form." }),
+        ),
+        reason: Type.Optional(Type.String({ maxLength: 2_000, description: "For refuse: the model reads it." })),
       }),
       answer: { status: 200, description: "The answer counts.", schema: Type.Object({ question: Type.String() }) },
       problems: { 404: "There is no such question.", 409: "It was answered before, or its call has ended." },
@@ -48,12 +52,21 @@ export function approvalRoutes(store: Store): readonly Route[] {
 }
 
 function shown(question: OpenQuestion) {
-  return { ...question, ask: describeCall({ tool: { name: question.name }, effects: question.effects }) };
+  const { name, agent, effects } = question;
+  const by = agent === undefined ? "" : `Agent ${agent}: `;
+  const ask = `${by}${describeCall({ tool: { name }, effects })}`;
+  return { ...question, ask, longest: longestGrant(question.decision) };
 }
 
-function approvalOf(body: { readonly answer: string; readonly until?: number; readonly reason?: string }): Approval {
-  const { answer, until, reason } = body;
+interface Answer {
+  readonly answer: string;
+  readonly until?: number;
+  readonly input?: object;
+  readonly reason?: string;
+}
+
+function approvalOf({ answer, until, input, reason }: Answer): Approval {
   if (answer === "refuse") return { answer, ...(reason !== undefined && { reason }) };
   if (answer === "session" || answer === "always") return { answer, ...(until !== undefined && { until }) };
-  return { answer: "once" };
+  return { answer: "once", ...(input !== undefined && { input: input as FormInput }) };
 }

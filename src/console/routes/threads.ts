@@ -1,14 +1,17 @@
 import { Type } from "typebox";
-import { readThread } from "../../activity/messages.ts";
+import { type ThreadMessage, findToolMessage, readThread } from "../../activity/messages.ts";
 import type { ThreadId } from "../../contract/identity.ts";
 import { asContent } from "../../engine/result.ts";
+import type { Json } from "../../contract/schema.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { randomName } from "../../util/identifier.ts";
 import type { Agents } from "../agents.ts";
 import { eventStream } from "../event-stream.ts";
+import type { Overview } from "../overview.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { MESSAGE, THREAD, TOOL, list } from "../schemas.ts";
+import { createThreadViews } from "../thread-views.ts";
 
 const NO_THREAD = { 404: "There is no such thread." };
 const AFTER = Type.Optional(
@@ -18,15 +21,24 @@ const AFTER = Type.Optional(
   }),
 );
 
-/** Tools, threads with their messages and calls, and the streams of events. */
+/** The maximum length of a call's live output, in characters. */
+const MAX_OUTPUT = 262_144;
+
+/** The maximum length of one text in a list of messages, in characters. */
+const MAX_TEXT = 8_000;
+
+/** Routes for tools, threads with their messages and calls, and event streams. */
 export function threadRoutes({
   toolkit,
   agents,
+  overview,
 }: {
   readonly toolkit: Toolkit;
   readonly agents: Agents;
+  readonly overview: Overview;
 }): readonly Route[] {
   const { store, backend } = toolkit;
+  const views = createThreadViews(store);
 
   const requireThread = async (thread: ThreadId) => {
     for await (const _ of store.events({ thread })) return;
@@ -47,7 +59,7 @@ export function threadRoutes({
 
   return [
     route({
-      ...{ method: "GET", path: "/api/tools", summary: "The tools that calls can be made of." },
+      ...{ method: "GET", path: "/api/tools", summary: "The tools that can be called." },
       answer: { status: 200, description: "The tools.", schema: list("tools", TOOL) },
       handle: async () => ({ tools: toolkit.definitions("json") ?? [] }),
     }),
@@ -55,6 +67,18 @@ export function threadRoutes({
       ...{ method: "GET", path: "/api/threads", summary: "All threads, the one with the newest event last." },
       answer: { status: 200, description: "The threads.", schema: list("threads", THREAD) },
       handle: async () => ({ threads: await store.threads() }),
+    }),
+    route({
+      ...{ method: "GET", path: "/api/overview", summary: "All threads with their current activity." },
+      answer: {
+        ...{ status: 200, description: "The threads, and the newest event in them: follow the events after it." },
+        schema: Type.Object({
+          threads: Type.Array(THREAD),
+          last: Type.Integer(),
+          terminal: Type.Boolean({ description: "There is a terminal to watch: GET /api/terminal." }),
+        }),
+      },
+      handle: async () => ({ ...(await overview.read()), terminal: backend.terminal !== undefined }),
     }),
     route({
       ...{ method: "POST", path: "/api/threads", summary: "Create a thread." },
@@ -90,6 +114,54 @@ export function threadRoutes({
     }),
     route({
       ...{
+        method: "GET",
+        path: "/api/threads/{thread}/newest",
+        summary: "The newest messages of a thread, in their order, with long texts cut.",
+      },
+      query: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "Default 200." })),
+        before: Type.Optional(Type.Integer({ minimum: 1, description: "Only messages before this id." })),
+      }),
+      answer: {
+        ...{ status: 200, description: "The messages, how many are before them, and the newest event in them." },
+        schema: Type.Object({ messages: Type.Array(MESSAGE), earlier: Type.Integer(), last: Type.Integer() }),
+      },
+      problems: NO_THREAD,
+      async handle({ path: { thread = "" }, query: { limit = 200, before = Infinity } }) {
+        const { messages: all, last } = await views.read(thread);
+        if (all.length === 0) await requireThread(thread);
+        const asked = all.filter(({ id }) => id < before);
+        const messages = asked.slice(-limit).map(inShort);
+        return { messages, earlier: asked.length - messages.length, last };
+      },
+    }),
+    route({
+      ...{ method: "GET", path: "/api/calls/{call}", summary: "A call: its whole message and its live output so far." },
+      answer: {
+        ...{ status: 200, description: "The message, the end of its live output, and the newest event in them." },
+        schema: Type.Object({
+          message: MESSAGE,
+          output: Type.String({ description: "At most the last 262,144 characters." }),
+          outputLength: Type.Integer({ description: "Characters of the whole live output." }),
+          last: Type.Integer(),
+        }),
+      },
+      problems: { 404: "There is no such call." },
+      async handle({ path: { call = "" } }) {
+        const message = await findToolMessage(store, call);
+        if (message === undefined) throw new Problem(404, `There is no call ${call}.`);
+        let [output, outputLength, last] = ["", 0, 0];
+        for await (const event of store.events({ call })) {
+          last = event.id;
+          if (event.type !== "call.updated" || event.update.output === undefined) continue;
+          outputLength += event.update.output.length;
+          output = (output + event.update.output).slice(-MAX_OUTPUT);
+        }
+        return { message, output, outputLength, last };
+      },
+    }),
+    route({
+      ...{
         method: "POST",
         path: "/api/threads/{thread}/calls",
         summary: "Make a call. A thread that does not exist begins with it.",
@@ -121,7 +193,7 @@ export function threadRoutes({
       },
       body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 200_000 }) }),
       answer: { status: 202, description: "The agent has it.", schema: Type.Object({ thread: Type.String() }) },
-      problems: { 409: "There is no agent, such as where no model is chosen." },
+      problems: { 409: "There is no agent, for example because no model is chosen." },
       async handle({ path: { thread = "" }, body: { text } }) {
         await agents.prompt(thread, text);
         return { thread };
@@ -185,4 +257,31 @@ export function threadRoutes({
       handle: async ({ query }) => ({ hits: await store.search(query) }),
     }),
   ];
+}
+
+/**
+ * Returns the message with its longest texts cut. `cut` is the full length of all of them. `GET /api/calls/{call}`
+ * returns the whole message.
+ */
+function inShort(message: ThreadMessage): ThreadMessage & { readonly cut?: number } {
+  if (message.role !== "tool") return message;
+  let length = 0;
+  let isCut = false;
+  const short = (text: string) => {
+    length += text.length;
+    isCut ||= text.length > MAX_TEXT;
+    return text.slice(0, MAX_TEXT);
+  };
+  const shortJson = (value: Json): Json => {
+    if (typeof value === "string") return short(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map(shortJson);
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shortJson(each)]));
+  };
+  const { tool_activity: activity } = message.metadata;
+  const data = shortJson(activity.data) as typeof activity.data;
+  const cutActivity = { ...activity, input: shortJson(activity.input), data };
+  const content = message.content?.map((part) => (part.type === "text" ? { ...part, text: short(part.text) } : part));
+  if (!isCut) return message;
+  return { ...message, metadata: { tool_activity: cutActivity }, ...(content && { content }), cut: length };
 }

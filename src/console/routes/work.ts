@@ -9,15 +9,15 @@ import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { JOB, list } from "../schemas.ts";
 
-/** How often a terminal's screen is looked at. */
+/** How often a terminal's screen is read, in milliseconds. */
 const LOOK_MS = 200;
-/** After so long without more, the beginning of a line is shown. */
+/** An unfinished line is shown after this time without more output, in milliseconds. */
 const PROMPT_MS = 300;
-/** Bytes of one event of a job's output, and of one answer with a saved output. */
+/** The maximum size of one event of a job's output, in bytes. */
 const PIECE_BYTES = 65_536;
 const MAX_RANGE = 4_194_304;
 
-/** Calls and jobs that run, a terminal's screen, and saved outputs. */
+/** Routes for running calls, jobs, a terminal's screen, and saved outputs. */
 export function workRoutes(toolkit: Toolkit): readonly Route[] {
   const { store, backend, jobs, outputs, mask } = toolkit;
 
@@ -26,7 +26,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
     if (job === undefined) throw new Problem(404, `There is no job ${id}. GET /api/jobs lists them.`);
     return job;
   };
-  /** The same job, where this process has it. */
+  /** Returns the job itself if this process owns it. */
   const own = async ({ job: id, call }: RecordedJob): Promise<Job | undefined> => {
     const job = await jobs.get(id);
     return job?.lifetime === "detached" || job?.call === call ? job : undefined;
@@ -77,7 +77,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
       ...{
         method: "GET",
         path: "/api/jobs/{job}/output",
-        summary: "What a job has written and goes on to write, as server-sent events.",
+        summary: "The output of a job, so far and as it is written, as server-sent events.",
       },
       query: Type.Object({
         offset: Type.Optional(
@@ -114,7 +114,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
       }),
       answer: {
         status: 200,
-        description: 'Screens `{"pane","text"}` with colours as escape sequences, when they change.',
+        description: 'Screens `{"pane","text","cursor"}` with colours as escape sequences, when they change.',
         types: ["text/event-stream"],
       },
       problems: { 404: "There is no terminal: start with --tmux." },
@@ -122,7 +122,10 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
         const { terminal } = backend;
         if (terminal === undefined) throw new Problem(404, "There is no terminal. Start `handrail serve` with --tmux.");
         const look = () =>
-          terminal.capture({ includeEscapeSequences: true, ...(pane !== undefined && { target: pane }) });
+          terminal.capture({
+            ...{ includeEscapeSequences: true, includeCursor: true, joinWrappedLines: false },
+            ...(pane !== undefined && { target: pane }),
+          });
         const first = await look().catch((error: unknown) => {
           throw new Problem(404, error instanceof Error ? error.message : String(error));
         });
@@ -157,7 +160,10 @@ interface Pieces {
   readonly signal: AbortSignal;
 }
 
-/** Whole lines, so that no secret is cut; the beginning of a line, such as a prompt, after a moment without more. */
+/**
+ * Yields whole lines, so that no secret is cut. Yields an unfinished line, such as a prompt, after `PROMPT_MS` without
+ * more.
+ */
 async function* piecesOf(log: OutputLog, { from, mask, signal }: Pieces): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
   for (let at = from; ;) {
@@ -178,7 +184,7 @@ async function growsSoon(log: OutputLog, size: number, signal: AbortSignal): Pro
   return log.kept > size;
 }
 
-/** A screen whenever it has changed. */
+/** Yields a screen whenever it has changed. */
 async function* screens(
   first: Captured,
   look: () => Promise<Captured>,
@@ -186,13 +192,19 @@ async function* screens(
 ): AsyncGenerator<StreamEvent> {
   let shown: string | undefined;
   for (let [count, screen] = [1, first]; !signal.aborted; screen = await look()) {
-    if (screen.text !== shown) yield { id: count++, data: { pane: screen.pane, text: screen.text } };
-    shown = screen.text;
+    const { pane, text, cursor } = screen;
+    const data = { pane, text, ...(cursor !== undefined && { cursor }) };
+    const seen = JSON.stringify(data);
+    if (seen !== shown) yield { id: count++, data };
+    shown = seen;
     await pause(LOOK_MS, signal);
   }
 }
 
-/** `Range: bytes=…` with one range (RFC 9110, section 14). Without it the first `MAX_RANGE` bytes of a longer output are answered as a range. */
+/**
+ * Parses `Range: bytes=…` with one range (RFC 9110, section 14). Without it, the first `MAX_RANGE` bytes of a longer
+ * output are returned as a range.
+ */
 async function rangeOf(file: OpenFile, header: string | null, mask: (text: string) => string): Promise<Response> {
   const { size } = file.info;
   const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "bytes=0-") ?? [];

@@ -1,0 +1,198 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { type Question, open, threads } from "../state/model.ts";
+import { threadAddress } from "../state/route.ts";
+import { titleOf } from "../state/thread-status.ts";
+import { Exact, Safe } from "../text/safe.tsx";
+import { Command } from "../view/command.tsx";
+import { Icon } from "../view/icons.tsx";
+
+interface AskedProps {
+  readonly question: Question;
+  /** Called once the end of the question was visible: it fits into its box, or was scrolled to. */
+  readonly onRead: () => void;
+  /** A form, shown above the facts. */
+  readonly children: ComponentChildren;
+}
+
+/** Shows the whole question, and the facts about it. */
+export function Asked({ question, onRead, children }: AskedProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const look = () => {
+    const { current } = box;
+    if (current !== null && current.scrollHeight - current.scrollTop - current.clientHeight < 4) onRead();
+  };
+  useLayoutEffect(look, []);
+  return (
+    <div class="cmd">
+      {open.value?.thread !== question.thread && <OfThread thread={question.thread} />}
+      <div class="exact mono free" ref={box} tabIndex={0} role="group" aria-label="What is asked" onScroll={look}>
+        <What question={question} />
+      </div>
+      {children}
+      <Facts question={question} />
+    </div>
+  );
+}
+
+export function titleOfQuestion({ effects, name }: Question): ComponentChildren {
+  const kinds = new Set(effects.map(({ kind }) => kind));
+  if (kinds.has("exec")) return "Run this command?";
+  if (kinds.has("terminal")) return "Type this?";
+  if (kinds.has("write")) return "Change this file?";
+  if (kinds.has("request")) return "Send this request?";
+  if (kinds.has("fetch") || kinds.has("search")) return "Make this request?";
+  return (
+    <>
+      Call <Safe text={name} />?
+    </>
+  );
+}
+
+function OfThread({ thread }: { readonly thread: string }) {
+  const state = threads.value.get(thread);
+  return (
+    <p class="of">
+      In{" "}
+      <a class="link" href={threadAddress(thread)}>
+        <Safe text={state === undefined ? thread : titleOf(state)} />
+      </a>
+    </p>
+  );
+}
+
+/** Shows a command as it is written. For other calls, shows their effects and all of their arguments. */
+function What({ question: { effects, ask, input } }: { readonly question: Question }) {
+  const commands = effects.flatMap((effect) => (effect.kind === "exec" ? [effect.command] : []));
+  const isOnlyCommands = commands.length > 0 && commands.length === effects.length;
+  return (
+    <>
+      {(isOnlyCommands ? commands : ask.split("\n")).map((text, index) => (
+        <Command key={index} text={text} />
+      ))}
+      {!isOnlyCommands && <Arguments input={input} />}
+    </>
+  );
+}
+
+function Arguments({ input }: { readonly input: Question["input"] }) {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return <Command text={typeof input === "string" ? input : JSON.stringify(input)} />;
+  }
+  const entries = Object.entries(input);
+  if (entries.length === 0) return null;
+  return (
+    <dl class="given">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <Safe text={name} />
+          </dt>
+          <dd>
+            <Command text={typeof value === "string" ? value : JSON.stringify(value, undefined, 1)} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Facts({ question: { agent, decision, effects, thread } }: { readonly question: Question }) {
+  const state = threads.value.get(thread);
+  const commands = effects.flatMap((effect) => (effect.kind === "exec" ? [effect] : []));
+  const folder = commands[0]?.real ?? commands[0]?.cwd ?? state?.workDir;
+  const variables = commands.flatMap(({ env = {} }) => Object.entries(env));
+  const target = state?.target;
+  const { reason, parts = [] } = decision;
+  return (
+    <dl class="facts">
+      {agent !== undefined && (
+        <Fact name="Agent">
+          <Safe text={agent} />
+        </Fact>
+      )}
+      {folder !== undefined && (
+        <Fact name="Folder">
+          <code>
+            <Exact text={folder} />
+          </code>{" "}
+          {target !== undefined && <Safe text={machineWords(target)} />}
+        </Fact>
+      )}
+      {commands.length > 0 && (
+        <Fact name="Sandbox">
+          <Safe
+            text={sandboxWords(
+              decision,
+              commands.some(({ within }) => within === "none"),
+            )}
+          />
+        </Fact>
+      )}
+      {variables.length > 0 && (
+        <Fact name="Variables">
+          {variables.map(([name, value]) => (
+            <code key={name} class="variable">
+              <Exact text={`${name}=${value}`} />
+            </code>
+          ))}
+        </Fact>
+      )}
+      {reason !== undefined && (
+        <Fact name="Reason">
+          <Safe text={reason} />
+        </Fact>
+      )}
+      {parts.length > 1 && (
+        <Fact name="Parts">
+          <ul class="parts">
+            {parts.map(({ text, verdict }, index) => {
+              const { icon, look, word } = VERDICTS[verdict];
+              return (
+                <li key={index}>
+                  <Icon name={icon} class={look} />
+                  <code>
+                    <Exact text={text} />
+                  </code>
+                  <span class={look === "ok" ? "off" : look}>{word}</span>
+                </li>
+              );
+            })}
+          </ul>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+const VERDICTS = {
+  allow: { icon: "check", look: "ok", word: "allowed" },
+  ask: { icon: "ask", look: "wait", word: "asks" },
+  deny: { icon: "deny", look: "wait", word: "denied" },
+} as const;
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd class="free">{children}</dd>
+    </>
+  );
+}
+
+/** `sandbox(local)` and `tmux(local)` are on this machine too. */
+function machineWords(target: string): string {
+  const machine = target.replace(/^(?:sandbox\(|tmux\()+/, "").replace(/\)+$/, "");
+  return machine === "local" ? "on this machine" : `on ${target}`;
+}
+
+function sandboxWords({ within }: Question["decision"], isOutside: boolean): string {
+  if (within === "none" || isOutside) return "Outside the sandbox, like any program of yours";
+  const { network = [], write = [], read = [] } = within ?? {};
+  const needs = [
+    network.length > 0 && `reaching ${network.join(", ")}`,
+    write.length > 0 && `writing ${write.join(", ")}`,
+    read.length > 0 && `reading ${read.join(", ")}`,
+  ].filter((each) => each !== false);
+  return `In the sandbox, where it is on and works${needs.length > 0 ? `, ${needs.join("; ")}` : ""}`;
+}

@@ -1,0 +1,153 @@
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { StoredEvent } from "../../../contract/activity.ts";
+import type { Approval } from "../../../contract/decision.ts";
+import type { RecordedJob } from "../../../contract/job.ts";
+import type { OpenQuestion } from "../../../contract/question.ts";
+import { STATE_EVENTS, type ThreadState, foldThread } from "../../thread-state.ts";
+import { RequestFailed, get } from "./api.ts";
+import { type OpenThread, openThread } from "./open-thread.ts";
+import { route, view } from "./route.ts";
+import { statusOf } from "./thread-status.ts";
+import { type Connection, followEvents } from "./stream.ts";
+
+/** A question, with its text for people. */
+export interface Question extends OpenQuestion {
+  readonly ask: string;
+  /** The longest approval that can be given. */
+  readonly longest: "once" | "session" | "always";
+}
+
+/** A recorded job. `here` is true when the server's process owns the job and serves its output. */
+export type ListedJob = RecordedJob & { readonly here: boolean };
+
+/** A question that was answered, for the line that reports it. */
+export interface Answered {
+  readonly question: Question;
+  readonly approval: Approval;
+  /** Where the answer came from, for people. */
+  readonly by: string;
+  readonly at: number;
+}
+
+/** All threads, as of the newest event. Components read these signals; only this module writes them. */
+export const threads = signal<ReadonlyMap<string, ThreadState>>(new Map());
+/** Open questions of all threads, oldest first. */
+export const questions = signal<readonly Question[]>([]);
+/** The last answered question, until the next one is asked. */
+export const answered = signal<Answered | undefined>(undefined);
+/** All jobs, oldest first. */
+export const jobs = signal<readonly ListedJob[]>([]);
+export const connection = signal<Connection>({ how: "connecting" });
+/** Why nothing can be shown; `undefined` if something can. */
+export const failure = signal<string | undefined>(undefined);
+export const isLoaded = signal(false);
+/** True if the server has a terminal to watch. */
+export const hasTerminal = signal(false);
+/** The thread that a page follows. Set by pages. */
+export const beside = signal<string | undefined>(undefined);
+/** The thread that is shown, or followed by a page. */
+export const open = signal<OpenThread | undefined>(undefined);
+/** The state of that thread. */
+export const openState = computed(() => threads.value.get(open.value?.thread ?? ""));
+/** The current time, updated every second, for counters. */
+export const now = signal(Date.now());
+/** True while the agent of that thread works or waits for an answer. */
+export const isRunning = computed(() => {
+  const { value: state } = openState;
+  return state !== undefined && ["running", "waiting"].includes(statusOf(state, now.value));
+});
+export const isConnected = computed(() => connection.value.how === "connected");
+
+/** Threads of sub-agents, by the call that started them. */
+export const startedBy = computed(() => {
+  const started = [...threads.value.values()].filter(({ parent }) => parent !== undefined);
+  return new Map(started.map((state) => [state.parent ?? "", state]));
+});
+
+/** Functions that are called with the events as they arrive. */
+export const eventListeners = new Set<(events: readonly StoredEvent[]) => void>();
+
+let reconnect: () => void = () => undefined;
+
+/** Attempts to connect at once. */
+export function connectNow(): void {
+  reconnect();
+}
+
+/** Loads the state and follows the events. Call once. Resolves when the state is loaded, or `failure` is set. */
+export async function start(): Promise<void> {
+  setInterval(() => {
+    if (!document.hidden) now.value = Date.now();
+  }, 1_000);
+  try {
+    const overview = await get<{ threads: readonly ThreadState[]; last: number; terminal: boolean }>("/api/overview");
+    hasTerminal.value = overview.terminal;
+    threads.value = new Map(overview.threads.map((each) => [each.thread, each]));
+    isLoaded.value = true;
+    const onConnection = (next: Connection) => (connection.value = next);
+    reconnect = followEvents({ after: overview.last, onEvents: take, onConnection });
+    effect(showThread);
+    await Promise.all([loadQuestions(), loadJobs()]);
+  } catch (error) {
+    failure.value =
+      error instanceof RequestFailed && error.status === 401
+        ? "This browser has no access yet. Open the address that `handrail serve` prints."
+        : String(error instanceof Error ? error.message : error);
+  }
+}
+
+/** Opens the thread that the address names. */
+function showThread(): void {
+  const { value } = route;
+  const thread = value.view === "thread" ? value.thread : beside.value;
+  const shown = open.peek();
+  if (value.view === "page") view.value = "main";
+  if (shown?.thread === thread) return;
+  shown?.close();
+  open.value = thread === undefined ? undefined : openThread(thread);
+  if (thread !== undefined) view.value = "main";
+}
+
+function take(events: readonly StoredEvent[]): void {
+  batch(() => {
+    const changed = new Map<string, ThreadState>();
+    for (const event of events) {
+      if (STATE_EVENTS.includes(event.type)) {
+        changed.set(event.thread, foldThread(changed.get(event.thread) ?? threads.value.get(event.thread), event));
+      }
+      takeQuestion(event);
+      if (event.type === "job.started" || event.type === "job.ended") void loadJobs();
+    }
+    if (changed.size > 0) threads.value = new Map([...threads.value, ...changed]);
+    open.value?.take(events);
+    for (const listener of eventListeners) listener(events);
+  });
+}
+
+function takeQuestion(event: StoredEvent): void {
+  if (event.type === "approval.requested") void loadQuestions();
+  if (event.type !== "approval.decided" && event.type !== "call.finished") return;
+  const closed = questions.value.find(({ call }) => call === event.call);
+  if (closed === undefined) return;
+  questions.value = questions.value.filter((each) => each !== closed);
+  if (event.type !== "approval.decided") return;
+  const { approval, by, at } = event;
+  answered.value = { question: closed, approval, by, at };
+}
+
+let questionsAsked = 0;
+
+/** Of several concurrent requests, only the last one counts. */
+async function loadQuestions(): Promise<void> {
+  const asked = ++questionsAsked;
+  const { approvals } = await get<{ approvals: readonly Question[] }>("/api/approvals");
+  if (asked === questionsAsked) questions.value = approvals;
+}
+
+let jobsAsked = 0;
+
+async function loadJobs(): Promise<void> {
+  const asked = ++jobsAsked;
+  const answer = await get<{ jobs: readonly ListedJob[] }>("/api/jobs");
+  if (asked === jobsAsked) jobs.value = answer.jobs;
+}

@@ -1,0 +1,201 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { isConnected } from "../state/model.ts";
+import { Output, Safe } from "../text/safe.tsx";
+import { Icon } from "../view/icons.tsx";
+import { keyOf, typeable } from "./keys.ts";
+import { type WatchedScreen, watchScreen } from "./screen.ts";
+import { type Typing, createTyping } from "./typing.ts";
+
+/** Keys that a phone's keyboard lacks, with their names. */
+const EXTRA_KEYS: readonly (readonly [key: string, word: string])[] = [
+  ["Escape", "Esc"],
+  ["Tab", "Tab"],
+  ["C-c", "Ctrl C"],
+  ["BSpace", "⌫"],
+  ["Up", "↑"],
+  ["Down", "↓"],
+  ["Left", "←"],
+  ["Right", "→"],
+];
+
+/** The terminal shared with the agent. Keys are sent only while typing is switched on. */
+export function Terminal() {
+  const watched = useMemo(watchScreen, []);
+  const typing = useMemo(() => createTyping(() => watched.screen.peek()?.pane), [watched]);
+  const isOn = useSignal(false);
+  const section = useRef<HTMLElement>(null);
+  const input = useRef<HTMLTextAreaElement>(null);
+
+  useEffect(() => {
+    let isSeen = false;
+    const look = () => (isSeen && !document.hidden ? watched.watch() : watched.pause());
+    const observer = new IntersectionObserver(([entry]) => {
+      isSeen = entry?.isIntersecting === true;
+      look();
+    });
+    if (section.current !== null) observer.observe(section.current);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      observer.disconnect();
+      document.removeEventListener("visibilitychange", look);
+      watched.pause();
+    };
+  }, [watched]);
+  // Without a connection, nobody sees the effect of the keys.
+  useEffect(() => {
+    if (!isConnected.value) isOn.value = false;
+  }, [isConnected.value]);
+
+  const turn = (on: boolean) => {
+    isOn.value = on;
+    if (on) input.current?.focus();
+    else input.current?.blur();
+  };
+  const { value: screen } = watched.screen;
+  return (
+    <section class={`term ${isOn.value ? "on" : ""}`} aria-label="Terminal" ref={section}>
+      <div class="bar flex">
+        <Icon name="terminal" />
+        <h2>Terminal</h2>
+        {screen !== undefined && (
+          <code class="off">
+            <Safe text={screen.pane} />
+          </code>
+        )}
+        <span class="sp" />
+        <button
+          class="sw flex"
+          role="switch"
+          aria-checked={isOn.value}
+          disabled={screen === undefined || !isConnected.value}
+          // The field keeps the focus. Otherwise its blur would switch typing off, and the click on again.
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => turn(!isOn.value)}
+        >
+          {isOn.value ? "Typing on" : "Typing off"}
+        </button>
+      </div>
+      <ScreenView watched={watched} />
+      <textarea
+        ref={input}
+        class="keyboard"
+        aria-label="Keys for the terminal"
+        tabIndex={-1}
+        rows={1}
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        // The field regains the focus with the window, but typing stays off.
+        onBlur={() => turn(false)}
+        onKeyDown={(event) => {
+          if (isOn.value) pressed(event, typing, turn);
+        }}
+        onInput={(event) => {
+          if (!event.isComposing) takeText(event.currentTarget, isOn.value ? typing : undefined);
+        }}
+        onCompositionEnd={({ currentTarget }) => takeText(currentTarget, isOn.value ? typing : undefined)}
+      />
+      <p class="says flex meta" role="status">
+        <Words isOn={isOn.value} typing={typing} />
+      </p>
+      <div class="extra" role="group" aria-label="Keys">
+        {EXTRA_KEYS.map(([key, word]) => (
+          <button
+            key={key}
+            class="btn"
+            aria-label={key}
+            onPointerDown={(event) => event.preventDefault()}
+            disabled={!isOn.value}
+            onClick={() => typing.add({ key })}
+          >
+            {word}
+          </button>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Words({ isOn, typing }: { readonly isOn: boolean; readonly typing: Typing }) {
+  if (typing.failure.value !== "") {
+    return (
+      <span class="problem">
+        <Safe text={typing.failure.value} />
+      </span>
+    );
+  }
+  if (typing.isAsked.value) return <span class="wait">Waiting for you. Keys are ignored until you answer.</span>;
+  if (!isOn) return <>What the pane shows, live.</>;
+  return (
+    <>
+      <span class="wait">Typing is on. Your keys are judged like commands.</span>
+      <span class="wide">
+        <kbd>Ctrl ]</kbd> off
+      </span>
+    </>
+  );
+}
+
+function ScreenView({ watched }: { readonly watched: WatchedScreen }) {
+  const box = useRef<HTMLPreElement>(null);
+  const mark = useRef<HTMLSpanElement>(null);
+  const { value: screen } = watched.screen;
+  const { value: lines } = useComputed(() =>
+    linesOf(watched.screen.value?.text ?? "", watched.screen.value?.cursor?.row),
+  );
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (current === null || mark.current === null) return;
+    const { cursor } = screen ?? {};
+    mark.current.hidden = cursor === undefined;
+    if (cursor === undefined) return;
+    // One character is 1ch wide, and a line 18 pixels high.
+    mark.current.style.transform = `translate(calc(${cursor.column} * 1ch), ${cursor.row * 18}px)`;
+    current.scrollTop = current.scrollHeight;
+  }, [screen]);
+  if (watched.failure.value !== "") {
+    return (
+      <div class="scr none">
+        <p>
+          <Safe text={watched.failure.value} />
+        </p>
+        <button class="btn" onClick={watched.watch}>
+          Try again
+        </button>
+      </div>
+    );
+  }
+  return (
+    <pre class="scr" ref={box} tabIndex={0} role="log" aria-live="off" aria-label="Screen">
+      <span class="cursor" ref={mark} hidden />
+      <Output lines={lines} />
+    </pre>
+  );
+}
+
+/** Splits the screen into lines, without the empty lines below the last line and the cursor. */
+function linesOf(text: string, cursorRow = 0): readonly string[] {
+  const lines = text.split("\n");
+  const last = lines.findLastIndex((line) => line.replaceAll(/\x1b\[[0-9;:]*m/g, "").trim() !== "");
+  return lines.slice(0, Math.max(last, cursorRow) + 1);
+}
+
+function pressed(event: KeyboardEvent, typing: Typing, turn: (on: boolean) => void): void {
+  event.stopPropagation();
+  if (event.isComposing || event.getModifierState("AltGraph")) return;
+  if (event.ctrlKey && event.key === "]") {
+    event.preventDefault();
+    turn(false);
+    return;
+  }
+  const key = keyOf(event);
+  if (key === undefined) return;
+  event.preventDefault();
+  typing.add({ key });
+}
+
+function takeText(field: HTMLTextAreaElement, typing: Typing | undefined): void {
+  typing?.add({ text: typeable(field.value) });
+  field.value = "";
+}

@@ -1,0 +1,91 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { callLine } from "../../call-line.ts";
+import { type CallStatus, callStatus } from "../state/call-status.ts";
+import { now, startedBy } from "../state/model.ts";
+import type { CallShown } from "../state/open-thread.ts";
+import { Safe } from "../text/safe.tsx";
+import { counting, duration } from "../text/times.ts";
+import { CellBody, opensByItself } from "./cell-body.tsx";
+import { Icon } from "./icons.tsx";
+
+/** One call: a row, with its body below it while open. */
+export function Cell({ message }: { readonly message: CallShown }) {
+  const { id: call, name, input } = message.metadata.tool_activity;
+  // Computed, so that the cell renders again only when its own thread changes.
+  const { value: child } = useComputed(() => startedBy.value.get(call));
+  const status = callStatus(message, child !== undefined);
+  const chosen = useSignal<boolean | undefined>(undefined);
+  const isOpen = chosen.value ?? opensByItself(message, status, child !== undefined);
+  const isRunning = status.state === "running";
+  return (
+    <li class={`cell ${isOpen ? "" : "shut"}`} data-call={call} data-state={status.state}>
+      <Icon name={status.icon} class={`st ${status.look} ${isRunning && status.icon === "run" ? "spin" : ""}`} />
+      <button class="ch flex" aria-expanded={isOpen} onClick={() => (chosen.value = !isOpen)}>
+        <code class="tool clip">
+          <Safe text={name} />
+        </code>
+        <code class="args clip">
+          <Safe text={callLine(input)} />
+        </code>
+        <span class="res clip num">
+          {status.state === "success" && <span class="vh">Success. </span>}
+          <Result message={message} status={status} />
+        </span>
+        <Icon name="chevron" class="chev" />
+      </button>
+      {isOpen && <CellBody message={message} status={status} child={child} />}
+    </li>
+  );
+}
+
+function Result({ message, status }: { readonly message: CallShown; readonly status: CallStatus }) {
+  const { data } = message.metadata.tool_activity;
+  const { at, endedMs, result, answered } = message;
+  const from = answered?.at ?? at;
+  const time =
+    endedMs === undefined
+      ? counting(now.value - (message.question === undefined ? from : at))
+      : result === "denied"
+        ? undefined
+        : duration(endedMs - from);
+  const code = data["exit_code"];
+  const facts = [
+    status.word !== "" && (
+      <b class={status.look}>
+        <Safe text={status.word} />
+      </b>
+    ),
+    result === "ok" && typeof code === "number" && code !== 0 && <b class="a-yellow">exit {code}</b>,
+    result === "ok" && typeof data["diff"] === "string" && <Changes diff={data["diff"]} />,
+    time,
+  ].filter((fact) => fact !== false && fact !== undefined);
+  return (
+    <>
+      {facts.map((fact, index) => (
+        <span key={index}>
+          {index > 0 && <i aria-hidden="true">·</i>}
+          {fact}
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** Shows the number of changed lines: "+3 −2". */
+function Changes({ diff }: { readonly diff: string }) {
+  const lines = diff.split("\n");
+  const added = lines.filter((line) => line.startsWith("+") && !line.startsWith("+++ ")).length;
+  const removed = lines.filter((line) => line.startsWith("-") && !line.startsWith("--- ")).length;
+  return (
+    <span>
+      <span class="a-green">
+        +{added}
+        <span class="vh"> lines added</span>
+      </span>{" "}
+      <span class="a-red">
+        −{removed}
+        <span class="vh"> lines removed</span>
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,226 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { part, post, send } from "../state/api.ts";
+import { follow } from "../state/followed-calls.ts";
+import { type ListedJob, isConnected, jobs, now } from "../state/model.ts";
+import { outputAddress } from "../state/route.ts";
+import { Output, Safe, safeText } from "../text/safe.tsx";
+import { clock, counting, duration } from "../text/times.ts";
+import { Icon } from "./icons.tsx";
+
+/** The maximum number of ended jobs listed at first. A button shows the others. */
+const MOST_ENDED = 8;
+/** How often the end of an output is read, how much of it, and how many lines are shown. */
+const TAIL_MS = 600;
+const TAIL_BYTES = 4_096;
+const TAIL_LINES = 5;
+
+/** The jobs of all processes, running jobs first. */
+export function Jobs() {
+  const showsAll = useSignal(false);
+  /** Whether each job had ended when it was first listed here. A job that ends while it is shown keeps its place. */
+  const old = useRef(new Map<number, boolean>());
+  for (const { id, ended } of jobs.value) if (!old.current.has(id)) old.current.set(id, ended !== undefined);
+  const isOld = ({ id }: ListedJob) => old.current.get(id) === true;
+  const newest = jobs.value.toReversed();
+  const ended = newest.filter(isOld);
+  const shown = [...newest.filter((job) => !isOld(job)), ...(showsAll.value ? ended : ended.slice(0, MOST_ENDED))];
+  if (shown.length === 0) return <p class="none">No jobs. A command in the background appears here.</p>;
+  return (
+    <div class="jobs">
+      {shown.map((job) => (
+        <JobRow key={job.id} job={job} isOld={isOld(job)} />
+      ))}
+      {!showsAll.value && ended.length > MOST_ENDED && (
+        <button class="btn bare" onClick={() => (showsAll.value = true)}>
+          Show {ended.length - MOST_ENDED} earlier jobs
+        </button>
+      )}
+    </div>
+  );
+}
+
+function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boolean }) {
+  const failure = useSignal("");
+  const isStopping = useSignal(false);
+  const { ended, here } = job;
+  const isRunning = ended === undefined;
+  const isLost = ended?.exit.how === "lost";
+  const stop = () => {
+    failure.value = "";
+    isStopping.value = true;
+    post(`/api/jobs/${part(job.id)}/stop`).catch((error: Error) => {
+      failure.value = error.message;
+      isStopping.value = false;
+    });
+  };
+  return (
+    <article class="job" data-job={job.id}>
+      <h3 class="flex">
+        <Icon name={isRunning ? "run" : isLost ? "cut" : "check"} class={isRunning ? "run spin" : "off"} />
+        <code class="clip" title={safeText(job.command)}>
+          <Safe text={job.command} />
+        </code>
+        {isRunning ? (
+          <button
+            class="btn"
+            disabled={!isConnected.value || isStopping.value}
+            aria-label={`Stop ${safeText(job.command)}`}
+            onClick={stop}
+          >
+            {isStopping.value ? "Stopping" : "Stop"}
+          </button>
+        ) : (
+          <span class="res clip num">
+            <b class={ended.exit.how === "exited" && ended.exit.code !== 0 ? "a-yellow" : ""}>{endOf(ended)}</b>
+          </span>
+        )}
+      </h3>
+      <div class="m meta flex num">
+        {isRunning ? (
+          <>
+            <span>Running {counting(now.value - job.startedMs)}</span>
+            <span>{job.lifetime === "detached" ? "outlives its process" : "ends with its process"}</span>
+          </>
+        ) : (
+          <>
+            <span>Ended {clock(ended.atMs)}</span>
+            <span>took {duration(ended.atMs - job.startedMs)}</span>
+          </>
+        )}
+        <span class="sp" />
+        {here && (
+          <a class="link" href={outputAddress(`job-${job.job}`)}>
+            Open output
+          </a>
+        )}
+      </div>
+      {failure.value !== "" && (
+        <p class="problem" role="alert">
+          {failure.value}
+        </p>
+      )}
+      {here && !isOld && <Tail job={job} />}
+      {!here && isRunning && <p class="meta">Another process has this job, and shows its output.</p>}
+      {!here && isLost && <p class="meta">Its process is gone. Output ends here.</p>}
+    </article>
+  );
+}
+
+/** The last lines of a job's output, and a field for its input. */
+function Tail({ job }: { readonly job: ListedJob }) {
+  const lines = useSignal<readonly string[]>([]);
+  const isRunning = job.ended === undefined;
+  useEffect(() => {
+    let isGone = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async () => {
+      if (!document.hidden) {
+        const headers = { range: `bytes=-${TAIL_BYTES}` };
+        const text = await send(`/api/outputs/${part(`job-${job.job}`)}`, { headers }).then(
+          (answer) => answer.text(),
+          () => undefined, // on failure, what was read before stays
+        );
+        if (isGone) return;
+        if (text !== undefined) lines.value = lastLines(text);
+      }
+      if (isRunning) timer = setTimeout(() => void read(), TAIL_MS);
+    };
+    void read();
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+    };
+  }, [job.job, isRunning]);
+  return (
+    <div class="tail">
+      <pre tabIndex={0} role="log" aria-live="off" aria-label="Last lines">
+        <Output lines={lines.value} />
+      </pre>
+      {isRunning ? <Input job={job} /> : <p class="in flex off">Output ends here.</p>}
+    </div>
+  );
+}
+
+function Input({ job }: { readonly job: ListedJob }) {
+  const text = useSignal("");
+  /** The state of the last input; "" if it was written. */
+  const state = useSignal("");
+  const isEnded = useSignal(false);
+  const write = async (body: { readonly text: string; readonly end?: boolean }) => {
+    state.value = "Sending";
+    try {
+      const request = () => post<{ readonly call: string }>(`/api/jobs/${part(job.id)}/input`, body);
+      const { status, error } = await follow(request, () => (state.value = "Waiting for you"));
+      state.value = status === "ok" ? "" : (error ?? "It was not sent.");
+      if (status !== "ok") return;
+      text.value = "";
+      isEnded.value ||= body.end === true;
+    } catch (error) {
+      state.value = error instanceof Error ? error.message : String(error);
+    }
+  };
+  if (isEnded.value) return <p class="in flex off">Input ended.</p>;
+  const isSending = state.value === "Sending" || state.value === "Waiting for you";
+  return (
+    <>
+      <form
+        class="in flex off"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isSending) void write({ text: `${text.value}\n` });
+        }}
+      >
+        <span aria-hidden="true">›</span>
+        <input
+          class="mono"
+          aria-label={`Input of ${safeText(job.command)}`}
+          placeholder="Input"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={65_000}
+          value={text.value}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        />
+        <button class="btn bare" type="submit" disabled={!isConnected.value || isSending}>
+          Send
+        </button>
+        <button
+          class="btn bare"
+          type="button"
+          disabled={!isConnected.value || isSending}
+          title="Closes the job's stdin"
+          onClick={() => void write({ text: "", end: true })}
+        >
+          End input
+        </button>
+      </form>
+      {state.value !== "" && state.value !== "Sending" && (
+        <p class={state.value === "Waiting for you" ? "in flex wait" : "in flex problem"} role="status">
+          {state.value}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Returns the last complete lines, without text that carriage returns overwrite. */
+function lastLines(text: string): readonly string[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const whole = text.length > TAIL_BYTES / 2 && lines.length > 1 ? lines.slice(1) : lines;
+  return whole.slice(-TAIL_LINES).map((line) => {
+    const shown = line.replace(/\r+$/, "");
+    return shown.slice(shown.lastIndexOf("\r") + 1);
+  });
+}
+
+function endOf({ exit }: NonNullable<ListedJob["ended"]>): string {
+  switch (exit.how) {
+    case "exited":
+      return `exit ${exit.code}`;
+    case "lost":
+      return "its process is gone";
+    default:
+      return exit.how.replace("-", " ");
+  }
+}

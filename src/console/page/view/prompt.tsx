@@ -1,0 +1,101 @@
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { part, post } from "../state/api.ts";
+import { isConnected, isRunning } from "../state/model.ts";
+import { goTo, threadAddress } from "../state/route.ts";
+
+/** Unsent prompts, by thread. They are kept when another page is opened. */
+const drafts = new Map<string | undefined, string>();
+
+/** The maximum height of the box, in pixels. */
+const MOST_HEIGHT = 200;
+
+/**
+ * Sends a message to the agent of a thread: as a new turn or, while one runs, as steering. Without a thread, starts
+ * one.
+ */
+export function Prompt({ thread }: { readonly thread: string | undefined }) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const text = useSignal(drafts.get(thread) ?? "");
+  const isSending = useSignal(false);
+  const failure = useSignal("");
+
+  useLayoutEffect(() => {
+    const { current } = area;
+    if (current === null) return;
+    current.style.height = "auto";
+    current.style.height = `${Math.min(MOST_HEIGHT, current.scrollHeight)}px`;
+  }, [text.value]);
+
+  const type = (value: string) => {
+    text.value = value;
+    drafts.set(thread, value);
+  };
+  const send = async () => {
+    const asked = text.value.trim();
+    if (asked === "" || isSending.value || !isConnected.value) return;
+    isSending.value = true;
+    failure.value = "";
+    try {
+      const id = thread ?? (await post<{ thread: string }>("/api/threads")).thread;
+      await post(`/api/threads/${part(id)}/prompts`, { text: asked });
+      type("");
+      if (thread === undefined) goTo(threadAddress(id));
+    } catch (error) {
+      failure.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      isSending.value = false;
+    }
+  };
+  const pressed = (event: KeyboardEvent) => {
+    const isTouch = matchMedia("(pointer: coarse)").matches;
+    if (event.key === "Escape") area.current?.blur();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
+    event.preventDefault();
+    void send();
+  };
+  const isOff = !isConnected.value || isSending.value || text.value.trim() === "";
+  return (
+    <div class="prompt">
+      {failure.value !== "" && (
+        <p class="problem" role="alert">
+          {failure.value}
+        </p>
+      )}
+      <div class={`box ${isConnected.value ? "" : "off-line"}`}>
+        <textarea
+          ref={area}
+          id="prompt"
+          aria-label={isRunning.value ? "Steer the agent" : "Prompt"}
+          placeholder={isRunning.value ? "Steer the agent" : "What should the agent do?"}
+          rows={1}
+          value={text.value}
+          onInput={({ currentTarget }) => type(currentTarget.value)}
+          onKeyDown={pressed}
+        />
+        <button class={`btn ${text.value.trim() === "" ? "" : "ink"}`} disabled={isOff} onClick={() => void send()}>
+          {isRunning.value ? "Steer" : "Send"}
+        </button>
+      </div>
+      <div class="hint meta">
+        {HINTS.map(([keys, word]) => (
+          <span key={word}>
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+            {word}
+          </span>
+        ))}
+        <span class="sp" />
+        {isRunning.value && <span>Read after the current call</span>}
+      </div>
+    </div>
+  );
+}
+
+const HINTS = [
+  [["Q"], "question"],
+  [["J", "K"], "cells"],
+  [["P"], "prompt"],
+  [["?"], "all keys"],
+] as const;

@@ -1,0 +1,26 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { post } from "../state/api.ts";
+import { isConnected } from "../state/model.ts";
+import { Icon } from "./icons.tsx";
+
+interface StopButtonProps {
+  /** The path of the request that stops it. */
+  readonly path: string;
+  readonly children: ComponentChildren;
+}
+
+/** Stops a call or an agent. Shows why if that fails. */
+export function StopButton({ path, children }: StopButtonProps) {
+  const failure = useSignal("");
+  const stop = () => void post(path).catch((error: Error) => (failure.value = error.message));
+  return (
+    <>
+      {failure.value !== "" && <span class="problem">{failure.value}</span>}
+      <button class="btn" data-stop="" disabled={!isConnected.value} onClick={stop}>
+        <Icon name="stop" />
+        {children}
+      </button>
+    </>
+  );
+}

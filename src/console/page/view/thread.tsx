@@ -1,0 +1,68 @@
+import { part } from "../state/api.ts";
+import { isRunning, open, openState, threads } from "../state/model.ts";
+import { threadAddress, view } from "../state/route.ts";
+import { titleOf } from "../state/thread-status.ts";
+import { Safe } from "../text/safe.tsx";
+import { Icon } from "./icons.tsx";
+import { Log } from "./log.tsx";
+import { StopButton } from "./stop-button.tsx";
+
+/** The selected thread: its title and its log. */
+export function Thread() {
+  const { value } = open;
+  const { value: state } = openState;
+  const parent = state?.parent === undefined ? undefined : parentOf(state.parent);
+  return (
+    <>
+      <div class="bar flex">
+        <button class="ib narrow" aria-label="All threads" onClick={() => (view.value = "threads")}>
+          <Icon name="left" />
+        </button>
+        <div class="ttl">
+          {parent !== undefined && (
+            <a class="link" href={threadAddress(parent.thread)}>
+              <Safe text={titleOf(parent)} />
+              <span class="off" aria-hidden="true">
+                {" ›"}
+              </span>
+            </a>
+          )}
+          <h1 class="clip">
+            {value === undefined ? "New thread" : <Safe text={state === undefined ? value.thread : titleOf(state)} />}
+          </h1>
+          {state?.workDir !== undefined && (
+            <span class="clip">
+              <Safe text={state.workDir} />
+            </span>
+          )}
+        </div>
+        {isRunning.value && value !== undefined && (
+          <StopButton path={`/api/threads/${part(value.thread)}/stop`}>
+            <span>
+              Stop<span class="wide"> agent</span>
+            </span>
+          </StopButton>
+        )}
+        <button class="ib middle" aria-label="Show inspector" onClick={() => (view.value = "inspector")}>
+          <Icon name="side" />
+        </button>
+      </div>
+      {value === undefined ? <Empty /> : <Log key={value.thread} thread={value} />}
+    </>
+  );
+}
+
+/** Returns the thread of the call that started this one, if the call is among that thread's newest. */
+function parentOf(call: string) {
+  return [...threads.value.values()].find(({ recent }) => recent.some((each) => each.call === call));
+}
+
+function Empty() {
+  return (
+    <div class="void">
+      <h2>No calls yet</h2>
+      <p>Type a prompt below, call a tool yourself, or run a call in a shell. It appears here while it runs.</p>
+      <pre>{`handrail call bash '{"command":"date"}'`}</pre>
+    </div>
+  );
+}
