@@ -2,16 +2,18 @@ import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
-import { scriptOf, strokesOf } from "./typed.ts";
+import { fieldText, formFields } from "./form-fields.ts";
+import { scriptOf, strokesOf } from "./keystrokes.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-/** What is told of a call: the name of its tool, and its effects. */
+/** What a person is shown of a call: its tool, its effects, and the sub-agent that makes it. */
 export interface Described extends Pick<CheckedCall, "effects"> {
   readonly tool: Pick<CheckedCall["tool"], "name">;
+  readonly request?: Pick<CheckedCall["request"], "agent">;
 }
 
-/** What a call would do, for the person who is asked: a line an effect. Raw: whoever shows it escapes it. */
+/** Describes a call for an approver, one line for each effect. Raw: the caller escapes it. */
 export function describeCall({ tool, effects }: Described): string {
   if (effects.length === 0) return `Call: ${tool.name}`;
   return effects
@@ -20,12 +22,12 @@ export function describeCall({ tool, effects }: Described): string {
     .join("\n");
 }
 
-/** A file that is read in order to be written is one thing to people. */
+/** Whether an effect need not be shown: reading a file that is also written. */
 function isImplied(effect: Effect, effects: readonly Effect[]): boolean {
   return effect.kind === "read" && effects.some((other) => other.kind === "write" && other.path === effect.path);
 }
 
-/** The same of one effect. Raw too. */
+/** Describes one effect. Raw: the caller escapes it. */
 export function describeEffect(effect: Effect): string {
   switch (effect.kind) {
     case "read":
@@ -46,18 +48,31 @@ export function describeEffect(effect: Effect): string {
     case "state":
       return `${effect.change ? "Change" : "Read"}: ${effect.store}`;
     case "delegate":
-      return `Delegate to: ${effect.agent}`;
+      return `Delegate to: ${effect.agent}${effect.task === undefined ? "" : `: ${clip(effect.task, TASK_SHOWN)}`}`;
     case "foreign":
-      return `Call a tool of: ${effect.from}`;
+      return foreignOf(effect);
   }
 }
 
-/** Keys stand in brackets. Text that nothing ends is a part of what is typed next, or was before. */
+/** How many characters of the arguments of another program's tool are shown. */
+const INPUT_SHOWN = 2_000;
+
+function foreignOf({ from, tool = "a tool", input = "{}", asks, form }: Extract<Effect, { kind: "foreign" }>): string {
+  if (asks !== undefined) {
+    const fields =
+      form === undefined ? "" : `\nTo fill in: ${clip(formFields(form).map(fieldText).join(", "), INPUT_SHOWN)}`;
+    return `${from} asks in its own words: ${JSON.stringify(asks)}\nYes sends the answer: ${input}${fields}`;
+  }
+  const size = input.length > INPUT_SHOWN ? ` (${formatSize(Buffer.byteLength(input))})` : "";
+  return `Call: ${tool} of ${from}${input === "{}" ? "" : ` with ${clip(input, INPUT_SHOWN)}${size}`}`;
+}
+
+/** Keys are in brackets. Text without Enter is marked: later text continues the same line. */
 function typingOf(effect: Extract<Effect, { kind: "terminal" }>): string {
   const { job, types, keys = [] } = effect;
   const pane = effect.pane && pathOf({ ...effect, path: effect.pane });
   if (types === undefined && keys.length === 0) {
-    if (job !== undefined) return `Look after job ${job}`;
+    if (job !== undefined) return `Manage job ${job}`;
     return `Look at ${pane === undefined ? "the terminal" : `pane ${pane}`}`;
   }
   const where = job === undefined ? (pane === undefined ? "" : ` into pane ${pane}`) : ` to job ${job}`;
@@ -66,15 +81,16 @@ function typingOf(effect: Extract<Effect, { kind: "terminal" }>): string {
   return `Type${where}: ${typed}${isOpen ? " (without Enter)" : ""}`;
 }
 
-/** Where a link leads is what is consented to, so the real path stands beside any other spelling of it. */
+/** The approval is for the real path, so it is shown next to any other spelling. */
 function pathOf({ path, real }: { readonly path: string; readonly real?: string }): string {
   return real === undefined || real === path ? path : `${path} (${real})`;
 }
 
-/** So much of a body is shown in a question. */
+/** Characters of a body, and of a task for an agent, that a question shows. */
 const BODY_SHOWN = 500;
+const TASK_SHOWN = 500;
 
-/** The whole URL, with what goes there beside it. Values of headers are not shown: they may be secrets. */
+/** The whole URL, with what is sent. Values of headers are not shown: they may be secrets. */
 function requestOf(effect: Extract<Effect, { url: string }>): string {
   const { method, url, headers = {} } = effect;
   const body = effect.kind === "request" ? effect.body : undefined;

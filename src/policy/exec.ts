@@ -4,11 +4,11 @@ import { type Decision, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
 import type { LookUps } from "./look-ups.ts";
-import { beforeApproval, needsJudge, realNeeds, withMore } from "./needs.ts";
+import { beforeApproval, sandboxRequestJudge, realNeeds, withMore } from "./sandbox-requests.ts";
 import type { PathJudge } from "./paths.ts";
 import type { Rules } from "./rules/rules.ts";
 import { withScopes } from "./scopes.ts";
-import type { PolicySettings } from "./settings.ts";
+import type { PolicySettings } from "./policy-settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
@@ -16,16 +16,16 @@ export type ExecJudge = (effect: Exec, given: GivenToJudge) => Promise<Decision>
 
 export interface GivenToJudge {
   readonly judgePath: PathJudge;
-  /** The path rules for what a contained command names: what the user forbids, and no default list. */
+  /** The path rules for paths that a contained command names: what the user forbids, without the default list. */
   readonly judgeContained: PathJudge;
   readonly look: LookUps;
-  /** It is typed into a terminal. Default false. */
+  /** True: the command is typed into a terminal. Default: false. */
   readonly typed?: boolean;
 }
 
 /**
- * A command is judged by its folder, its script, and what it asks the sandbox for. Where the sandbox is required and
- * does not work, nothing runs. Where it would be there by default, each question says that it is missing.
+ * Judges a command by its folder, its script, and what it asks the sandbox for. If a required sandbox does not work,
+ * nothing runs. If an optional one does not work, each question says so.
  */
 export function execJudge(
   settings: PolicySettings,
@@ -35,13 +35,13 @@ export function execJudge(
 ): ExecJudge {
   const { sandbox } = backend;
   const { autonomy = "supervised" } = settings;
-  const judgeNeeds = needsJudge(settings, backend, own);
+  const judgeSandboxRequest = sandboxRequestJudge(settings, backend, own);
   const judgeCommand: CommandJudge = createCommandJudge(settings, backend, rules);
 
   return async (effect, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
     const contained = state?.works === true && effect.within !== "none";
-    // The folder and the script at once: what they look up travels together.
+    // Both at once, so that their look-ups share a round trip.
     const [folder, { decision: command, needs }] = await Promise.all([
       judgePath("cwd", effect.cwd ?? ".", effect.real),
       judgeCommand(effect, { judgePath: contained ? judgeContained : judgePath, look, contained, typed }),
@@ -50,7 +50,7 @@ export function execJudge(
     const decision = (folder.verdict === "allow" ? undefined : stricter(command, folder)) ?? command;
     if (sandbox === undefined || state === undefined) return decision;
     if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision);
-    const all = stricter(decision, await judgeNeeds(effect, look)) ?? decision;
+    const all = stricter(decision, await judgeSandboxRequest(effect, look)) ?? decision;
     if (!contained) return { ...bound(all, "outside"), within: "none" };
     const more = autonomy === "readonly" ? { ...needs, readOnly: true } : needs;
     return {
@@ -60,7 +60,10 @@ export function execJudge(
   };
 }
 
-/** An approval inside the sandbox is none outside it, and the other way round. What opens the sandbox is neither. */
+/**
+ * Binds grants to where the command runs: an approval inside the sandbox does not count outside, nor the reverse.
+ * Scopes that open the sandbox are not bound.
+ */
 function bound(decision: Decision, where: "inside" | "outside"): Decision {
   return withScopes(decision, ({ label, key, ...rest }) => {
     if (key.startsWith('["sandbox"')) return { ...rest, label, key };
@@ -74,7 +77,7 @@ function noSandbox({ reason, fix }: Extract<SandboxState, { works: false }>): De
     verdict: "deny",
     risk: "high",
     rule: "sandbox",
-    reason: `Commands run in the sandbox only, and it does not work here: ${reason} ${fix}`,
+    reason: `Commands run only in the sandbox, which does not work here: ${reason} ${fix}`,
   };
 }
 
@@ -82,7 +85,7 @@ function withoutSandbox(decision: Decision): Decision {
   if (decision.verdict !== "ask" || !SPARED.has(decision.rule)) return decision;
   return {
     ...decision,
-    reason: `${decision.reason ?? ""}; no sandbox contains it here (\`handrail doctor\` says why)`,
+    reason: `${decision.reason ?? ""}; there is no sandbox here (\`handrail doctor\` shows why)`,
   };
 }
 

@@ -3,14 +3,14 @@ import type { Approval, Decision, Scope } from "../contract/decision.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Workspace, keptGrants } from "./kept-grants.ts";
-import { afterApproval } from "./needs.ts";
+import { afterApproval } from "./sandbox-requests.ts";
 import { scopesOf } from "./scopes.ts";
 
 export interface GrantsOptions {
   readonly workspace: Workspace;
-  /** Where grants for good are kept. */
+  /** Folder of the permanent grants. */
   readonly folder: string;
-  /** What people may grant at most. Default "always". */
+  /** The longest grant that people may give. Default: "always". */
   readonly longest?: "once" | "session" | "always";
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
@@ -18,14 +18,14 @@ export interface GrantsOptions {
 
 export interface Grants {
   /**
-   * The decision with what of it nobody has granted yet as its scopes, and as the command is contained if a person
-   * approves these; `undefined` when all of it was granted. No scopes: it cannot be granted for longer than the call.
+   * Resolves to the decision with only the scopes that are not granted yet, and with the containment after their
+   * approval. `undefined` if all are granted. A decision without scopes cannot be granted for longer than the call.
    */
   remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
   /**
-   * Remembers the scopes of an answered question for as long as the person said, and as each can be granted at most.
+   * Stores the scopes of an approved question, for as long as the person chose and each scope allows.
    *
-   * @throws ToolFailure when a grant for good cannot be kept.
+   * @throws ToolFailure when a permanent grant cannot be saved.
    */
   remember(question: Decision, approval: Approval): Promise<void>;
 }
@@ -68,7 +68,7 @@ export function createGrants({ workspace, folder, longest = "always", now = Date
     try {
       await kept.keep(grant);
     } catch (error) {
-      throw new ToolFailure(`the grant could not be kept, so nothing was run: ${messageOf(error)}`, {
+      throw new ToolFailure(`the grant could not be saved, so nothing ran: ${messageOf(error)}`, {
         hint: "Allow it once, or for the session.",
         cause: error,
       });

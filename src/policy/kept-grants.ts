@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { readFile, readdir, rename, unlink } from "node:fs/promises";
+import { readFile, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { randomName } from "../util/identifier.ts";
 import { parseJson } from "../util/json.ts";
-import { createPrivateFile, isMissing } from "../util/private-file.ts";
+import { isMissing, replacePrivateFile } from "../util/private-file.ts";
 
-/** What a grant is bound to beside itself: a real folder, and the backend it is on ("local", "docker:web"). */
+/** What a grant is bound to: a real folder, and its backend ("local", "docker:web"). */
 export interface Workspace {
   readonly backend: string;
   readonly folder: string;
@@ -15,27 +14,27 @@ export interface Grant {
   readonly workspace: Workspace;
   /** As `Scope.key`. */
   readonly key: string;
-  /** As the person was shown it; raw. */
+  /** The label that the person was shown; raw. */
   readonly label: string;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** The same; default: until it is revoked. */
+  /** Milliseconds since 1970. Default: until it is revoked. */
   readonly until?: number;
 }
 
 export interface KeptGrants {
   holds(workspace: Workspace, key: string): Promise<boolean>;
-  /** Durable and whole when it resolves. Rejects with the system's error. */
+  /** Saves a grant; it is durable when this resolves. Rejects with the system's error. */
   keep(grant: Grant): Promise<void>;
-  /** The oldest first, without those that have expired. */
+  /** The grants, oldest first, without expired ones. */
   list(): Promise<readonly (Grant & { readonly id: string })[]>;
-  /** False when there is none of this id. */
+  /** Revokes a grant. Resolves to false if there is none with this id. */
   revoke(id: string): Promise<boolean>;
 }
 
 /**
- * Grants in a folder, one small file (0600) each: processes lose nothing of each other's, none is left half written,
- * and what is revoked is gone for all. What is no file of ours grants nothing.
+ * Stores grants in a folder, one file (0600) each. So processes keep each other's grants, none is half written, and a
+ * revoked one is gone for all. Other files are ignored.
  */
 export function keptGrants(folder: string, now: () => number = Date.now): KeptGrants {
   const fileOf = (id: string) => join(folder, `${id}.json`);
@@ -49,22 +48,11 @@ export function keptGrants(folder: string, now: () => number = Date.now): KeptGr
   };
 
   return {
-    // What cannot be read grants nothing: the person is asked.
+    // An unreadable file grants nothing: the person is asked.
     holds: async (workspace, key) => (await read(idOf(workspace, key)).catch(() => undefined)) !== undefined,
     async keep({ workspace, key, label, since, until }) {
-      const temporary = `.${randomName(16)}`;
-      const file = await createPrivateFile(folder, temporary);
-      try {
-        const record = { workspace, key, label, since, ...(until !== undefined && { until }) };
-        await file.writeFile(`${JSON.stringify(record)}\n`);
-        await file.sync();
-        await rename(join(folder, temporary), fileOf(idOf(workspace, key)));
-      } catch (error) {
-        await unlink(join(folder, temporary)).catch(() => undefined);
-        throw error;
-      } finally {
-        await file.close();
-      }
+      const record = { workspace, key, label, since, ...(until !== undefined && { until }) };
+      await replacePrivateFile(folder, `${idOf(workspace, key)}.json`, `${JSON.stringify(record)}\n`);
     },
     async list() {
       const names = (await readdir(folder).catch(ignoreMissing)) ?? [];

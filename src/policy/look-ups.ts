@@ -4,26 +4,26 @@ import { Unreachable } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
- * What one decision looks up about files, each thing once. Look-ups that begin together travel together, so what will
- * be needed is asked for before any of it is waited for. Paths are absolute.
+ * Looks up files for one decision, each fact once. Look-ups that start together share a round trip, so start all that
+ * are needed before awaiting any. Paths are absolute.
  */
 export interface LookUps {
-  /** Where a path leads, every link followed, or the error. Rejects only if there is no way there (`Unreachable`). */
+  /** The real path, or the error. Rejects only if the target cannot be reached (`Unreachable`). */
   realPath(path: string): Promise<string | Error>;
-  /** What it leads to, every link followed; `undefined`: nothing. Rejects like `Files.stat`. */
+  /** The info of the file, links followed; `undefined` if there is none. Rejects like `Files.stat`. */
   info(path: string): Promise<FileInfo | undefined>;
-  /** What stands at a path that is real. Rejects where a link is on the way. */
+  /** The info of the file at a real path. Rejects if a link is on the way. */
   infoAt(real: string): Promise<FileInfo | undefined>;
   /**
-   * Asks in one round where a path leads and what is there, for `realPath` and `infoAt`; through links only with "at-
-   * once". Never rejects.
+   * Requests a path's real path and info in one round trip, for `realPath` and `infoAt`. Follows links only with
+   * "at-once". Never rejects.
    */
   lookAt(path: string, how?: "at-once"): Promise<void>;
-  /** The entries of a folder; none where it is none, or may not be looked at. Never rejects. */
+  /** The entries of a folder; none if it is not a folder or not readable. Never rejects. */
   list(folder: string): Promise<readonly FileEntry[]>;
 }
 
-/** A path with more names in it is not looked up: of one that does not exist each is a look-up of its own. */
+/** Paths with more names are not looked up: each missing name costs a look-up. */
 const MOST_IN_PATH = 256;
 
 /** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
@@ -36,8 +36,8 @@ export function isTooLong(path: string): boolean {
 }
 
 /**
- * The look-ups of one decision, not kept beyond it. `folders` are real and stay so (`confine` checks it): they are not
- * looked up, nor is what was `found` when the call was checked.
+ * Creates the look-ups of one decision. `folders` are real and stay so (`confine` checks that), so they are not looked
+ * up, nor is what was `found` when the call was checked.
  */
 export function createLookUps(
   files: Files,
@@ -66,14 +66,14 @@ export function createLookUps(
       }
       const [real, there] = await Promise.allSettled([realPath(path), info(path)]);
       if (real.status === "rejected" || there.status === "rejected" || real.value instanceof Error) return;
-      // Otherwise a link has changed in between, and it is looked at again.
+      // Otherwise a link changed in between, and the path is looked up again.
       if (there.value === undefined || there.value.path === real.value) seen.set(real.value, info(path));
     },
     list: once(async (folder) => (isTooLong(folder) ? [] : files.list(folder).catch(() => []))),
   };
 }
 
-/** Asked about the same again, it answers as before; `answers` are known. Rejections may stay unheard. */
+/** Caches the answers of `ask`. `answers` are known in advance. Rejections may stay unhandled. */
 export function once<Answer>(
   ask: (about: string) => Promise<Answer>,
   answers = new Map<string, Promise<Answer>>(),
@@ -88,7 +88,7 @@ export function once<Answer>(
   };
 }
 
-/** Links in a circle, a name that is too long, a folder that may not be entered: it leads nowhere known. */
+/** Returns errors for paths that lead nowhere: circular links, long names, closed folders. @throws Unreachable */
 function asError(error: unknown): Error {
   if (error instanceof Unreachable) throw error;
   return new Error(messageOf(error), { cause: error });

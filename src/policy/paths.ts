@@ -5,32 +5,33 @@ import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
 import { REPOSITORY, protectedFile } from "./protected.ts";
 import { lookAhead, repositoryFiles } from "./repository-files.ts";
 import { sensitive } from "./sensitive.ts";
-import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
 
 export type PathOperation = "read" | "write" | "cwd";
 
-/** Judges one path, as it was written and where it leads, every link followed (`undefined`: looks that up). */
+/** Judges one path, as written and as its real path (`undefined`: looks that up). */
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
 interface Root {
   readonly path: string;
   readonly allows: boolean;
   readonly rule: "workspace" | "allowed_roots" | "temporary" | "forbidden_paths" | "state";
-  /** The default list has it. */
+  /** True: it is on the default list. */
   readonly isDefault?: boolean;
-  /** Where it leads is not looked up. */
+  /** True: its real path is not looked up. */
   readonly isFinal?: boolean;
 }
 
-/** Who uses the path. For file tools the sandbox's temporary folders count like the workspace, where it works. */
+/** The user of the path. For file tools, the temporary folders of a working sandbox count like the workspace. */
 export type PathUser = "file tools" | "commands";
 
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /**
- * Path rules: of workspace, allowed roots and forbidden paths the longest that holds the real path decides, and a tie
- * forbids; elsewhere `workspaceOnly` denies, else a person is asked. What is forbidden as it is written stays so. `own`
- * are Handrail's own folders, never reachable. For file tools the session's temporary folders count like the workspace.
+ * Creates the judge of paths. Of the workspace, the allowed roots and the forbidden paths, the longest that contains
+ * the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies, otherwise a person is asked. A path that is
+ * forbidden as written stays forbidden. `own` are Handrail's own folders, which are never reachable. For file tools the
+ * session's temporary folders count like the workspace.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
@@ -40,7 +41,7 @@ export function pathJudge(
 ): (look: LookUps) => PathJudge {
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
   const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
-  /** The roots that count for a path, which is no command's folder. */
+  /** The roots for a path that is not a command's folder. */
   const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
     if (!temporary.some((folder) => isInside(path, folder))) return roots;
     if ((await backend.sandbox?.state())?.works !== true) return roots;
@@ -84,7 +85,7 @@ export function pathJudge(
   };
 }
 
-/** What is forbidden below the path stays so, with allowed roots in it: they can be named themselves. */
+/** Adds what stays forbidden below the path, including allowed roots in it: they can be named themselves. */
 function withExceptions(decision: Decision, roots: readonly Root[], target: string): Decision {
   if (decision.verdict === "deny") return decision;
   const inside = roots.filter(({ allows, path }) => !allows && path !== target && isInside(path, target));
@@ -94,7 +95,7 @@ function withExceptions(decision: Decision, roots: readonly Root[], target: stri
 
 const NOT_ALLOWED = "Path not allowed by security policy:";
 
-/** What can be said from the text alone, before anything is looked up. */
+/** Decides from the text alone, before any look-up. */
 function judgeText(written: string): Decision | undefined {
   const no = (why: string) => deny("path_text", `${NOT_ALLOWED} ${why}`);
   if (written.includes("\0")) return no(`${JSON.stringify(written)} has a NUL byte in it`);
@@ -102,7 +103,7 @@ function judgeText(written: string): Decision | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(written) ? no(`${written} is a URL; give a path`) : undefined;
 }
 
-/** The file's other names may lie anywhere, and no path shows them; a write changes what they name too. */
+/** Asks about files with several names (hard links): the other names may be anywhere, and a write changes them too. */
 async function hardLinked(written: string, real: string, look: LookUps): Promise<Decision | undefined> {
   const info = await look.infoAt(real);
   if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
@@ -117,7 +118,7 @@ function within(
   { path, real, hidden }: { readonly path: string; readonly real: string; readonly hidden: readonly string[] },
   root: Root,
 ): Decision {
-  // Such names confuse logs, patches and people, so a person sees them (escaped) before they are made.
+  // Such names confuse logs, patches and people, so a person sees them (escaped) before they are created.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
     const why = `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`;
     return ask("path_text", why, "medium");
@@ -129,7 +130,7 @@ function within(
     if (what !== undefined) return protectedBy(written, what);
   }
   if (operation === "cwd") return { verdict: "allow", risk: "low", rule: root.rule };
-  // What commands in the sandbox do not see is no other tool's to open unasked.
+  // What the sandbox hides from commands, other tools open only after a question.
   const isHidden = () => hidden.some((each) => isInside(real, each));
   const secret = byName(sensitive) ?? (isHidden() ? "what the sandbox hides from commands" : undefined);
   if (secret !== undefined)
@@ -150,10 +151,10 @@ function outside(written: string, real: string, workspaceOnly: boolean, workDir:
 }
 
 function unknownTarget(written: string, { message }: Error): Decision {
-  return deny("path_text", `${NOT_ALLOWED} where ${written} leads cannot be found out: ${message}`);
+  return deny("path_text", `${NOT_ALLOWED} ${written} cannot be resolved: ${message}`);
 }
 
-/** A forbidden workspace is seldom meant: root's home over SSH is one of the defaults. */
+/** A forbidden workspace is rarely intended: root's home over SSH is on the default list. */
 function forbidden(written: string, { path, rule }: Root, roots: readonly Root[]): Decision {
   if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
   const isWorkspace = roots.some((root) => root.rule === "workspace" && root.path === path);
@@ -172,7 +173,7 @@ function ask(rule: string, reason: string, risk: "medium" | "high"): Decision {
   return { verdict: "ask", risk, rule, reason };
 }
 
-/** The root that decides: Handrail's own before all, else the longest, of two alike the one that forbids. */
+/** The root that decides: first Handrail's own, then the longest; a tie forbids. */
 function deciding(roots: readonly Root[], path: string): Root | undefined {
   let best: Root | undefined;
   for (const root of roots) {
@@ -185,8 +186,8 @@ function deciding(roots: readonly Root[], path: string): Root | undefined {
 }
 
 /**
- * Finds every root as it is written and as it really is: `/tmp` may be a link to `/private/tmp`, a home to another
- * disk. That is looked up once; while one of them cannot be followed, again each time.
+ * Finds every root, as written and as its real path: `/tmp` may be a link to `/private/tmp`, a home to another disk.
+ * Looked up once; while one of them cannot be resolved, each time again.
  */
 function rootFinder(
   backend: Backend,
@@ -194,7 +195,7 @@ function rootFinder(
   forbiddenPaths: readonly string[],
   own: readonly string[],
 ): () => Promise<readonly Root[]> {
-  // What people name is on the machine, and no command can put a link there.
+  // Paths that people name are on the machine, where no command can put a link.
   const { outside: files = backend.files } = backend;
   const written = [
     { path: backend.workDir, allows: true, rule: "workspace" } as const,
@@ -202,7 +203,7 @@ function rootFinder(
     ...forbiddenPaths.map(
       (path) => ({ path, allows: false, rule: "forbidden_paths", isDefault: DEFAULTS.has(path) }) as const,
     ),
-    // A folder of this machine counts as it is written on another system: that has no reason to let us look it up.
+    // On a remote system, a folder of this machine counts as written: it need not be looked up there.
     ...own.map((path) => {
       const isFinal = backend.access !== undefined && !path.startsWith("~/");
       return { path, allows: false, rule: "state", isFinal } as const;
@@ -216,8 +217,8 @@ function rootFinder(
         if (root.isFinal === true) return [root];
         const real = await files.realPath(root.path).catch(() => undefined);
         if (real === undefined) found = undefined;
-        // A forbidden root is the real folder too; an allowed one that is a link allows what it leads to. What we may
-        // not look at (a home that cannot be entered) stands for itself.
+        // A forbidden root also forbids its real folder; an allowed link allows its target. A root that cannot be
+        // resolved (a home that cannot be entered) counts as written.
         return real === undefined || real === root.path ? [root] : [root, { ...root, path: real }];
       }),
     );

@@ -10,15 +10,15 @@ import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
-import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
-import { terminalJudge } from "./terminal.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
+import { terminalJudge } from "./typing.ts";
 import type { Lifetime } from "../contract/lifetime.ts";
 
 /**
- * The standard policy: the strictest decision on any effect of a call. `own` are Handrail's folders, which no tool
- * reaches.
+ * Creates the standard policy: a call gets the strictest decision on any of its effects. `own` are Handrail's folders,
+ * which no tool reaches.
  *
- * @throws TypeError for rules and hosts that cannot be read.
+ * @throws TypeError for invalid rules and hosts.
  */
 export function createPolicy(
   settings: PolicySettings,
@@ -42,7 +42,7 @@ export function createPolicy(
     const { outside } = backend;
     const lookAtFiles = createLookUps(backend.files, outside === undefined ? foldersOf(call) : new Set(), call.found);
     const look = outside === undefined ? lookAtFiles : createLookUps(outside, foldersOf(call));
-    /** Paths that a command names fall under people's rules about reading and writing, like those of any other tool. */
+    /** The user's rules about reading and writing also apply to paths that a command names. */
     const withRules = (judgePath: PathJudge): PathJudge => {
       return async (operation, written, real) => {
         const decision = await judgePath(operation, written, real);
@@ -59,7 +59,7 @@ export function createPolicy(
     };
     const judgePath = pathJudgeBy(lookAtFiles);
     const judgeEffect = async (effect: Effect): Promise<Decision> => {
-      // What a command may do is known to its judge.
+      // Commands have their own judge, which handles readonly.
       if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
         const reason = `Read-only mode: cannot perform '${verb(effect)}'`;
         return { verdict: "deny", risk: "medium", rule: "autonomy", reason };
@@ -82,9 +82,13 @@ export function createPolicy(
         case "state":
           return { verdict: "allow", risk: "low", rule: effect.kind };
         case "delegate":
-          return judgeAct(autonomy, `Handing work to agent ${effect.agent} requires approval`);
+          return judgeAct(autonomy, `Delegating to agent ${effect.agent} requires approval`);
         case "foreign":
-          return judgeAct(autonomy, `A tool of ${effect.from} requires approval: it does not say what it touches`);
+          if (effect.asks !== undefined) return asked(effect.from);
+          return {
+            ...judgeAct(autonomy, `A tool of ${effect.from} requires approval: it does not declare what it touches`),
+            ...(effect.destructive === true && { risk: "high" }),
+          };
       }
     };
     const decisions = await Promise.all(
@@ -92,7 +96,7 @@ export function createPolicy(
         const judged = await judgeEffect(effect);
         const byRules = withExceptions(ruled(judged, rules.effect(effect, call)), effect, rules);
         const decision = effect.kind === "exec" ? inBackground(byRules, effect.lifetime) : byRules;
-        // What is asked about is this effect, and not the others of the call.
+        // The question is about this effect, not the other effects of the call.
         const isWhole = decision.verdict === "ask" && decision.scopes === undefined;
         return isWhole ? { ...decision, scopes: [scopeOf(effect, call)] } : decision;
       }),
@@ -103,7 +107,7 @@ export function createPolicy(
   };
 }
 
-/** Where nothing is known of threads and secrets. */
+/** For when nothing is known about threads and secrets. */
 const NO_FACTS: NetworkFacts = { isKnown: () => false, hasSecret: () => false };
 
 /** A contained command may name the system folders of the default list: they are read-only for it. */
@@ -112,7 +116,9 @@ function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): Policy
   return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !isDefault.has(path)) };
 }
 
-/** Where its commands run: real, and checked again before they do. Not where something is typed. */
+/**
+ * The folders where commands of the call run: real paths, checked again before the start. Not those of typed commands.
+ */
 function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const effect of effects) {
@@ -122,7 +128,7 @@ function foldersOf({ effects }: CheckedCall): ReadonlySet<string> {
   return folders;
 }
 
-/** The approval of a command that ends with its call does not hold for one that outlives it. */
+/** Separates grants: an approval of a command that ends with its call does not cover one that outlives it. */
 function inBackground(decision: Decision, lifetime: Lifetime = "call"): Decision {
   if (lifetime === "call") return decision;
   const how = lifetime === "toolkit" ? "in the background" : "in the background, also after this session";
@@ -131,7 +137,7 @@ function inBackground(decision: Decision, lifetime: Lifetime = "call"): Decision
   });
 }
 
-/** What a rule keeps closed below a folder that may be read or written. */
+/** Adds what rules keep closed below a folder that may be read or written. */
 function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules): Decision {
   if (decision.verdict === "deny" || (effect.kind !== "read" && effect.kind !== "write")) return decision;
   const { real } = effect;
@@ -145,6 +151,11 @@ function judgeAct(autonomy: Autonomy, reason: string): Decision {
   return { verdict: "ask", risk: "medium", rule: "autonomy", reason };
 }
 
+/** A program asks people something: no autonomy, rule or grant answers for them. */
+function asked(from: string): Decision {
+  return { verdict: "ask", risk: "medium", rule: "asks", reason: `${from} asks a person a question`, scopes: [] };
+}
+
 function verb(effect: Effect): string {
   if (effect.kind === "request") return `${effect.method} a URL`;
   if (effect.kind === "state") return `change ${effect.store}`;
@@ -152,12 +163,15 @@ function verb(effect: Effect): string {
   return effect.kind === "write" ? "write files" : effect.kind;
 }
 
-/** What a rule may allow. What is asked about for other reasons (protected files, hard links) stays asked about. */
+/**
+ * Reasons for questions that a rule may answer with "allow". Questions for other reasons (protected files, hard links)
+ * stay.
+ */
 const LEFT_TO_PEOPLE: ReadonlySet<string | undefined> = new Set(["autonomy", "outside"]);
 
 /**
- * A rule tightens whatever the policy says, and allows what the policy leaves to people. A file that is asked about for
- * what it holds (`.env`) must be named without wildcards to be allowed.
+ * Applies a rule: it can tighten any decision, and allow what the policy leaves to people. To allow a sensitive file
+ * (`.env`) it must name it without wildcards.
  */
 function ruled(decision: Decision, ruling: Ruling | undefined): Decision {
   if (ruling === undefined || decision.verdict === "deny") return decision;

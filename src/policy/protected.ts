@@ -7,7 +7,7 @@ export const REPOSITORY = "the repository's own files";
  * CI and the like: a contained command can change what people later run.
  */
 const PROTECTED: { readonly [what: string]: string } = {
-  // All of it: beside config and hooks, commondir, worktrees and modules lead git to configurations, which run
+  // The whole folder: besides config and hooks, commondir, worktrees and modules lead git to configurations, which run
   // programs.
   [REPOSITORY]: String.raw`
     \.git/  gitrepository-layout(5), git-config(1)`,
@@ -54,17 +54,17 @@ const PROTECTED: { readonly [what: string]: string } = {
     handrail\.ya?ml  docs/configuration.md`,
 };
 
-/** One pattern for each kind. Without regard to case: some file systems do the same. */
+/** One pattern for each kind. They ignore case, as some file systems do. */
 const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
   const names = Array.from(lines.trim().split("\n"), (line) => line.trim().split("  ")[0] ?? "");
   const ends = names.map((name) => (name.endsWith("/") ? `(?:${name.slice(0, -1)})(?:/.*)?` : name));
   return { what, pattern: new RegExp(`(?:^|/)(?:${ends.join("|")})$`, "is") };
 });
 
-// Tested before the list: whole trees are looked through, and nearly all paths are none of these.
+// Tested first: whole trees are searched, and almost no path matches.
 const ANY = new RegExp(PATTERNS.map(({ pattern }) => pattern.source).join("|"), "is");
 
-/** What makes the file one to ask about before it is written, in every autonomy, even if it does not exist yet. */
+/** Returns why writing a file needs approval in every autonomy, even if it does not exist yet. */
 export function protectedFile(path: string): string | undefined {
   return ANY.test(path) ? PATTERNS.find(({ pattern }) => pattern.test(path))?.what : undefined;
 }

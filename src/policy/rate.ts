@@ -7,26 +7,26 @@ import { randomName } from "../util/identifier.ts";
 import { createPrivateFile, isMissing } from "../util/private-file.ts";
 
 const HOUR_MS = 3_600_000;
-const STILL = "Calls that only look still work.";
+const STILL = "Read-only calls still work.";
 
 export interface RateOptions {
   readonly max: number;
-  /** Where acts are counted, for all that share it: processes side by side and one after the other. */
+  /** The folder where acts are counted. Processes that share it share the count, also one after another. */
   readonly folder: string;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
 }
 
 export interface RateLimit {
-  /** Refuses acts when the hour is full, so that nobody is asked about what cannot run; takes nothing. */
+  /** Refuses acts when the hour is full, before an approval is asked for. Does not count the act. */
   readonly policy: Policy;
-  /** Counts an act that is about to run. Resolves to why it may not; then it is not counted. */
+  /** Counts an act before it runs. Resolves to the reason if it may not run; then it is not counted. */
   take(): Promise<string | undefined>;
 }
 
 /**
- * At most `max` acts in a sliding hour: an empty file for each, named by its time. Of processes that take the last
- * place together all may be refused.
+ * Creates a limit of `max` acts in a sliding hour. Each act is an empty file, named by its time. If several processes
+ * claim the last place at once, all may be refused.
  *
  * @throws RangeError when `max` is not a whole number of 0 or more.
  */
@@ -35,7 +35,7 @@ export function createRateLimit({ max, folder, now = Date.now }: RateOptions): R
     throw new RangeError(`maxActionsPerHour ${max}: expected a whole number, 0 for none; leave it out for no limit`);
   let taking: Promise<unknown> = Promise.resolve();
 
-  /** The times of the acts of the last hour, the oldest first. Older ones are cleared away. */
+  /** The times of the acts in the last hour, oldest first. Removes older ones. */
   const acts = async (): Promise<readonly number[]> => {
     const names = await readdir(folder).catch((error: unknown): string[] => {
       if (!isMissing(error)) throw error;
@@ -44,7 +44,7 @@ export function createRateLimit({ max, folder, now = Date.now }: RateOptions): R
     const times: number[] = [];
     for (const name of names) {
       const at = Number(/^(\d+)-[0-9a-z]+$/.exec(name)?.[1] ?? Number.NaN);
-      // One from the future (the clock was set back) would count for longer than an hour.
+      // A time in the future (the clock was set back) would count for longer than an hour.
       if (at > now() - HOUR_MS && at <= now() + HOUR_MS) times.push(at);
       else if (!Number.isNaN(at)) await unlink(join(folder, name)).catch(() => undefined);
     }
@@ -52,7 +52,7 @@ export function createRateLimit({ max, folder, now = Date.now }: RateOptions): R
   };
 
   const refusal = (times: readonly number[]): string => {
-    if (max === 0) return `Rate limit exceeded: max_actions_per_hour is 0, so nothing may act. ${STILL}`;
+    if (max === 0) return `Rate limit exceeded: max_actions_per_hour is 0, so no acts are allowed. ${STILL}`;
     const next = (times[times.length - max] ?? now()) + HOUR_MS;
     const wait = inWords(next - now());
     return `Rate limit exceeded: ${max} in an hour (max_actions_per_hour). The next act is possible ${wait}. ${STILL}`;
@@ -63,7 +63,7 @@ export function createRateLimit({ max, folder, now = Date.now }: RateOptions): R
     if (before.length >= max) return refusal(before);
     const name = `${now()}-${randomName(12)}`;
     await (await createPrivateFile(folder, name)).close();
-    const times = await acts(); // perhaps another process was as quick
+    const times = await acts(); // another process may have added one
     if (times.length <= max) return undefined;
     await unlink(join(folder, name));
     return refusal(before.length < max ? times.slice(0, -1) : before);

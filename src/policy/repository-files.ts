@@ -5,18 +5,18 @@ import type { LookUps } from "./look-ups.ts";
 /** A folder with HEAD, and with objects and refs or a commondir, is a repository to git (gitrepository-layout(5)). */
 const MAKING = ["HEAD", "commondir", "objects", "refs"] as const;
 
-/** What else git reads there that leads it to programs. */
+/** Other names there that lead git to programs. */
 const LEADING =
   "config config.worktree hooks info modules worktrees packed-refs index rebase-merge rebase-apply sequencer";
 const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING.split(" ")]);
 
 /**
- * Resolves to true when the file `real` belongs to a repository once it is written, in `root` or a folder below it.
- * Only names of git cost look-ups. Rejects only when there is no way there (`Unreachable`).
+ * Resolves to true if the file `real` would belong to a repository after the write, in `root` or a folder below. Only
+ * git's own names cost look-ups. Rejects only if the target cannot be reached (`Unreachable`).
  */
 export type RepositoryFiles = (real: string, root: string, look: LookUps) => Promise<boolean>;
 
-/** Remembers what was judged and not asked about as there: several calls are judged before the first writes. */
+/** Treats paths that were judged and allowed as existing: several calls are judged before the first one writes. */
 export function repositoryFiles(): RepositoryFiles {
   const allowed = new Set<string>();
 

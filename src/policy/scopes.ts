@@ -4,19 +4,23 @@ import type { Effect } from "../contract/effect.ts";
 import { describeEffect } from "./describe.ts";
 
 /**
- * An effect, exactly as it is, as something that can be granted. What can do anything is granted for the session at
- * most: work handed to another agent, what is typed, and a call of a foreign tool with its very arguments.
+ * Returns the scope of exactly this effect. Effects that can do anything are granted for the session at most: work for
+ * another agent, typed text, and a tool of another program. Such a tool is granted with any arguments, as now
+ * described: if its description or schema changes, people are asked again.
  */
-export function scopeOf(effect: Effect, { tool, input }: Pick<CheckedCall, "tool" | "input">): Scope {
+export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Scope {
   const label = describeEffect(effect);
   switch (effect.kind) {
     case "foreign":
       return {
-        label: `${label}: ${tool.name} ${JSON.stringify(input)}`,
-        key: textOf({ effect, tool: tool.name, input }),
+        label: `${effect.tool ?? tool.name} of ${effect.from}, with any arguments`,
+        key: textOf({ kind: effect.kind, from: effect.from, tool: effect.tool, definition: definitionOf(tool) }),
         upTo: "session",
       };
-    case "delegate":
+    case "delegate": {
+      const { task: _, ...anyTask } = effect;
+      return { label: describeEffect(anyTask), key: textOf(anyTask), upTo: "session" };
+    }
     case "terminal":
       return { label, key: textOf(effect), upTo: "session" };
     default:
@@ -28,25 +32,30 @@ export function withScopes(decision: Decision, change: (scope: Scope) => Scope):
   return decision.scopes === undefined ? decision : { ...decision, scopes: decision.scopes.map(change) };
 }
 
-/** What a question is about, part by part: the policy's own parts, else every effect of the call. */
+/** The parts of a question: the policy's own scopes, else every effect of the call. */
 export function scopesOf(call: CheckedCall, { scopes }: Decision): readonly Scope[] {
   const all = scopes ?? call.effects.map((effect) => scopeOf(effect, call));
   return [...new Map(all.map((scope) => [scope.key, scope])).values()];
 }
 
-/** The answers, beside once, that can be given to a question: how long at most its scopes can be granted. */
+/** The longest grant that can answer a question. */
 export function longestGrant({ scopes = [] }: Pick<Decision, "scopes">): "once" | "session" | "always" {
   if (scopes.length === 0) return "once";
   return scopes.some(({ upTo }) => upTo === "session") ? "session" : "always";
 }
 
-/** True when what can be granted is just what `describeCall` says of the whole call. */
+/** Whether the scopes are exactly the whole call, as `describeCall` shows it. */
 export function isWholeCall({ scopes = [] }: Pick<Decision, "scopes">, described: string): boolean {
   const [label, ...more] = new Set(scopes.map((scope) => scope.label));
   return more.length === 0 && (label === described || `Run: ${label}` === described);
 }
 
-/** The same text for the same value, in whatever order its fields were written. */
+/** The definition of a tool, as models and people see it. */
+function definitionOf({ name, description, input: { json }, output }: CheckedCall["tool"]): unknown {
+  return { name, description, json, output };
+}
+
+/** Serialises a value with sorted fields. */
 function textOf(value: unknown): string {
   const sorted = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return part;

@@ -1,4 +1,4 @@
-/** What files hold, by patterns of whole paths. Without regard to case: some file systems do the same. */
+/** What files contain, by patterns of whole paths. They ignore case, as some file systems do. */
 const SENSITIVE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["environment secrets", /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i],
   ["stored credentials", /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i],
@@ -12,8 +12,8 @@ const SENSITIVE: readonly (readonly [what: string, pattern: RegExp])[] = [
 ];
 
 /**
- * Names of the files that `sensitive` knows, as globs without regard to case, for programs that look at whole folders.
- * They keep out a little more: templates (`.env.example`) and public keys too.
+ * Globs, to match without case, of the files that `sensitive` knows, for programs that search folders. They exclude a
+ * little more: templates (`.env.example`) and public keys too.
  */
 export const SENSITIVE_FILES: readonly string[] = [
   ...[".env", ".envrc", ".env.*", ".env_*", ".env-*"],
@@ -26,7 +26,7 @@ export const SENSITIVE_FILES: readonly string[] = [
 
 export const SENSITIVE_FOLDERS = [".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker"] as const;
 
-/** What makes the file one to ask about before it is read; `undefined` for ordinary files. */
+/** Returns why reading a file needs approval; `undefined` for ordinary files. */
 export function sensitive(path: string): string | undefined {
   return SENSITIVE.find(([, pattern]) => pattern.test(path))?.[0];
 }

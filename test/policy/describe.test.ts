@@ -50,7 +50,7 @@ describe("describeCall", () => {
     [{ kind: "terminal", types: "a\nb\n", pane: "%3" }, "Type into pane %3: a\nb\n"],
     [{ kind: "terminal", keys: ["C-c"], pane: "main:1" }, "Type into pane main:1: [C-c]"],
     [{ kind: "terminal", types: "yes", job: "2" }, "Type to job 2: yes"],
-    [{ kind: "terminal", job: "2" }, "Look after job 2"],
+    [{ kind: "terminal", job: "2" }, "Manage job 2"],
     [{ kind: "terminal" }, "Look at the terminal"],
     [{ kind: "terminal", pane: "%3" }, "Look at pane %3"],
     [{ kind: "request", url: "https://example.org/", method: "POST" }, "POST: https://example.org/"],
@@ -58,19 +58,24 @@ describe("describeCall", () => {
     [{ kind: "state", store: "memory", change: true }, "Change: memory"],
     [{ kind: "state", store: "schedule", change: false }, "Read: schedule"],
     [{ kind: "delegate", agent: "reviewer" }, "Delegate to: reviewer"],
-    [{ kind: "foreign", from: "weather" }, "Call a tool of: weather"],
+    [{ kind: "delegate", agent: "reviewer", task: "Look at a.ts" }, "Delegate to: reviewer: Look at a.ts"],
+    [{ kind: "foreign", from: "plugin:weather" }, "Call: a tool of plugin:weather"],
+    [
+      { kind: "foreign", from: "plugin:weather", tool: "get_weather", input: '{"city":"Oslo"}' },
+      'Call: get_weather of plugin:weather with {"city":"Oslo"}',
+    ],
   ])("says %j in words", (effect, words) => {
     expect(described(effect)).toBe(words);
   });
 
-  test("one line an effect; what is read in order to be written is one thing", () => {
+  test("one line per effect; what is read in order to be written is one thing", () => {
     expect(described({ kind: "read", path: "a" }, { kind: "write", path: "a" }, { kind: "read", path: "b" })).toBe(
       "Write: a\nRead: b",
     );
     expect(described()).toBe("Call: doing");
   });
 
-  test("where a link leads is said, also when its target has the same name", async () => {
+  test("the target of a link is shown, also if it has the same name", async () => {
     expect(described({ kind: "write", path: "passwd", real: "/etc/passwd" })).toBe("Write: passwd (/etc/passwd)");
     const world = await layout();
     await world.link("secret.txt", `${world.outside}/secret.txt`);

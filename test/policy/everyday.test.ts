@@ -1,4 +1,4 @@
-// Everyday commands in supervised autonomy, in the sandbox and outside it: how many run, are asked about, are refused.
+// Everyday commands in supervised autonomy, in the sandbox and outside: how many run, are asked about, are refused.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -71,7 +71,7 @@ describe("outside the sandbox", () => {
   });
 });
 
-test("a place outside the workspace is closed outside the sandbox; inside it, what may be seen there is the sandbox's to say", () => {
+test("a path outside the workspace is closed without the sandbox; in it, the sandbox decides", () => {
   const closed = judged.filter(({ kind }) => kind === "closed");
   expect(closed.length).toBeGreaterThan(0);
   expect(closed.filter(({ outside }) => outside.verdict !== "deny").map(({ command }) => command)).toEqual([]);
@@ -88,7 +88,10 @@ function list(some: readonly Judged[], regime: (typeof REGIMES)[number]): readon
   );
 }
 
-/** Prints run/asked/refused of each kind in both regimes, with what does not run in the sandbox and what only looks and does not run outside. */
+/**
+ * Prints the numbers of run/asked/refused commands of each kind in both regimes, with those that do not run in the
+ * sandbox and those that only look and do not run outside.
+ */
 function report(): void {
   const lines = REGIMES.flatMap((regime) => [
     `${regime} the sandbox, run/asked/refused:`,

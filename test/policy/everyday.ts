@@ -1,7 +1,7 @@
 /**
- * Everyday commands by where they come from. "package script", "CI", "README" and "Makefile" are lines of published projects, with values in place
- * of variables that only CI or make would set. "manual" is Debian's documentation and manual pages. "agent" is what coding agents type when they
- * explore, build, test, debug and use git.
+ * Everyday commands by their origin. "package script", "CI", "README" and "Makefile" are lines of published projects,
+ * with values in place of variables that only CI or make would set. "manual" is Debian's documentation and manual
+ * pages. "agent" is what coding agents type to explore, build, test, debug and use git.
  */
 interface Commands {
   readonly [origin: string]: readonly string[];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Autonomy } from "../../src/contract/policy.ts";
-import type { NetworkSettings } from "../../src/network/settings.ts";
+import type { NetworkSettings } from "../../src/network/network-settings.ts";
 import { layout } from "../support/layout.ts";
 
 async function judged(
@@ -23,7 +23,7 @@ async function judged(
 }
 
 describe("a fetch", () => {
-  test("of a public page runs in every autonomy, and what sends is asked about, refused or runs", async () => {
+  test("of a public page runs in every autonomy; one that sends data is asked about, refused or runs", async () => {
     const url = "https://example.com/";
     for (const autonomy of ["readonly", "supervised", "full"] as const)
       expect(await judged(url, { autonomy })).toMatchObject({ verdict: "allow" });
@@ -37,7 +37,7 @@ describe("a fetch", () => {
     expect(await judged(long)).toEqual({
       verdict: "ask",
       rule: "long_query",
-      reason: `Fetching ${long} requires approval: it carries 203 characters in its query, fragment or headers, and docs.example.org was in no search result, fetched page or message of the user's`,
+      reason: `Fetching ${long} requires approval: it carries 203 characters in its query, fragment or headers, and docs.example.org did not appear in a search result, a fetched page or a user message`,
     });
     expect(await judged(`https://example.org/#${"a".repeat(200)}`)).toMatchObject({ rule: "long_query" });
     expect(await judged(long.slice(0, -3))).toMatchObject({ verdict: "allow" });
@@ -51,12 +51,12 @@ describe("a fetch", () => {
     expect(await judged(long, { autonomy: "full" })).toMatchObject({ verdict: "allow" });
   });
 
-  test("with credentials in its URL is asked about in every autonomy, whoever knows the host", async () => {
+  test("with credentials in its URL is asked about in every autonomy, even for known hosts", async () => {
     const url = "https://me:pass@example.org/";
     expect(await judged(url, { autonomy: "full", heard: "example.org" })).toMatchObject({ rule: "key_in_url" });
   });
 
-  test("is asked about more often where the settings say so, in every autonomy", async () => {
+  test("is asked about more often if the settings require it, in every autonomy", async () => {
     const url = "https://example.org/";
     const known = { network: { fetch: "known" }, autonomy: "full" } as const;
     expect(await judged(url, known)).toMatchObject({ verdict: "ask", rule: "network.fetch" });
@@ -69,7 +69,7 @@ describe("a fetch", () => {
     expect(await judged("https://docs.example.org/", each)).toMatchObject({ verdict: "allow" });
   });
 
-  test("that searches asks nothing, and is refused where the engine may not be reached", async () => {
+  test("for a search is not asked about, and is refused if the engine may not be reached", async () => {
     const toolkit = await (await layout()).toolkit({ policy: { network: { denyHosts: ["*.evil.example"] } } });
     const engine = (origin: string) => [{ kind: "search", engine: origin, query: "x".repeat(300) }] as const;
     expect(await toolkit.judge(engine("https://search.example"))).toMatchObject({ verdict: "allow" });
@@ -77,7 +77,7 @@ describe("a fetch", () => {
     expect(await toolkit.judge(engine("http://localhost:8080"))).toMatchObject({ verdict: "deny" });
   });
 
-  test("of a host in allow_hosts runs when it only looks, and is asked about when it sends", async () => {
+  test("of a host in allow_hosts runs if it only looks, and is asked about if it sends", async () => {
     const network = { allowHosts: ["*.example.com"] };
     expect(await judged("https://a.example.com/", { network })).toMatchObject({
       verdict: "allow",
@@ -93,7 +93,7 @@ describe("a fetch", () => {
     });
   });
 
-  test("of what is inside is refused in every autonomy, until it is named", async () => {
+  test("of a private address is refused in every autonomy, until it is named", async () => {
     for (const autonomy of ["readonly", "supervised", "full"] as const) {
       expect(await judged("http://169.254.169.254/latest/", { autonomy })).toMatchObject({
         verdict: "deny",
@@ -117,11 +117,11 @@ describe("a fetch", () => {
       verdict: "ask",
       rule: "look_alike",
       reason:
-        "Fetching https://xn--80ak6aa92e.com/ requires approval: xn--80ak6aa92e.com is shown as аррӏе.com, which looks like another name",
+        "Fetching https://xn--80ak6aa92e.com/ requires approval: xn--80ak6aa92e.com is displayed as аррӏе.com, which looks like another name",
     });
   });
 
-  test("cannot be judged by rules that are none: the toolkit is not made", async () => {
+  test("is not judged by invalid rules: the toolkit is not created", async () => {
     const world = await layout();
     await expect(world.toolkit({ policy: { network: { allowPrivate: ["http://localhost"] } } })).rejects.toThrow(
       'network.allowPrivate: expected a host: a name ("example.org")',

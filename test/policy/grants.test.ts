@@ -7,14 +7,14 @@ import type { Effect } from "../../src/contract/effect.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
 import { keptGrants } from "../../src/policy/kept-grants.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { until as waitUntil } from "../support/until.ts";
 
 const ALWAYS: Approval = { answer: "always" };
 const GIT_PUSH: readonly Effect[] = [{ kind: "exec", command: "git push" }];
 
-/** A tool that has whatever effects its input names and counts its runs, and calls itself for `inner`. */
+/** A tool with the effects that its input names. It counts its runs, and calls itself for `inner`. */
 function touching() {
   const runs: unknown[] = [];
   const tool = defineTool({
@@ -31,7 +31,7 @@ function touching() {
   return { tool, runs };
 }
 
-/** A toolkit of a world, whose person gives one answer to everything and remembers what they were asked. */
+/** A toolkit of a world, whose person gives the same answer to everything and records the questions. */
 async function answering(world: Layout, approval: Approval, options: ToolkitOptions = {}) {
   const asked: Decision[] = [];
   const { tool, runs } = touching();
@@ -50,7 +50,7 @@ async function answering(world: Layout, approval: Approval, options: ToolkitOpti
 }
 
 describe("always", () => {
-  test("holds for another toolkit of this workspace, and not for another workspace", async () => {
+  test("applies to another toolkit of this workspace, and not to another workspace", async () => {
     const world = await layout();
     const first = await answering(world, ALWAYS);
     expect(await first.call(GIT_PUSH)).toMatchObject({ status: "ok" });
@@ -63,7 +63,7 @@ describe("always", () => {
     expect(await elsewhere.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "person" });
   });
 
-  test("is bound to the exact script, folder, environment and place in the background", async () => {
+  test("is bound to the exact script, folder, environment and background mode", async () => {
     const world = await layout();
     await world.folder("sub");
     await (await answering(world, ALWAYS)).call(GIT_PUSH);
@@ -81,7 +81,7 @@ describe("always", () => {
     expect((await call([exec])).status).toBe("ok");
   });
 
-  test("of a list of commands grants each as it was shown, and nothing that stands beside it", async () => {
+  test("of a list of commands grants each as it was shown, and no other", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS);
     await call([{ kind: "exec", command: "git push && touch a" }]);
@@ -92,7 +92,7 @@ describe("always", () => {
     expect(later.asked[0]?.scopes?.map(({ label }) => label)).toEqual(["touch b"]);
   });
 
-  test("ends at its time", async () => {
+  test("ends at its expiry", async () => {
     const world = await layout();
     const soon = Date.now() + 400;
     const { asked, call } = await answering(world, { answer: "always", until: soon });
@@ -106,7 +106,7 @@ describe("always", () => {
     expect(session.asked).toHaveLength(2);
   });
 
-  test("never holds longer than the session for what can do anything", async () => {
+  test("never lasts longer than the session for what can do anything", async () => {
     const world = await layout();
     const effects: readonly (readonly Effect[])[] = [
       [{ kind: "foreign", from: "plugin" }],
@@ -124,7 +124,7 @@ describe("always", () => {
     for (const each of effects) expect((await later.call(each)).status).toBe("denied");
   });
 
-  test("never holds longer than once for what is typed: the same keys say something else at another prompt", async () => {
+  test("never lasts longer than once for typed keys: they mean something else at another prompt", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS);
     for (const keys of [
@@ -135,15 +135,7 @@ describe("always", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("leave for a foreign tool is for its very arguments", async () => {
-    const world = await layout();
-    const { asked, call } = await answering(world, { answer: "session" });
-    await call([{ kind: "foreign", from: "plugin" }]);
-    await call([{ kind: "foreign", from: "plugin" }], { inner: [] });
-    expect(asked).toHaveLength(2);
-  });
-
-  test("cannot be given where the toolkit does not let people", async () => {
+  test("cannot be given if the toolkit does not allow it", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS, { grants: "once" });
     await call(GIT_PUSH);
@@ -156,7 +148,7 @@ describe("always", () => {
     expect(await keptGrants(join(world.stateDir, "grants")).list()).toEqual([]);
   });
 
-  test("never covers what is forbidden, also when it was not when it was granted", async () => {
+  test("never covers what is forbidden, even if it was forbidden only later", async () => {
     const world = await layout();
     await (await answering(world, ALWAYS)).call(GIT_PUSH);
     const strict = await answering(world, ALWAYS, { policy: { commands: { deny: ["git push"] } } });
@@ -165,7 +157,7 @@ describe("always", () => {
     expect(await readonly.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "policy" });
   });
 
-  test("is kept for this user alone, out of the tools' reach, and what is no grant of ours grants nothing", async () => {
+  test("is stored privately, out of the tools' reach, and an invalid record grants nothing", async () => {
     const world = await layout();
     const { call } = await answering(world, ALWAYS);
     await call(GIT_PUSH);
@@ -181,20 +173,20 @@ describe("always", () => {
     }
   });
 
-  test("that cannot be kept runs nothing, and says so", async () => {
+  test("that cannot be stored runs nothing, and says so", async () => {
     const world = await layout();
     await mkdir(world.stateDir, { recursive: true });
     await writeFile(join(world.stateDir, "grants"), "in the way");
     const { runs, call } = await answering(world, ALWAYS);
     const result = await call(GIT_PUSH);
     expect(result.status).toBe("failed");
-    expect(asText(result)).toContain("the grant could not be kept, so nothing was run");
+    expect(asText(result)).toContain("the grant could not be saved, so nothing ran");
     expect(runs).toEqual([]);
   });
 });
 
 describe("an answer", () => {
-  test("is for its call alone: one of another call, beside it or inside it, is asked about itself", async () => {
+  test("applies to its call alone: a concurrent or nested call is asked about itself", async () => {
     const world = await layout();
     const open = new Map<string, (approval: Approval) => void>();
     const { tool, runs } = touching();
@@ -209,17 +201,17 @@ describe("an answer", () => {
     const answerOuter = open.get("outer");
     answerOuter?.({ answer: "once" });
     await waitUntil("the inner call is asked about", () => open.size === 3);
-    answerOuter?.({ answer: "once" }); // again: it is used up
+    answerOuter?.({ answer: "once" }); // a second time: it is used up
     open.get("beside")?.({ answer: "refuse" });
     const inner = [...open.keys()].find((id) => id !== "outer" && id !== "beside") ?? "";
     open.get(inner)?.({ answer: "refuse" });
-    open.get(inner)?.({ answer: "once" }); // a decline is the last word
+    open.get(inner)?.({ answer: "once" }); // the declined call stays declined
     expect(await outer).toMatchObject({ status: "ok", data: "denied" });
     expect(await beside).toMatchObject({ status: "denied", by: "person" });
     expect(runs).toHaveLength(1);
   });
 
-  test("does not carry over to arguments that are changed while the person thinks", async () => {
+  test("does not extend to arguments that change while the person thinks", async () => {
     const world = await layout();
     const input = { command: "touch asked" };
     const toolkit = await world.toolkit({

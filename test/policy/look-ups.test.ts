@@ -1,4 +1,4 @@
-// What one decision looks up, and what it takes as known.
+// The look-ups of one decision, and what it takes as known.
 import { rename, symlink } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
@@ -14,8 +14,8 @@ async function place() {
   return { world, rounds, files: backend.files };
 }
 
-describe("what one decision looks up", () => {
-  test("a folder that a command runs in is not looked up again, and all that lies in it is", async () => {
+describe("the look-ups of a decision", () => {
+  test("the folder of a command is not looked up again, and everything in it is", async () => {
     const { world, rounds, files } = await place();
     await world.link("link", world.outside);
     const look = createLookUps(files, new Set([world.workDir]));
@@ -36,7 +36,7 @@ describe("what one decision looks up", () => {
     expect(rounds()).toEqual([]);
   });
 
-  test("what is written is looked at in one round, where no link is on the way", async () => {
+  test("what is written is looked up in one round, if no link is on the way", async () => {
     const { world, rounds, files } = await place();
     for (const path of [await world.file("there"), `${world.workDir}/missing`]) {
       const before = rounds().length;
@@ -48,7 +48,7 @@ describe("what one decision looks up", () => {
     }
   });
 
-  test("a link is followed, also to nothing, in a folder that is known too", async () => {
+  test("a link is followed, also to nothing, in a known folder too", async () => {
     const { world, files } = await place();
     await world.link("link", `${world.outside}/secret.txt`);
     await world.link("to-nothing", `${world.outside}/made`);
@@ -61,7 +61,7 @@ describe("what one decision looks up", () => {
   });
 });
 
-describe("a command that writes through a link to nothing outside of the workspace is refused", () => {
+describe("a command that writes through a dangling link out of the workspace is refused", () => {
   test.each(["echo x > out", "touch out", "cp a out", "cd sub; echo x > ../out", "rm -r out/"])(
     "%s",
     async (command) => {
@@ -78,7 +78,7 @@ describe("a command that writes through a link to nothing outside of the workspa
   );
 });
 
-test("a link that takes the place of the folder a command runs in is noticed before it runs", async () => {
+test("a link that replaces the folder of a command is noticed before the command runs", async () => {
   const { world } = await place();
   await world.file("found-here");
   const toolkit = await world.toolkit({
@@ -90,5 +90,5 @@ test("a link that takes the place of the folder a command runs in is noticed bef
   await symlink(world.outside, world.workDir);
   const result = await toolkit.call({ name: "bash", input: { command: "find ." } });
   expect(result).toMatchObject({ status: "failed" });
-  expect(JSON.stringify(result)).toContain("which nobody has judged; nothing was run");
+  expect(JSON.stringify(result)).toContain("which was not approved; nothing was run");
 });

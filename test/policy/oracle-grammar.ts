@@ -1,6 +1,9 @@
 import fc from "fast-check";
 
-/** Commands of a generated script that only leave their name. Some are names that tables know; none of them does anything. */
+/**
+ * Commands of a generated script that only record their name. Some of the names are in our tables; none of the commands
+ * does anything.
+ */
 export const RECORDERS = [
   "alpha",
   "beta",
@@ -15,14 +18,20 @@ export const RECORDERS = [
   "make",
   "sudo",
 ] as const;
-/** Those of them that run unasked when nothing about them is odd. */
+/** Those of them that run without a question in an ordinary script. */
 export const HARMLESS = ["ls", "grep", "git"] as const;
-/** Commands of a generated script that leave their name and then run as the system's own, because they run or feed others. */
+/**
+ * Commands of a generated script that record their name and then run as the real program, because they run or feed
+ * others.
+ */
 export const PASSERS = [
   ...["env", "nice", "timeout", "nohup", "setsid", "stdbuf", "ionice", "chrt", "xargs", "find", "sh", "bash", "dash"],
   ...["cat", "tee"],
 ] as const;
-/** What every recorder prints, and what `lib.sh` and `tool` of the working folder run: a command that no script names itself. */
+/**
+ * What every recorder prints, and what `lib.sh` and `tool` of the working folder run: a command that no script itself
+ * names.
+ */
 export const HIDDEN = "hidden";
 /** An executable of the working folder. */
 export const WORKSPACE_TOOL = "tool";
@@ -32,9 +41,9 @@ export const LIBRARY = "lib.sh";
 type Text = fc.Arbitrary<string>;
 
 /**
- * Shell scripts of every part of the grammar that can make a command run: spellings of names, expansions, substitutions, lists, loops,
- * functions, heredocs, redirections into the working folder, wrappers, builtins that evaluate text. About one in six is damaged
- * somewhere, because a shell runs a script up to the place that it cannot read.
+ * Shell scripts of every part of the grammar that can run a command: spellings of names, expansions, substitutions,
+ * lists, loops, functions, heredocs, redirections into the working folder, wrappers, builtins that evaluate text. About
+ * one in six is damaged, because a shell runs a script up to the syntax error.
  */
 export function shellScripts(): Text {
   const { script } = fc.letrec<{ script: string; statement: string; simple: string; argument: string }>((tie) => {
@@ -74,7 +83,7 @@ export function shellScripts(): Text {
   );
 }
 
-/** Scripts of the same grammar in which nothing is hard to read: of these the policy has to see everything. */
+/** Scripts of the same grammar without difficult parts: the policy must see everything in them. */
 function clearScripts(names: readonly string[]): Text {
   const [known = "ls"] = names;
   const name = fc
@@ -190,13 +199,13 @@ const ending = fc.oneof(
   fc.constantFrom(";", "\n", " &", " # note", "\n\n", " \\\n", "\r\n"),
 );
 
-/** A heredoc's body ends with its line, so nothing but another line can follow it. */
+/** A heredoc's body ends with its line, so only another line can follow it. */
 function listed(before: string, [statement, between]: [string, string]): string {
   if (before === "") return statement;
   return before.endsWith("\n") ? before + statement : before + between + statement;
 }
 
-/** A name in one of the spellings that a shell reads as the same word, or in one that only it can work out. */
+/** Returns a name in a spelling that a shell reads as the same word, or that only a shell can resolve. */
 const commandName: Text = fc.oneof(
   { weight: 6, arbitrary: recorder },
   { weight: 4, arbitrary: recorder.chain(spelled) },
@@ -312,7 +321,7 @@ const plainArgument: Text = fc.oneof(
   },
 );
 
-/** Words within which a script runs. */
+/** Words that run a script inside. */
 function substitution(script: Text): Text {
   return script.chain((inner) => {
     const back = inner.replace(/[\\`]/g, "\\$&");
@@ -401,7 +410,7 @@ function redirection(target: Text): Text {
   );
 }
 
-/** A command run by another: the shell's own keywords and builtins, and programs. */
+/** Commands that run another: the shell's own keywords and builtins, and programs. */
 function wrapped(command: Text, script: Text): Text {
   const before = fc.constantFrom(
     ...[
@@ -804,7 +813,7 @@ function heredoc(script: Text): Text {
   );
 }
 
-/** The same script with a few characters gone, doubled or put in. */
+/** Returns the script with a few characters removed, doubled or inserted. */
 function damaged(script: Text): Text {
   const wounds = fc.array(
     fc.tuple(
@@ -846,7 +855,7 @@ function damaged(script: Text): Text {
   );
 }
 
-/** Words with spaces of some kind between them. */
+/** Joins words with various kinds of white space. */
 function joined(words: readonly string[]): Text {
   const gap = fc.oneof({ weight: 8, arbitrary: fc.constant(" ") }, fc.constantFrom("  ", "\t", " \\\n", " \\\n\t "));
   return fc

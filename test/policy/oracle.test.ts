@@ -1,8 +1,8 @@
-// What the policy reads in a script against what a real shell does with it: every command that ran must be one that was seen, or the
-// script one of which the policy says itself that it does not see all of it. `npm run fuzz` does the same at length.
+// Compares what the policy reads in a script with what a real shell executes. Every executed command must have been
+// seen, or the policy must report that it does not see everything. `npm run fuzz` runs many more scripts.
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { findCommands } from "../../src/policy/commands/found.ts";
+import { findCommands } from "../../src/policy/commands/find-commands.ts";
 import { nameOf } from "../../src/policy/commands/search.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
@@ -10,7 +10,7 @@ import { HARMLESS, HIDDEN, PASSERS, shellScripts } from "./oracle-grammar.ts";
 import { type Execution, type Reading, containmentProblem, executionsOf, smallest, unseen } from "./oracle.ts";
 
 const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 200);
-/** Always the same in the suite, where a test must not depend on luck; `npm run fuzz` brings others. */
+/** Constant in the suite, so that tests do not depend on chance; `npm run fuzz` uses others. */
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 1_000;
 const JUDGED_AT_ONCE = 50;
@@ -44,12 +44,12 @@ describe.skipIf(problem !== undefined)("the execution oracle", () => {
   }, 300_000);
 
   test(
-    "a script that the policy lets run unasked executes nothing but harmless commands",
+    "a script that the policy allows without a question executes only harmless commands",
     async () => {
       const { forbiddenPaths, toolkit } = await layout();
       const { judge } = await toolkit({ policy: { forbiddenPaths } });
       const allowed: typeof ran = [];
-      // As many at once as there may be in a busy agent: all of them would fill the memory.
+      // As many in parallel as in a busy agent: all of them would fill the memory.
       for (let done = 0; done < ran.length; done += JUDGED_AT_ONCE) {
         const some = ran.slice(done, done + JUDGED_AT_ONCE);
         const decisions = await Promise.all(some.map(({ script }) => judge([{ kind: "exec", command: script }])));
@@ -73,25 +73,28 @@ describe.skipIf(problem !== undefined)("the execution oracle", () => {
     expect(ran.some(({ executions }) => executions.some(({ name }) => name === HIDDEN))).toBe(true);
   });
 
-  test("somebody who splits scripts by their separators misses many of these commands", () => {
+  test("splitting scripts by their separators would miss many of these commands", () => {
     const missed = ran.filter(({ script, executions }) => unseen(splitter(script), executions).length > 0);
     expect(missed.length).toBeGreaterThan(SCRIPTS / 10);
   });
 });
 
-/** What brings in other commands than those of the text: variables, arithmetic on them, files and input of shells, start-up files. */
+/**
+ * What adds commands that are not in the text: variables, arithmetic on them, files and input of shells, start-up
+ * files.
+ */
 const BRINGS_IN = new RegExp(
   String.raw`\$\{?[\w!@*#?-]|\(\(|\[\[|%n|env .*-\w*S|(^|[\s;&|({])\.\s|` +
     String.raw`\b((ba|da)?sh|source|let|test|ENV|BASH_ENV|PS\d|PROMPT_COMMAND)\b`,
 );
 
-/** It claims to see all when nothing of the script is unclear, and nothing in it brings in other commands. */
+/** Returns true when the policy claims to see everything: nothing in the script is unclear or adds other commands. */
 function policy(script: string): Reading {
   const { commands, unclear, unread } = findCommands(script, { home: "/tmp/work" });
   return { names: commands.map(nameOf), complete: unclear.length + unread.length === 0 && !BRINGS_IN.test(script) };
 }
 
-/** The first word behind every separator: what a string match sees. */
+/** Returns the first word after every separator: what a string match sees. */
 function splitter(script: string): Reading {
   const names = script.split(/[;&|\n(){}]+/).map((part) => part.trim().split(/\s+/)[0] ?? "");
   return { names, complete: true };

@@ -7,27 +7,27 @@ import { HIDDEN, LIBRARY, PASSERS, RECORDERS, WORKSPACE_TOOL } from "./oracle-gr
 
 const BUBBLEWRAP = "bwrap";
 
-/** A command that really ran. */
+/** A command that was executed. */
 export interface Execution {
   readonly name: string;
   readonly args: readonly string[];
 }
 
-/** What somebody who only read the script says of it. */
+/** The result of reading the script. */
 export interface Reading {
   /** Every command found, by name. */
   readonly names: readonly string[];
-  /** False: parts of the script are not understood, so there may be others. */
+  /** False if parts of the script are not understood, so that there may be others. */
   readonly complete: boolean;
 }
 
-/** The commands that ran although the reading calls itself complete and does not have them. */
+/** Returns the executed commands that a reading misses although it claims to be complete. */
 export function unseen({ names, complete }: Reading, executions: readonly Execution[]): readonly Execution[] {
   const seen = new Set(names.map((name) => posix.basename(name)));
   return complete ? executions.filter(({ name }) => !seen.has(name)) : [];
 }
 
-/** Why scripts cannot be run apart from this machine; `undefined`: they can. */
+/** Returns why scripts cannot be isolated from this machine; `undefined` if they can. */
 export function containmentProblem(): string | undefined {
   const { status, error, stderr } = spawnSync(BUBBLEWRAP, [...CONTAINMENT, "true"], { encoding: "utf8" });
   if (error) return `bwrap cannot be started (${error.message}); install bubblewrap`;
@@ -35,9 +35,10 @@ export function containmentProblem(): string | undefined {
 }
 
 /**
- * Runs each script with bash, as a command of ours is run, in a folder of its own within bubblewrap: no network, nothing writable but
- * that folder, on PATH only recorders. Resolves to what ran of each, in order, when all that they started has ended; a script that takes
- * longer than a second is stopped, and what ran until then counts. Many scripts share a container, two containers run at a time.
+ * Runs each script with bash, like a command of ours, in its own folder in bubblewrap: no network, nothing writable but
+ * that folder, and only recorders on the PATH. Resolves to what each executed, in order, when all started processes
+ * have ended. A script is stopped after a second, and what ran until then counts. Many scripts share a container; two
+ * containers run at a time.
  */
 export async function executionsOf(scripts: readonly string[]): Promise<readonly (readonly Execution[])[]> {
   const batches: (readonly string[])[] = [];
@@ -81,8 +82,8 @@ const CONTAINMENT = [
   ...["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
 ];
 
-// One step of the driver. Descriptor 9 is the way to the log: all that a script starts inherits it, so the reader at its other end sees the
-// end only when nothing of the script is left.
+// One step of the driver. Descriptor 9 is the way to the log: all that a script starts inherits it, so the reader at
+// its other end sees the end only when nothing of the script is left.
 function step(script: string, index: number): string {
   const program = `'${script.replaceAll("\0", "").replaceAll("'", `'\\''`)}'`;
   return (
@@ -121,7 +122,7 @@ function readLog(path: string): readonly Execution[] {
     });
 }
 
-/** The script without whatever can be left out of it while the condition still holds: what a person reads first. */
+/** Reduces a script as far as the condition still holds, for people to read. */
 export async function smallest(script: string, holds: (shorter: string) => Promise<boolean>): Promise<string> {
   let least = script;
   for (let size = Math.ceil(script.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

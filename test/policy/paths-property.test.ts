@@ -8,7 +8,7 @@ import { isInside } from "../../src/util/paths.ts";
 import { cases } from "../support/cases.ts";
 import { layout } from "../support/layout.ts";
 
-/** What stands at a path of a random tree: few names, so that things meet. */
+/** What is at a path of a random tree. There are few names, so that they collide. */
 type Node =
   | { readonly kind: "folder" }
   | { readonly kind: "file" }
@@ -34,7 +34,7 @@ const tree = fc.record({
   paths: fc.array(fc.oneof(relative, target), { minLength: 1, maxLength: 6 }),
 });
 
-test("a path that really leads out of the workspace is never allowed, and touching what is allowed never leaves it", async () => {
+test("a path that leads out of the workspace is never allowed, and an allowed one never leaves it", async () => {
   const world = await layout();
   await writeFile(join(world.root, "canary"), "untouched");
   let allowed = 0;
@@ -46,7 +46,8 @@ test("a path that really leads out of the workspace is never allowed, and touchi
         await rm(folder, { recursive: true, force: true });
         await mkdir(folder);
       }
-      for (const [side, path, made] of nodes) await make(join(here(side), path), made, here).catch(() => undefined); // two at one place: the first stays
+      // two at one place: the first stays
+      for (const [side, path, made] of nodes) await make(join(here(side), path), made, here).catch(() => undefined);
       const toolkit = await world.toolkit({ policy: { forbiddenPaths: [], autonomy: "full" } });
       try {
         for (const path of paths.map(here)) {
@@ -64,7 +65,7 @@ test("a path that really leads out of the workspace is never allowed, and touchi
     }),
     { numRuns: cases(25) },
   );
-  // Not all of one kind, or it would show nothing.
+  // Verdicts of only one kind would prove nothing.
   expect(allowed).toBeGreaterThan(20);
   expect(refused).toBeGreaterThan(20);
 });
@@ -76,7 +77,10 @@ async function make(path: string, made: Node, here: (path: string) => string): P
   else await symlink(here(made.target), path);
 }
 
-/** Where a path leads, walked part by part as path_resolution(7) says, parts that do not exist included; `undefined` for a circle. */
+/**
+ * Returns where a path leads, resolved part by part as in path_resolution(7), including parts that do not exist;
+ * `undefined` for a circle.
+ */
 function kernelPath(path: string): string | undefined {
   const parts = path.split("/");
   let links = 0;
@@ -103,7 +107,7 @@ function linkAt(path: string): string | undefined {
   }
 }
 
-/** Files, links not followed, in which the text stands. */
+/** Returns files, without following links, that contain the text. */
 function filesWith(text: string, folder: string): readonly string[] {
   const { stdout } = spawnSync(
     "grep",

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Decision } from "../../src/contract/decision.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import type { PolicySettings } from "../../src/policy/settings.ts";
+import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 type Operation = "read" | "write";
 
-/** What the policy says of one path, in a world and under settings. */
+/** Returns the policy's decision on one path, in a world and with settings. */
 async function judge(
   world: Layout,
   path: string,
@@ -43,7 +43,7 @@ describe("which root decides", () => {
     }
   });
 
-  test("a workspace under a forbidden folder stays usable, and nothing beside it", async () => {
+  test("a workspace under a forbidden folder stays usable, and nothing next to it", async () => {
     const policy = { forbiddenPaths: [world.root] };
     expect(await judge(world, "a.txt", "write", policy)).toMatchObject({ verdict: "allow", rule: "workspace" });
     expect(await judge(world, "../other", "read", policy)).toMatchObject({ verdict: "deny", rule: "forbidden_paths" });
@@ -53,7 +53,7 @@ describe("which root decides", () => {
     });
   });
 
-  test("the longest match decides, whichever list it is on and in whichever order", async () => {
+  test("the longest match decides, whichever list has it and in whichever order", async () => {
     const policy = { forbiddenPaths: ["lib/secret"], allowedRoots: ["lib/secret/public"] };
     expect(await judge(world, "lib/x", "write", policy)).toMatchObject({ verdict: "allow", rule: "workspace" });
     expect(await judge(world, "lib/secret/key.txt", "read", policy)).toMatchObject({
@@ -68,7 +68,7 @@ describe("which root decides", () => {
     expect(await judge(world, "lib/secretive", "read", policy)).toMatchObject({ verdict: "allow" });
   });
 
-  test("a tie forbids", async () => {
+  test("a tie is forbidden", async () => {
     expect(await judge(world, "a.txt", "read", { forbiddenPaths: [world.workDir] })).toMatchObject({ verdict: "deny" });
     expect(
       await judge(world, world.outside, "read", {
@@ -78,7 +78,7 @@ describe("which root decides", () => {
     ).toMatchObject({ verdict: "deny" });
   });
 
-  test("where the workspace itself is forbidden, the text says so and what to do; of any other path it does not", async () => {
+  test("if exactly the workspace is forbidden, the text says so and what to do", async () => {
     const way = `Work in another folder, which may lie below ${world.workDir} (--work-dir), or set policy.forbidden_paths to a list without ${world.workDir}.`;
     const closed = { forbiddenPaths: [world.workDir, world.outside] };
     for (const path of [".", "a.txt", join(world.workDir, "lib/new.txt")]) {
@@ -124,7 +124,7 @@ describe("which root decides", () => {
     }
   });
 
-  test("two dots that end inside are fine, outside they are refused with the way out", async () => {
+  test("two dots that stay inside are allowed, outside they are refused with what to do", async () => {
     expect(await judge(world, "lib/../../ws/a.txt")).toMatchObject({ verdict: "allow" });
     const { reason, ...decision } = await judge(world, "../../outside/secret.txt", "read", { forbiddenPaths: [] });
     expect(decision).toEqual({ verdict: "deny", risk: "high", rule: "workspace_only" });
@@ -154,7 +154,7 @@ describe("which root decides", () => {
     });
   });
 
-  test("the text names the forbidden path as seed 003 does", async () => {
+  test("the text names the forbidden path in the words of seed 003", async () => {
     expect((await judge(world, "/etc/passwd")).reason).toBe(
       "Path blocked by security policy: /etc/passwd (forbidden_paths has /etc)",
     );
@@ -180,13 +180,13 @@ describe("links", () => {
     await world.link("loop1", "loop2");
     await world.link("loop2", "loop1");
     await world.link("self/self", ".");
-    // The kernel follows `to-folder` before it goes up again, so these two lead to root/….
+    // The kernel follows `to-folder` before it goes up, so these two lead to root/….
     await world.link("up-through-link", "to-folder/../none");
     await world.link("up-through-missing-link", "dangling/../none");
   });
 
   test.each(["good", "good-folder/a.txt", "good-folder/new.txt", "dangling-inside", "self/self/self/x"])(
-    "%s leads inside and is fine",
+    "%s private address and is fine",
     async (path) => {
       expect(await judge(world, path, "write", policy)).toMatchObject({ verdict: "allow" });
     },
@@ -212,7 +212,7 @@ describe("links", () => {
   test.each(["loop1", "loop1/x"])("%s leads in a circle and is refused", async (path) => {
     const { verdict, reason } = await judge(world, path, "read", policy);
     expect(verdict).toBe("deny");
-    expect(reason).toContain(`where ${path} leads cannot be found out`);
+    expect(reason).toContain(`${path} cannot be resolved`);
   });
 
   test("a call through a circle of links is denied, not failed", async () => {
@@ -223,8 +223,8 @@ describe("links", () => {
     });
   });
 
-  test("the kernel reads two dots behind a link as above its target, and text as above the link: both stay inside what is judged", async () => {
-    // Written by a model, `to-folder/..` is the workspace itself; what is touched is what was judged.
+  test("two dots after a link are judged both above its target and above the link", async () => {
+    // As written by a model, `to-folder/..` is the workspace itself; the judged path is the one that is used.
     expect(await judge(world, "to-folder/../inside/a.txt", "read", policy)).toMatchObject({ verdict: "allow" });
     const toolkit = await world.toolkit({ policy });
     expect(await toolkit.call({ name: "read", input: { path: "to-folder/../inside/a.txt" } })).toMatchObject({
@@ -233,7 +233,7 @@ describe("links", () => {
     });
   });
 
-  test("a path forbidden as it is written stays so although a link leads it inside", async () => {
+  test("a path that is forbidden as written stays forbidden even if a link leads it inside", async () => {
     await world.link(join(world.root, "vault/door"), world.workDir);
     const decision = await judge(world, join(world.root, "vault/door/a.txt"), "read", {
       forbiddenPaths: [join(world.root, "vault")],
@@ -258,7 +258,7 @@ describe("links", () => {
     });
   });
 
-  test("an allowed root that is a link allows what it leads to", async () => {
+  test("an allowed root that is a link allows its target", async () => {
     await world.link(join(world.root, "shortcut"), world.outside);
     const allowed = { forbiddenPaths: [], allowedRoots: [join(world.root, "shortcut")] };
     expect(await judge(world, join(world.root, "shortcut/secret.txt"), "read", allowed)).toMatchObject({
@@ -267,7 +267,7 @@ describe("links", () => {
     expect(await judge(world, join(world.outside, "secret.txt"), "read", allowed)).toMatchObject({ verdict: "allow" });
   });
 
-  test("a workspace given through a link is the folder it leads to", async () => {
+  test("a workspace given through a link is the link's target", async () => {
     const given = await world.link(join(world.root, "my-project"), world.workDir);
     const toolkit = await world.toolkit({ workDir: given, policy });
     expect(toolkit.backend.workDir).toBe(world.workDir);
@@ -277,7 +277,7 @@ describe("links", () => {
     expect(await toolkit.judge([{ kind: "read", path: join(given, "to-file") }])).toMatchObject({ verdict: "deny" });
   });
 
-  test("writing a file with other names is asked about in every autonomy, since those may be anywhere; reading it is not", async () => {
+  test("writing a file with several hard links needs approval in every autonomy; reading it does not", async () => {
     await link(join(world.outside, "secret.txt"), join(world.workDir, "hard.txt"));
     for (const autonomy of ["supervised", "full"] as const) {
       const decision = await judge(world, "hard.txt", "write", { ...policy, autonomy });
@@ -287,7 +287,7 @@ describe("links", () => {
     expect(await judge(world, "hard.txt", "read", policy)).toMatchObject({ verdict: "allow" });
   });
 
-  test("a forbidden path that leads in a circle stays forbidden as it is written, and takes nothing else with it", async () => {
+  test("a forbidden circle of links stays forbidden as written, and forbids nothing else", async () => {
     expect(await judge(world, "loop1/x", "read", { forbiddenPaths: ["loop1"] })).toMatchObject({
       verdict: "deny",
       rule: "forbidden_paths",
@@ -296,7 +296,7 @@ describe("links", () => {
   });
 });
 
-describe("what a path's text alone says", () => {
+describe("the text of a path alone", () => {
   let world: Layout;
   beforeAll(async () => {
     world = await layout();
@@ -322,11 +322,11 @@ describe("what a path's text alone says", () => {
     });
   });
 
-  test("length is counted in bytes", async () => {
+  test("is limited in bytes", async () => {
     expect(await judge(world, "é/".repeat(1_400))).toMatchObject({ verdict: "deny", rule: "path_text" });
   });
 
-  test("control characters in the name of a file to write are asked about in every autonomy, in one to read they are not", async () => {
+  test("with control characters needs approval in every autonomy to write, and none to read", async () => {
     for (const path of ["a\nb.txt", "a\x1b[31m.txt", "tab\t", "del\x7f", "new\n/inside.txt"]) {
       for (const autonomy of ["supervised", "full"] as const) {
         const decision = await judge(world, path, "write", { autonomy });
@@ -340,7 +340,7 @@ describe("what a path's text alone says", () => {
     expect(await judge(world, "../x\n", "write", { forbiddenPaths: [] })).toMatchObject({ verdict: "deny" });
   });
 
-  test("backslashes, colons, spaces and other scripts are letters like any other", async () => {
+  test("may contain backslashes, colons, spaces and other scripts", async () => {
     for (const path of [
       "..\\..\\etc\\passwd",
       "C:x.txt",
@@ -357,7 +357,7 @@ describe("what a path's text alone says", () => {
   });
 });
 
-describe("files that are special wherever they lie", () => {
+describe("files that are special in any place", () => {
   let world: Layout;
   beforeAll(async () => {
     world = await layout();
@@ -511,7 +511,7 @@ describe("files that are special wherever they lie", () => {
     }
   });
 
-  test("a special name counts also where it is a link to an ordinary file", async () => {
+  test("a special name also counts for a link to an ordinary file", async () => {
     await world.link(".env", "config/production.txt");
     await world.link(".git/hooks", "../hooks");
     await world.link("ordinary.txt", ".env.real");
@@ -550,7 +550,7 @@ describe("Handrail's own folders", () => {
     }
   });
 
-  test("are refused from inside the workspace, by every way that leads there", async () => {
+  test("are refused from inside the workspace, on every way there", async () => {
     const world = await layout();
     const stateDir = await world.folder(".local/state/handrail");
     await world.link("way", ".local/state/handrail");
@@ -575,7 +575,7 @@ describe("Handrail's own folders", () => {
     expect(await toolkit.judge([{ kind: "read", path: "x" }])).toMatchObject({ verdict: "deny", rule: "state" });
   });
 
-  test("the configuration folder is where XDG_CONFIG_HOME says", async () => {
+  test("include the configuration folder in XDG_CONFIG_HOME", async () => {
     const config = temporaryFolder();
     process.env["XDG_CONFIG_HOME"] = config;
     try {
@@ -630,6 +630,6 @@ test("people's rules tighten what the policy allows, and allow what it leaves to
   expect(await verdict("read", "sub/yarn.lock")).toBe("ask");
   expect(await verdict("read", ".env")).toBe("allow");
   expect(await verdict("read", ".env.local")).toBe("ask");
-  expect(await verdict("read", "a.pem")).toBe("ask"); // by a wildcard no secret is meant
+  expect(await verdict("read", "a.pem")).toBe("ask"); // a wildcard does not name a secret
   expect(await verdict("write", "/etc/hosts")).toBe("deny"); // forbidden stays forbidden
 });

@@ -34,7 +34,7 @@ describe("readonly", () => {
     });
   });
 
-  test("lets look: reads, saved outputs, a terminal's screen, what is remembered", async () => {
+  test("allows looking: reads, saved outputs, a terminal's screen, memories", async () => {
     for (const effect of [
       { kind: "read", path: "a" },
       { kind: "output", id: "x" },
@@ -45,7 +45,7 @@ describe("readonly", () => {
     }
   });
 
-  test("a call that looks and acts is refused as a whole, and the model reads why", async () => {
+  test("a call that looks and acts is refused as a whole, and the model gets the reason", async () => {
     const world = await layout();
     await world.file("a.txt", "one\n");
     const toolkit = await world.toolkit({
@@ -76,7 +76,7 @@ describe("supervised and full", () => {
     { kind: "foreign", from: "plugin" },
   ];
 
-  test("supervised asks about whatever reaches beyond the workspace's files; full does not", async () => {
+  test("supervised asks about everything that reaches beyond the workspace's files; full does not", async () => {
     for (const effect of acts) {
       expect(await judged("supervised", effect)).toMatchObject({
         verdict: "ask",
@@ -106,7 +106,7 @@ describe("supervised and full", () => {
     expect(await toolkit.judge([EXEC])).toMatchObject({ verdict: "ask" });
   });
 
-  test("a command runs only where the path rules let it, in full autonomy too", async () => {
+  test("a command runs only if the path rules allow it, in full autonomy too", async () => {
     const world = await layout();
     await world.link("way-out", world.outside);
     const toolkit = await world.toolkit({ policy: { autonomy: "full", forbiddenPaths: ["secret"] } });
@@ -118,7 +118,7 @@ describe("supervised and full", () => {
     }
   });
 
-  test("of several effects the strictest decides, wherever it stands", async () => {
+  test("of several effects the strictest decides, in any position", async () => {
     const read: Effect = { kind: "read", path: "a" };
     const forbidden: Effect = { kind: "read", path: "/etc/passwd" };
     expect(await judged("supervised", read, EXEC)).toMatchObject({ verdict: "ask" });
@@ -128,11 +128,11 @@ describe("supervised and full", () => {
     expect(await judged("full", read, { kind: "read", path: ".env" })).toMatchObject({ verdict: "ask" });
   });
 
-  test("what touches nothing needs no word", async () => {
+  test("a call without effects needs no decision", async () => {
     expect(await judged("readonly")).toEqual({ verdict: "allow", risk: "low", rule: "no_effect" });
   });
 
-  test("a tool's own word about where its path leads counts for nothing", async () => {
+  test("a tool's own claim about the target of its path is ignored", async () => {
     const world = await layout();
     await world.link("loop", "loop");
     const toolkit = await world.toolkit({ policy: { autonomy: "full" } });
@@ -147,7 +147,7 @@ describe("supervised and full", () => {
     });
   });
 
-  test("what is forbidden inside a folder that is searched stays unseen", async () => {
+  test("a forbidden path inside a searched folder stays hidden", async () => {
     const world = await layout();
     await world.file("private/key.txt", "NEEDLE in private\n");
     await world.file("a.txt", "NEEDLE in a\n");

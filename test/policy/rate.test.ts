@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/workspace.ts";
 
 const HOUR = 3_600_000;
 
-test("so many acts run in any hour, and the next is told when it may", async () => {
+test("the given number of acts run in any hour, and the next is told when it may", async () => {
   const folder = join(temporaryFolder(), "acts");
   let at = Date.UTC(2030, 0, 1);
   const limit = createRateLimit({ max: 2, folder, now: () => at });
@@ -17,17 +17,17 @@ test("so many acts run in any hour, and the next is told when it may", async () 
   expect(await limit.take()).toBeUndefined();
   at += HOUR / 4;
   expect(await limit.take()).toBe(
-    "Rate limit exceeded: 2 in an hour (max_actions_per_hour). The next act is possible in 15 minutes. Calls that only look still work.",
+    "Rate limit exceeded: 2 in an hour (max_actions_per_hour). The next act is possible in 15 minutes. Read-only calls still work.",
   );
   at += HOUR / 4;
   expect(await limit.take()).toBeUndefined(); // the first is an hour old
   expect(await limit.take()).toContain("in 30 minutes");
   at += HOUR;
   expect(await limit.take()).toBeUndefined();
-  expect(await readdir(folder)).toHaveLength(1); // old ones are cleared away
+  expect(await readdir(folder)).toHaveLength(1); // old ones are removed
 });
 
-test("of many at once no more are let through than there is room for, also from several that share the folder", async () => {
+test("of many concurrent acts no more run than the limit allows, also across toolkits with one folder", async () => {
   const folder = join(temporaryFolder(), "acts");
   const limits = Array.from({ length: 4 }, () => createRateLimit({ max: 10, folder }));
   const taken = await Promise.all(Array.from({ length: 10 }, () => limits.map(({ take }) => take())).flat());
@@ -41,7 +41,7 @@ test.each([-1, 1.5, Number.NaN])("%s is refused as a limit", (max) => {
   expect(() => createRateLimit({ max, folder: "/nowhere" })).toThrow(RangeError);
 });
 
-test("what is refused, declined or only looks uses up nothing; a later toolkit of the same state counts on", async () => {
+test("refused, declined and looking calls do not count; a later toolkit of the same state continues", async () => {
   const world = await layout();
   await world.file("a.txt", "a\n");
   const answers = ["refuse", "once"] as const;
@@ -68,7 +68,7 @@ test("what is refused, declined or only looks uses up nothing; a later toolkit o
   expect(asText(third)).toContain("Rate limit exceeded");
   const before = asked;
   expect(await write(".git/config", later)).toMatchObject({ status: "denied", by: "policy" });
-  expect(asked).toBe(before); // nobody is asked about what cannot run
+  expect(asked).toBe(before); // nobody is asked about a call that cannot run
   expect(await later.call({ name: "read", input: { path: "a.txt" } })).toMatchObject({ status: "ok" });
   expect(await later.judge([{ kind: "write", path: "x" }])).toMatchObject({
     verdict: "deny",
@@ -76,7 +76,7 @@ test("what is refused, declined or only looks uses up nothing; a later toolkit o
   });
 });
 
-test("0 lets nothing act, and everything look", async () => {
+test("0 allows no act, and all looking", async () => {
   const world = await layout();
   await world.file("a.txt", "a\n");
   const toolkit = await world.toolkit({ preset: "coding", policy: { maxActionsPerHour: 0, autonomy: "full" } });

@@ -1,4 +1,5 @@
-// What `write` may plant: git takes any folder for a repository that has the right files in it, and runs what its configuration names.
+// What `write` may plant: git takes any folder with certain files for a repository, and runs what its configuration
+// names.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,7 +22,7 @@ function orders(names: readonly string[]): readonly (readonly string[])[] {
 }
 
 describe("a repository that is planted with write", () => {
-  test("is a question before it is one, whatever comes last, and git runs nothing", async () => {
+  test("is asked about before it becomes one, whatever comes last, and git runs nothing", async () => {
     const folder = await workspace();
     const mark = join(temporaryFolder(), "mark");
     const files = parts(mark);
@@ -60,7 +61,7 @@ describe("a repository that is planted with write", () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  test("is a question also where its files are written by calls at the same time, or by one call", async () => {
+  test("is also asked about if its files are written by concurrent calls, or by one call", async () => {
     const world = await layout();
     const toolkit = await world.toolkit();
     const effects = ["HEAD", "objects/x", "refs/x"].map((path) => ({ kind: "write", path: `docs/${path}` }) as const);
@@ -100,7 +101,7 @@ describe("in a folder that git takes for a repository", () => {
       expect([path, (await judge(toolkit, join(folder, path))).verdict]).toEqual([path, "allow"]);
   });
 
-  test("links count as what they are named", async () => {
+  test("links count by their own names", async () => {
     const world = await layout();
     await world.file("docs/config");
     for (const [name, target] of [
@@ -114,7 +115,7 @@ describe("in a folder that git takes for a repository", () => {
     });
   });
 
-  test("a part of one is no repository: ordinary folders with such names are written unasked", async () => {
+  test("a part of a repository is none: ordinary folders with such names are written without a question", async () => {
     const world = await layout();
     for (const path of ["src/objects/a.ts", "src/refs/b.ts", "src/config/c.ts", "HEAD"]) await world.file(path);
     const toolkit = await world.toolkit();

@@ -1,12 +1,12 @@
-// What a decision costs where files are far away: everything up to `tool.run` looks things up in two rounds at most, and says what it says where
-// files are near.
+// The cost of a decision when files are distant: everything before `tool.run` takes at most two rounds of look-ups,
+// with the same decisions as for local files.
 import { execFileSync } from "node:child_process";
 import { chmod, link } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import type { PolicySettings } from "../../src/policy/settings.ts";
+import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { type FarBackend, farBackend } from "../support/round-trips.ts";
 import { toolkitWith } from "../support/workspace.ts";
@@ -20,7 +20,7 @@ interface Place {
   readonly measured: FarBackend;
 }
 
-/** A project with a repository, seen by a toolkit beside it and by one far away. */
+/** A project with a repository, used by a local toolkit and by a distant one. */
 async function place(policy: PolicySettings = {}): Promise<Place> {
   const world = await layout();
   for (const file of [
@@ -58,7 +58,7 @@ async function place(policy: PolicySettings = {}): Promise<Place> {
   };
 }
 
-/** The rounds of the first judgement of all, and of the same again. */
+/** Returns the rounds of the very first decision, and of the same again. */
 async function roundsOf({ far, near, measured }: Place, effects: readonly Effect[]) {
   const expected = await near.judge(effects);
   const all: (readonly (readonly string[])[])[] = [];
@@ -73,7 +73,7 @@ async function roundsOf({ far, near, measured }: Place, effects: readonly Effect
 
 const MANY = Array.from({ length: 20 }, (_, index) => `new/p${index}`).join(" ");
 
-describe("a command is judged after two rounds of look-ups at most, the first time too", () => {
+describe("a command is judged after at most two rounds of look-ups, also the first time", () => {
   test.each([
     "npm test",
     "git status",
@@ -121,7 +121,7 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
     }
   });
 
-  test("also where a forbidden folder cannot be followed, as another user's home cannot", async () => {
+  test("also if a forbidden folder cannot be followed, such as another user's home", async () => {
     const forbiddenPaths = ["~/in-a-circle"];
     const here = await place({ forbiddenPaths });
     await here.world.link(`${here.world.home}/in-a-circle`, "in-a-circle");
@@ -134,7 +134,7 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
     expect(await here.far.judge([{ kind: "read", path: "~/in-a-circle/x" }])).toMatchObject({ verdict: "deny" });
   });
 
-  test("a plain command is judged after one round, or two for what a file or a folder has in it", async () => {
+  test("a plain command is judged after one round, or two for the content of a file or a folder", async () => {
     const here = await place();
     for (const command of [
       "cat a b c | grep x",
@@ -150,7 +150,7 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
     }
   });
 
-  test("a repository that appears, and a configuration that changes, are seen by the next decision", async () => {
+  test("a new repository, and a changed configuration, are seen by the next decision", async () => {
     const here = await place();
     const git = (...args: readonly string[]) => execFileSync("git", ["-C", here.world.workDir, ...args]);
     const judged = async () => {
@@ -170,7 +170,7 @@ describe("a command is judged after two rounds of look-ups at most, the first ti
   });
 });
 
-describe("a call is at its tool after two rounds of look-ups at most", () => {
+describe("a call reaches its tool after at most two rounds of look-ups", () => {
   test.each<[string, { readonly [name: string]: unknown }]>([
     ["read", { path: "a" }],
     ["read", { path: "way-out/../srv/ws/../ws/leads/x" }],
@@ -202,7 +202,7 @@ describe("a call is at its tool after two rounds of look-ups at most", () => {
   });
 });
 
-test("folders of this machine are refused on another system without being looked up there", async () => {
+test("local folders are refused on a remote target without being looked up there", async () => {
   const { world, measured } = await place();
   const elsewhere = { ...measured.backend, access: { program: ["ssh", "host"], options: ["--ssh", "host"] } };
   const toolkit = await toolkitWith({ target: elsewhere, stateDir: world.stateDir });
@@ -212,7 +212,7 @@ test("folders of this machine are refused on another system without being looked
   expect(measured.rounds().flat()).not.toContain(`realPath ${world.stateDir}`);
 });
 
-test("a write looks for the parts of a repository only where its path has such a name", async () => {
+test("a write looks for the parts of a repository only if its path has such a name", async () => {
   const { far, measured } = await place();
   const looks = async (path: string) => {
     await measured.reset();
@@ -224,7 +224,7 @@ test("a write looks for the parts of a repository only where its path has such a
   expect(await looks("src/hooks/made.ts")).toHaveLength(6);
 });
 
-test("what is asked for one after the other takes a round each, and what is asked for together one", async () => {
+test("sequential requests take a round each, and concurrent ones one together", async () => {
   const { world, measured } = await place();
   const { files } = measured.backend;
   await Promise.all([files.realPath("a"), files.stat("b"), files.list(".")]);

@@ -1,4 +1,5 @@
-// What the policy says where commands are contained. The sandbox itself is tested in test/sandbox; here it only says whether it works.
+// The policy's decisions when commands are contained. The sandbox itself is tested in test/sandbox; here it only
+// reports whether it works.
 import { mkdir, realpath, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,7 +7,7 @@ import type { Backend } from "../../src/contract/backend.ts";
 import type { Containment, SandboxState } from "../../src/contract/containment.ts";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import type { PolicySettings } from "../../src/policy/settings.ts";
+import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { LONG, TOO_LONG } from "./commands/too-long.ts";
 
@@ -20,7 +21,7 @@ interface Place {
   judge(command: string, within?: Containment): ReturnType<Toolkit["judge"]>;
 }
 
-/** A workspace in a home, on a backend whose sandbox says this of itself. */
+/** A workspace in a home, on a backend whose sandbox has this state. */
 async function place(
   policy: PolicySettings = {},
   { state = WORKS, required = false }: { readonly state?: SandboxState; readonly required?: boolean } = {},
@@ -75,14 +76,14 @@ describe("a contained command", () => {
     expect(await judge(command)).toMatchObject({ verdict: "ask", rule });
   });
 
-  test.each([...TOO_LONG])("is asked about where it is too long to be looked at whole: %s", async (_, script, why) => {
+  test.each([...TOO_LONG])("is asked about if it is too long to be examined completely: %s", async (_, script, why) => {
     const { judge } = await place();
     const { verdict, rule, reason } = await judge(script);
     expect({ verdict, rule }).toEqual({ verdict: "ask", rule: "not_understood" });
     expect(reason).toMatch(why);
   });
 
-  test.each([...LONG])("of everyday work runs, long as it is: %s", async (_, script) => {
+  test.each([...LONG])("for everyday work runs, even if it is long: %s", async (_, script) => {
     const { judge } = await place();
     expect(await judge(script)).toMatchObject({ verdict: "allow" });
   });
@@ -102,7 +103,7 @@ describe("a contained command", () => {
     expect(decision).toMatchObject({ verdict: command.includes(".ssh") ? expect.stringMatching(/ask|deny/) : "deny" });
   });
 
-  test("is given what it names, where that is asked about", async () => {
+  test("gets access to what it names, if that is asked about", async () => {
     const { judge, folder } = await place();
     for (const path of ["repo.git/HEAD", "repo.git/objects", "repo.git/refs"])
       await mkdir(join(folder, path), { recursive: true });
@@ -120,13 +121,13 @@ describe("a contained command", () => {
     expect((await judge("npm ci", "none")).within).toBe("none");
   });
 
-  test("may remove what lies in its own /tmp", async () => {
+  test("may remove files in its own /tmp", async () => {
     const { judge } = await place();
     expect(await judge("rm -rf /tmp/build")).toMatchObject({ verdict: "allow" });
     expect(await judge("rm -rf /tmp/build", "none")).toMatchObject({ verdict: "deny" });
   });
 
-  test("is asked about like one outside where people say so", async () => {
+  test("is asked about like one outside if people set that", async () => {
     const { judge } = await place({ askInSandbox: "all" });
     expect(await judge("npm test")).toMatchObject({ verdict: "ask", rule: "require_approval_for_medium_risk" });
   });
@@ -138,12 +139,12 @@ describe("a contained command", () => {
     });
     const { judge } = await place({ commands: { deny: ["npm test"] } });
     expect(await judge("echo $(npm test)")).toMatchObject({ verdict: "deny" });
-    // Where there are rules, what nobody can read may hold what they are about.
+    // If there are rules, an unreadable script may contain what they are about.
     expect(await judge("echo $(")).toMatchObject({ verdict: "ask", rule: "not_understood" });
     expect(await (await place()).judge("echo $(")).toMatchObject({ verdict: "allow" });
   });
 
-  test("may be any in read-only autonomy, where the workspace is read-only too", async () => {
+  test("may be any in read-only autonomy, in which the workspace is read-only too", async () => {
     const { judge } = await place({ autonomy: "readonly" });
     for (const command of ["npm test", "rm -rf src", "echo x > a"]) {
       expect(await judge(command)).toMatchObject({ verdict: "allow", within: { readOnly: true } });
@@ -152,15 +153,15 @@ describe("a contained command", () => {
 });
 
 describe("a sandbox that does not work", () => {
-  test("lets the questions come back, with a word on why", async () => {
+  test("brings the questions back, with the reason", async () => {
     const { judge } = await place({}, { state: BROKEN });
     const decision = await judge("npm test");
     expect(decision).toMatchObject({ verdict: "ask", risk: "medium" });
-    expect(decision.reason).toContain("no sandbox contains it here");
+    expect(decision.reason).toContain("there is no sandbox here");
     expect(decision.within).toBeUndefined();
   });
 
-  test("refuses every command where it is required, and says how it is mended", async () => {
+  test("refuses every command if it is required, and says how to fix it", async () => {
     const { judge } = await place({ autonomy: "full" }, { state: BROKEN, required: true });
     expect(await judge("ls")).toMatchObject({
       verdict: "deny",
@@ -170,7 +171,7 @@ describe("a sandbox that does not work", () => {
   });
 });
 
-describe("what a command asks the sandbox for", () => {
+describe("access that a command requests from the sandbox", () => {
   test("is asked about, each host by itself, and granted for every contained command", async () => {
     const { judge } = await place();
     const decision = await judge("npm install", { network: ["registry.example.org", "cdn.example.org:8443"] });
@@ -185,7 +186,7 @@ describe("what a command asks the sandbox for", () => {
     expect(other.scopes?.[0]?.key).toBe(two.scopes?.[0]?.key);
   });
 
-  test("runs unasked to the hosts that people named", async () => {
+  test("runs without a question for the hosts that people named", async () => {
     const { judge } = await place({ network: { allowHosts: ["registry.example.org", "*.example.com"] } });
     for (const host of ["registry.example.org", "a.example.com", "*.example.com"]) {
       expect(await judge("npm install", { network: [host] })).toMatchObject({
@@ -196,7 +197,7 @@ describe("what a command asks the sandbox for", () => {
     expect(await judge("npm install", { network: ["*.example.org"] })).toMatchObject({ verdict: "ask" });
   });
 
-  test("is refused for what the network rules refuse, and for what is no host", async () => {
+  test("is refused for what the network rules refuse, and for invalid hosts", async () => {
     const { judge } = await place({ network: { denyHosts: ["bad.example.org"] }, autonomy: "full" });
     for (const host of [
       "bad.example.org",
@@ -212,7 +213,7 @@ describe("what a command asks the sandbox for", () => {
     }
   });
 
-  test("is every public host only for the session", async () => {
+  test("may be every public host, only for the session", async () => {
     const { judge } = await place();
     expect(await judge("npm install", { network: ["*"] })).toMatchObject({
       verdict: "ask",
@@ -221,7 +222,7 @@ describe("what a command asks the sandbox for", () => {
     });
   });
 
-  test("may be another folder of the home, which is asked about as what it really is", async () => {
+  test("may be another folder of the home, which is asked about by its real path", async () => {
     const { judge, home, folder } = await place();
     await symlink(join(home, "cache"), join(folder, "link"));
     for (const path of ["~/cache", "link"]) {
@@ -259,7 +260,7 @@ describe("what a command asks the sandbox for", () => {
     expect(await judge("npm ci", { network: ["*"], read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask" });
   });
 
-  test("is nothing in read-only autonomy", async () => {
+  test("is refused in read-only autonomy", async () => {
     const { judge } = await place({ autonomy: "readonly" });
     expect(await judge("ls", { network: ["a.example.org"] })).toMatchObject({ verdict: "deny" });
     expect(await judge("ls", "none")).toMatchObject({ verdict: "deny" });
@@ -267,7 +268,7 @@ describe("what a command asks the sandbox for", () => {
 });
 
 describe("a command outside the sandbox", () => {
-  test("is asked about, whatever it is, as one that is", async () => {
+  test("is asked about, whatever it is, as one that is outside", async () => {
     const { judge } = await place();
     expect(await judge("ls", "none")).toMatchObject({
       verdict: "ask",
@@ -282,14 +283,14 @@ describe("a command outside the sandbox", () => {
     expect(outside.scopes?.some(({ key }) => keys.has(key))).toBe(false);
   });
 
-  test("is allowed in full autonomy, and stays what it is", async () => {
+  test("is allowed in full autonomy, and remains outside", async () => {
     const { judge } = await place({ autonomy: "full" });
     expect(await judge("npm test", "none")).toMatchObject({ verdict: "allow", within: "none" });
   });
 });
 
-describe("what is allowed in the end", () => {
-  test("the sandbox lets through too: a protected file, a secret", async () => {
+describe("access that was finally allowed", () => {
+  test("is allowed by the sandbox too: a protected file, a secret", async () => {
     const { judge, home, folder } = await place({ workspaceOnly: false, forbiddenPaths: [] });
     expect(await judge("echo x > .vscode/a")).toMatchObject({
       verdict: "ask",
@@ -299,7 +300,7 @@ describe("what is allowed in the end", () => {
     expect(await judge("git commit -m x")).toMatchObject({ verdict: "allow", within: { write: [] } });
   });
 
-  test("is told of git commands that may begin or continue a rebase, with what they name to be run between commits", async () => {
+  test("names git commands that may begin or continue a rebase, with what runs between commits", async () => {
     const { judge } = await place();
     const git = async (command: string) => {
       const { within } = await judge(command);
@@ -313,7 +314,7 @@ describe("what is allowed in the end", () => {
     }
   });
 
-  test("is asked about what git writes into its configuration by itself", async () => {
+  test("covers what git writes into its configuration by itself, after a question", async () => {
     const { judge, folder } = await place();
     const write = [join(folder, ".git/config")];
     for (const command of ["git branch -m new", "git branch -u origin/main", "git submodule update --init"]) {

@@ -4,7 +4,7 @@ import type { Effect } from "../../src/contract/effect.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
-import type { PolicySettings } from "../../src/policy/settings.ts";
+import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { layout } from "../support/layout.ts";
 
 export type Typing = Omit<Extract<Effect, { kind: "terminal" }>, "kind">;
@@ -18,7 +18,7 @@ const tool = defineTool({
   run: async () => null,
 });
 
-/** By a policy of its own that knows of nothing before, unless one is given. */
+/** Judged by a new policy without history, unless one is given. */
 export async function judged(
   backend: Backend,
   effect: Typing,

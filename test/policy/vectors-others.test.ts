@@ -1,5 +1,5 @@
-// The cases of test/fixtures/security.json that are neither about paths, URLs nor shell scripts to be judged: what people are shown,
-// what runs away, what patterns do, and what of the environment reaches a command. (Shell, path and url have files of their own.)
+// The cases of test/fixtures/security.json that are neither paths, URLs nor shell scripts to be judged: what people are
+// shown, runaway processes, patterns, and the environment of commands. (Shell, path and url have their own files.)
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const all = JSON.parse(
 const of = (area: string) => all.filter((vector) => vector.area === area);
 const titleOf = ({ id, why }: Vector) => `${id}: ${why}`;
 
-test("every literal case of the file is in one of the files of tests", () => {
+test("every literal case of the file is in one of the test files", () => {
   const areas = new Set(all.filter(({ kind }) => kind === "literal").map(({ area }) => area));
   expect([...areas].toSorted()).toEqual(["output", "path", "process", "regex", "shell", "url"]);
 });
@@ -43,16 +43,16 @@ describe("security vectors: output", () => {
       }
       const colourless = (text: string) => text.replaceAll(/\u001b\[[0-9;]*m/g, ""); // colours may stay
       const shown = colourless(terminalSafe(input));
-      // Nothing that moves the cursor, asks the terminal or hides what stands there; in one line, not even a line break.
+      // Nothing that moves the cursor, queries the terminal or hides text; in one line, not even a line break.
       expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
       expect(oneLine(input, 1_000)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
-      // What is no control is text, as it stands: a terminal opens no links, loads no images, runs no templates.
+      // Without control characters it is plain text: a terminal opens no links, loads no images, runs no templates.
       const plain = colourless(input);
       if (!/[\u0000-\u001f\u007f]/.test(plain)) expect(shown).toBe(plain);
     });
   }
 
-  test("a character that is cut between two chunks is whole again", async () => {
+  test("a character that is split between two chunks is complete again", async () => {
     const workDir = await workspace();
     const toolkit = await toolkitWith({ workDir, policy: { autonomy: "full" } });
     const shown: string[] = [];

@@ -1,5 +1,6 @@
-// The cases of area "url" in test/fixtures/security.json: what this project is judged by. expect: block = denied, approve = not without
-// a person, allow = not refused. Of a case about names, its addresses are judged as the guarded fetch judges those it connects to.
+// The cases of area "url" in test/fixtures/security.json, an acceptance criterion of this project. expect: block =
+// denied, approve = not without a person, allow = not refused. In a case about names, the addresses are judged as the
+// guarded fetch judges those it connects to.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Autonomy } from "../../src/contract/policy.ts";
@@ -28,7 +29,7 @@ const VERDICTS = { block: ["deny"], approve: ["ask", "deny"], allow: ["allow", "
 const RECORD = /^(?:A|AAAA) ([\d.:a-f]+)$/;
 
 describe("security vectors: url", () => {
-  test("all of them are here", () => {
+  test("are complete", () => {
     expect(vectors.length).toBe(25);
   });
 
@@ -47,7 +48,7 @@ describe("security vectors: url", () => {
   const resolved = vectors.filter(
     ({ class: kind, setup = [] }) => kind === "dns" && setup.every((step) => RECORD.test(step)),
   );
-  test("there are cases of names", () => {
+  test("include cases of names", () => {
     expect(resolved.length).toBe(2);
   });
   for (const { id, input, setup = [], why } of resolved) {

@@ -1,6 +1,6 @@
-// The cases of areas "path" and "shell" in test/fixtures/security.json: what this project is judged by. They assume the workspace /srv/ws and the
-// home /home/dev, which are made elsewhere here and put in their places. expect: block = denied, approve = not without a person,
-// allow = not refused.
+// The cases of areas "path" and "shell" in test/fixtures/security.json, an acceptance criterion of this project. They
+// assume the workspace /srv/ws and the home /home/dev, which are replaced with temporary folders here. expect: block =
+// denied, approve = not without a person, allow = not refused.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { link } from "node:fs/promises";
@@ -31,7 +31,7 @@ const vectors = all.filter(({ area }) => area === "path");
 const VERDICTS = { block: ["deny"], approve: ["ask", "deny"], allow: ["allow"] } as const;
 
 describe("security vectors: path", () => {
-  test("all of them are here", () => {
+  test("are complete", () => {
     expect(vectors.length).toBe(20);
     expect(new Set(vectors.map(({ id }) => id)).size).toBe(vectors.length);
   });
@@ -60,7 +60,7 @@ const RISKS: readonly Risk[] = ["low", "medium", "high"];
 describe("security vectors: shell", () => {
   const shell = all.filter(({ area, kind }) => area === "shell" && kind === "literal");
 
-  test("all of them are here", () => {
+  test("are complete", () => {
     expect(shell.length).toBe(93);
   });
 
@@ -74,7 +74,7 @@ describe("security vectors: shell", () => {
     });
   }
 
-  test("everyday commands that only look run unasked, unless their syntax is not plain", async () => {
+  test("everyday commands that only look run without a question, unless their syntax is not plain", async () => {
     const low = shell.filter(({ id, risk }) => id.includes("benign") && risk === "low");
     const verdicts = await Promise.all(low.map(async ({ input }) => (await judgedInShell(input)).verdict));
     const asked = low.filter((_, index) => verdicts[index] !== "allow").map(({ input }) => input);

@@ -15,7 +15,7 @@ import { SHELLS } from "./wrappers.ts";
 
 /** A command behind a wrapper, or a script in a script, that is nested deeper is not followed. */
 export const MAX_DEPTH = 10;
-/** A longer path of a folder is not followed (PATH_MAX of Linux). */
+/** The longest folder path that is followed (PATH_MAX of Linux). */
 const MAX_FOLDER = 4_096;
 
 /** Follows commands to what they run. `home` is where `cd` alone leads, `readScript` reads a script that they run. */
@@ -42,7 +42,7 @@ export function createFollower(search: Search, home: string, readScript: (text: 
     return found;
   };
 
-  /** Finds what a command runs in its turn, and changes the folder of `shell` to the one where it leaves it. */
+  /** Finds what a command runs, and sets the folder that `shell` is in afterwards. */
   const follow = (found: Writable<FoundCommand>, place: Place, shell: Place): void => {
     const [name] = found.words;
     const base = nameOf(found);
@@ -52,7 +52,7 @@ export function createFollower(search: Search, home: string, readScript: (text: 
     }
     if (name === undefined) return;
     if (name.value === undefined || name.value === ADDED.text) {
-      unread.add(`which command ${name.text} is, is known only when it runs`);
+      unread.add(`the command that ${name.text} names is known only when it runs`);
       return;
     }
     const wrapped = wrappedIn(base, found.words, place.here);
@@ -77,7 +77,7 @@ export function createFollower(search: Search, home: string, readScript: (text: 
     return undefined;
   };
 
-  /** Follows all of them; returns the folder that they leave their shell in. */
+  /** Follows all of them; returns the folder that their shell is in afterwards. */
   const applyAll = (wrapped: readonly Wrapped[], place: Place): string | undefined => {
     const within = { ...place, nested: true, depth: place.depth + 1, quoted: false };
     for (const each of wrapped) {

@@ -3,9 +3,9 @@ import type { Assignment, Word as ParsedWord, WordPart } from "./grammar.ts";
 /** A word of a command, quotes removed. */
 export interface FoundWord {
   readonly text: string;
-  /** What it is when it runs; `undefined` when that is not known before (expansions, patterns). */
+  /** The word at run time; `undefined` if it is unknown before (expansions, patterns). */
   readonly value: string | undefined;
-  /** What it begins with in any case: all of it when it is known. */
+  /** Its known beginning: the whole word if it is known. */
   readonly prefix: string;
 }
 
@@ -13,7 +13,7 @@ export function knownWord(value: string): FoundWord {
   return { text: value, value, prefix: value };
 }
 
-/** The words that a shell makes of one, several of a brace list. `home` is what `~` and `$HOME` stand for. */
+/** The words that a shell makes of one, several of a brace list. `home` replaces `~` and `$HOME`. */
 export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] | "too many" {
   const { text, parts } = word;
   if (parts === undefined) return [withTilde({ text, value: word.value, prefix: word.value }, home)];
@@ -86,7 +86,7 @@ function withTilde(word: FoundWord, home: string): FoundWord {
   return { ...word, prefix: replaced(word.prefix), value: word.value === undefined ? undefined : replaced(word.value) };
 }
 
-/** More words than this from one are not worked out. */
+/** The most words that one word is expanded to. */
 const MOST_WORDS = 64;
 
 /** What the lists in a word without quotes expand to: `a{b,c}` is `ab` and `ac`. `undefined`: it has a range. */
@@ -102,7 +102,7 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
       const [before, after] = [each.slice(0, list.index), each.slice(list.index + list[0].length)];
       for (const item of list[1]?.split(",").toReversed() ?? []) open.push(before + item + after);
     }
-    // Also of words that are alike: `{,}{,}{,}` doubles them each time.
+    // Counts equal words too: `{,}{,}{,}` doubles them each time.
     if (open.length + done.length > MOST_WORDS) return "too many";
   }
   return [...new Set(done)];
@@ -120,7 +120,7 @@ function isGitIn([name]: readonly FoundWord[]): boolean {
   return /(^|\/)git$/.test(name?.value ?? "");
 }
 
-/** The first word that is no option, nor the value of one of git's own. */
+/** The first word that is neither an option nor the value of one of git's own options. */
 export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined {
   const isGit = isGitIn(words);
   const isValue = (at: number) =>

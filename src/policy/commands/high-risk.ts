@@ -25,7 +25,7 @@ function runsPrivileged(command: FoundCommand): string | undefined {
   return given.some((name) => BY_NAME.get(name) === AS_ANOTHER) ? AS_ANOTHER : undefined;
 }
 
-/** Nothing is known of the program, or that it runs what its words name. What wrappers run is found by itself. */
+/** Whether the program is unknown, or known to run its words. The search finds commands behind wrappers. */
 export function mayRunWords(name: string): boolean {
   return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
 }
@@ -34,14 +34,14 @@ export function isHighProgram(name: string): boolean {
   return BY_NAME.has(name) || BY_WORDS.has(name);
 }
 
-const AS_ANOTHER = "it runs commands as another user, or outside of here";
+const AS_ANOTHER = "it runs commands as another user, or outside this environment";
 const DISKS = "it changes disks";
 const DEVICE = "it writes to a device";
 const SYSTEM = "it stops or changes the system";
 const SERVICES = "it changes the services of the system";
 const NETWORK = "it changes the network";
 const LOGS = "it removes logs";
-const RUNS_ON = "what it starts runs on without anyone watching";
+const RUNS_ON = "it starts work that continues unattended";
 const AS_OWNER = "it lets others run the file with its owner's rights";
 
 const BLOCKED: { readonly [why: string]: string } = {
@@ -60,8 +60,8 @@ const BLOCKED: { readonly [why: string]: string } = {
     ncat netcat socat telnet ftp tftp lftp sftp ssh slogin mosh rclone ssh-copy-id mail mailx sendmail mutt swaks
     ngrok cloudflared`,
   [RUNS_ON]: "at batch systemd-run start-stop-daemon daemonize",
-  "it acts through other programs of a person": "osascript xdotool ydotool wtype dbus-send gdbus busctl",
-  "it ends every process of a name": "killall",
+  "it controls other programs of the user": "osascript xdotool ydotool wtype dbus-send gdbus busctl",
+  "it ends every process with a given name": "killall",
   "it destroys files beyond recovery": "shred srm",
 };
 
@@ -186,7 +186,7 @@ function download({ words, reads, inWords }: FoundCommand, name: string): string
 }
 
 const SYSTEM_PATH = String.raw`(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/[^:,\0]*)?|[^:,\0]*docker\.sock)`;
-/** What gives a container this machine, among words with NUL bytes around them. */
+/** Options that give a container access to this machine, in words with NUL bytes around them. */
 const OPENS_MACHINE = new RegExp(
   String.raw`\0(--(privileged|cap-add|device|security-opt)(?![^\0]*=false\0)[=\0]` +
     String.raw`|--(pid|ipc|uts|userns|cgroupns)[=\0]host\0|(-[itdPq]*v|--volume)[=\0]?${SYSTEM_PATH}[:\0]` +
@@ -195,7 +195,7 @@ const OPENS_MACHINE = new RegExp(
 
 function container({ words }: FoundCommand): string | undefined {
   const text = words.map(({ prefix }) => `\0${prefix}`).join("");
-  if (OPENS_MACHINE.test(`${text}\0`)) return "it gives the container this machine";
+  if (OPENS_MACHINE.test(`${text}\0`)) return "it gives the container access to this machine";
   const subcommand = subcommandOf(words)?.value ?? "";
   return /^(swarm|plugin|unshare|checkpoint)$/.test(subcommand) ? "it changes the container engine" : undefined;
 }

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Backend } from "../../contract/backend.ts";
-import type { Needs } from "../../contract/containment.ts";
+import type { SandboxAccess } from "../../contract/containment.ts";
 import type { Decision } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
 import { absolutePath } from "../../util/paths.ts";
@@ -9,14 +9,14 @@ import type { PathJudge } from "../paths.ts";
 import { createPlainJudge } from "../plain/judge.ts";
 import { type PlainScript, readPlainScript } from "../plain/script.ts";
 import type { Rules } from "../rules/rules.ts";
-import type { PolicySettings } from "../settings.ts";
-import { type Part, conclude } from "./conclude.ts";
-import { type FoundScript, findCommands } from "./found.ts";
+import type { PolicySettings } from "../policy-settings.ts";
+import { type Part, decideScript } from "./script-decision.ts";
+import { type FoundScript, findCommands } from "./find-commands.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
 import { riskOf, throwsAway } from "./risk.ts";
 import type { FoundCommand } from "./search.ts";
-import { weigh } from "./weigh.ts";
+import { decideCommand } from "./command-decision.ts";
 
 export type CommandJudge = (effect: Exec, given: GivenToJudge) => Promise<JudgedScript>;
 
@@ -24,21 +24,21 @@ export interface GivenToJudge {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   readonly contained: boolean;
-  /** It is typed into a terminal: what is typed is never plain, since nobody can write it anew. */
+  /** True: it is typed into a terminal, so it cannot be rewritten and is never plain. */
   readonly typed: boolean;
 }
 
 export interface JudgedScript {
   readonly decision: Decision;
-  /** What the sandbox opens for the files that it names, where it is allowed in the end. Paths are real. */
-  readonly needs: Needs;
+  /** What the sandbox opens for the named files if the script is allowed. Paths are real. */
+  readonly needs: SandboxAccess;
 }
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
 /**
- * Judges a script. Contained it runs, unless a rule, a name or work that it throws away says otherwise; else only a
- * plain script runs unasked, written anew. What is never run is refused in both.
+ * Judges a script. A contained one runs unless a rule, a file name or lost work forbids it or asks. Outside the sandbox
+ * only a plain script runs unasked, rewritten. What is never run is refused in both.
  */
 export function createCommandJudge(settings: PolicySettings, backend: Backend, rules: Rules["command"]): CommandJudge {
   const { workDir, home } = backend;
@@ -57,7 +57,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
         : judgePlain(script, { cwd: folder, judgePath, look, allows }),
       judgeNames(found, { judgePath, look, contained, folder, backend }),
     ]);
-    // The sandbox has temporary folders of its own.
+    // The sandbox has its own temporary folders.
     const removable = contained ? [...open, "/tmp", "/var/tmp"] : open;
     const refusals = neverRun(found, { workDir, home, cwd: folder, open: removable });
     const own = typeof script === "string" ? [] : ownCommands(found, script);
@@ -72,7 +72,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       // Of a command of the list each path was judged by itself. One that a rule allows is plain whatever it names.
       const named = isPlain && ruling?.verdict !== "allow" ? undefined : names.of(each);
       const { risk, why, project } = riskOf(each);
-      const decision = weigh(
+      const decision = decideCommand(
         {
           text: each.text,
           risk: isPlain ? "low" : risk,
@@ -91,7 +91,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       return { text: each.text, words: wordsOf(each), folder: runsIn, isOwn: at >= 0, project, decision };
     });
     const tooLong = found.tooLong ?? names.tooLong;
-    const decision = conclude(parts, {
+    const decision = decideScript(parts, {
       ...found,
       effect,
       command,
@@ -121,9 +121,9 @@ function plainScriptOf(command: string, { env = {} }: Exec, found: FoundScript):
   const [variable] = Object.keys(env);
   if (variable !== undefined) return `the call sets the variable ${variable}`;
   const script = readPlainScript(command);
-  // Two readers that disagree about one text: then nobody knows what it is.
+  // If the two parsers disagree about a text, its meaning is unknown.
   return typeof script !== "string" && ownCommands(found, script).length !== script.commands.length
-    ? "it is read in two ways"
+    ? "two parsers read it differently"
     : script;
 }
 
@@ -133,7 +133,7 @@ function ownCommands({ commands }: FoundScript, { cd }: PlainScript): readonly F
   return cd === undefined ? own : own.slice(1);
 }
 
-/** A word that is known only when it runs stands as it is written. */
+/** A word that is known only at run time stays as written. */
 function wordsOf({ words }: FoundCommand): readonly string[] {
   return words.map(({ value, text }) => value ?? text);
 }

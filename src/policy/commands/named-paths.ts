@@ -1,11 +1,11 @@
 import { sensitive } from "../sensitive.ts";
-import type { FoundScript } from "./found.ts";
+import type { FoundScript } from "./find-commands.ts";
 import { type FoundWord, behindPrefix, subcommandOf } from "./found-words.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 import { SHELLS } from "./wrappers.ts";
 
 export interface NamedPath {
-  /** As the command gets it; of a word that is not known as a whole, its folder or what its name begins with. */
+  /** The path as the command gets it; for a partly known word, its folder or the beginning of its name. */
   readonly path: string;
   readonly use: "read" | "write";
   /** The folder that it is relative to, as `FoundCommand.folder`. */
@@ -38,7 +38,7 @@ const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim().split
 const ONLY_TEXT = namesIn(`
   eval echo printf seq expr true false : sleep kill pkill basename dirname tr export declare typeset local readonly
   unset read trap alias type which set shopt let`);
-/** Programs whose operands are no files, or files of another machine. Options may name files all the same. */
+/** Programs whose operands are no files, or files of another machine. Their options may still name files. */
 const NO_FILES = namesIn("watch parallel tmux date docker podman nerdctl kubectl oc ssh npx env cross-env");
 /** Programs whose first operand is a program or a pattern, unless an option brings it. */
 const TEXT_FIRST = namesIn("grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk jq gojq yq perl");
@@ -132,9 +132,9 @@ function partsOf(word: FoundWord, before: string): readonly FoundWord[] {
   return prefix.startsWith("-") && prefix !== "-" ? [] : [word];
 }
 
-/** A letter that no path has in practice, a URL, or an address of another machine. */
+/** A character that paths do not have in practice, a URL, or an address of another machine. */
 const NO_PATH = /[\n;|&<>`"'\\*?{}()$]|^\d+[a-z]?$|^\]?$|^[a-z][a-z\d+.-]*:\/\/(?!$)|^[\w.-]+@[\w.-]+:|^-?$/i;
-/** Files that are none: the way to nowhere, and what the shell has open already. */
+/** Paths that are no real files: /dev/null and similar, and what the shell already has open. */
 const NOTHING = /^$|^\/dev\/(null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
 
 /** The word as a path; of one that is known in part the folder, and the beginning of the name in it. */

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Backend } from "../../contract/backend.ts";
-import type { Needs } from "../../contract/containment.ts";
+import type { SandboxAccess } from "../../contract/containment.ts";
 import { type Decision, stricter } from "../../contract/decision.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import { type LookUps, TOO_LONG_PATH, isTooLong } from "../look-ups.ts";
@@ -8,7 +8,7 @@ import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
 import { protectedFile } from "../protected.ts";
 import { sensitive } from "../sensitive.ts";
-import type { FoundScript } from "./found.ts";
+import type { FoundScript } from "./find-commands.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
 import { gitWords } from "./found-words.ts";
 import type { FoundCommand } from "./search.ts";
@@ -18,18 +18,18 @@ const MOST_NAMES = 600;
 /** … and names of folders in all of them: each that does not exist is a look-up of its own. */
 const MOST_COMPONENTS = 4_000;
 
-/** Path rules that a contained command needs no judge for: the sandbox holds it to them. */
+/** Path rules that the sandbox itself enforces for a contained command. */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
 
 export interface JudgedNames {
-  /** What the path rules say against the files that a command names, the strictest. `undefined`: nothing. */
+  /** The strictest decision of the path rules on the files that a command names. `undefined`: no objection. */
   of(command: FoundCommand): Decision | undefined;
-  /** The same of redirections that belong to no command. */
+  /** The same decision for redirections that belong to no command. */
   readonly ofScript: Decision | undefined;
-  /** Why some of its names were not looked at, with what to do; `undefined`: all were. */
+  /** Why some of its names were not checked, with the next step; `undefined` if all were. */
   readonly tooLong: string | undefined;
   /** What the sandbox opens for the files that are named, where the command is allowed in the end. Paths are real. */
-  readonly needs: Needs;
+  readonly needs: SandboxAccess;
 }
 
 interface NamesOptions {
@@ -69,11 +69,11 @@ export async function judgeNames(
     return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);
   };
 
-  // What ".." leads to is not known where the script may have gone to another folder.
+  // The target of ".." is unknown if the script may have changed its folder.
   const names = namedPaths(found, MOST_NAMES + 1).filter(
     ({ path, folder: from }) => from !== undefined || !path.startsWith(".."),
   );
-  // git writes its configuration by itself, where it is told to.
+  // These commands of git write its configuration.
   const configured = (contained ? found.commands : []).flatMap((command) =>
     CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([path]): NamedPath => {
       return { path, use: "write", folder: command.folder, command };
@@ -93,7 +93,7 @@ export async function judgeNames(
     of: strictest,
     ofScript: strictest(undefined),
     tooLong:
-      looked.length < all.length ? `it names more files than are looked at (${looked.length}); split it` : undefined,
+      looked.length < all.length ? `it names more files than are checked (${looked.length}); split it` : undefined,
     needs: { read: [...read], write: [...write], ...(git !== undefined && { git }) },
   };
 }
@@ -127,7 +127,7 @@ const CONFIGURING: readonly (readonly [file: string, words: RegExp])[] = [
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
 
-function gitNeeds({ commands }: FoundScript): Needs["git"] {
+function gitNeeds({ commands }: FoundScript): SandboxAccess["git"] {
   const seen = commands.map(({ words }) => gitWords(words)).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
   if (seen.length === 0) return undefined;
   return {

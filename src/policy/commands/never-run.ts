@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { absolutePath, isInside } from "../../util/paths.ts";
-import type { FoundScript } from "./found.ts";
+import type { FoundScript } from "./find-commands.ts";
 import type { FoundWord } from "./found-words.ts";
 import { INTERPRETER, RAW_DEVICE, highRisk, loads, mayRunWords } from "./high-risk.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
@@ -8,7 +8,7 @@ import { type FoundCommand, nameOf } from "./search.ts";
 interface NeverRun {
   readonly text: string;
   readonly why: string;
-  /** The command, where it is one: a rule of a person's that names it allows it. */
+  /** The command, if it is one: a user's rule that names it allows it. */
   readonly command?: FoundCommand;
   /** True: it would answer for a person. Nothing allows it. */
   readonly answersForPerson?: true;
@@ -23,14 +23,19 @@ interface NeverRunContext {
   readonly open: readonly string[];
 }
 
-/** What of a script is never run: privilege, destruction, sending data out, answers for a person. */
+/** Finds the parts of a script that are never run: privilege, destruction, sending data out, answers for a person. */
 export function neverRun(found: FoundScript, context: NeverRunContext): readonly NeverRun[] {
   const { commands, redirections } = found;
   const parts = commands.flatMap((command): readonly NeverRun[] => {
     const { text } = command;
     if (answersForPerson(command)) {
       return [
-        { text, command, answersForPerson: true, why: "it would answer for a person; a person runs it in a terminal" },
+        {
+          text,
+          command,
+          answersForPerson: true,
+          why: "it would approve instead of a person; only a person may run it, in a terminal",
+        },
       ];
     }
     const variable = command.assigns.map(loads).find((each) => each !== undefined);
@@ -48,7 +53,7 @@ export function neverRun(found: FoundScript, context: NeverRunContext): readonly
 
 const REMOVERS = new Set(["rm", "rmdir", "unlink", "rimraf", "trash", "shred", "srm"]);
 
-/** Why a removal reaches beyond what may be removed. What is known of a path decides: not `rm "$x"`, but `rm /$x`. */
+/** Why a removal reaches beyond the open folders. Only known parts of a path count: not `rm "$x"`, but `rm /$x`. */
 function destroys(command: FoundCommand, context: NeverRunContext): string | undefined {
   const { words } = command;
   const name = nameOf(command);

@@ -4,7 +4,7 @@ export interface CommandRisk {
   readonly risk: Risk;
   /** What it does, as the end of a sentence that begins with "it". */
   readonly why: string;
-  /** True: it runs code of the project, which may be another one next time. */
+  /** True: it runs code of the project, which may change. */
   readonly project: boolean;
 }
 
@@ -12,12 +12,14 @@ export function entryOf(name: string): CommandRisk | undefined {
   return byName.get(name);
 }
 
-/** True when something is said of a program of this name, or of a subcommand of it. */
+/** True when the table has a program of this name, or a subcommand of it. */
 export function isListedProgram(name: string): boolean {
   return name !== "" && programs.has(name);
 }
 
-/** What programs do, by what the question says: on each line programs, or their subcommands (`git: add commit`). */
+/**
+ * Programs by what they do, in the words of the question. A line lists programs, or subcommands (`git: add commit`).
+ */
 interface Reasons {
   readonly [why: string]: string;
 }
@@ -52,7 +54,7 @@ const MEDIUM: Reasons = {
   "changes the repository or its files": `
     git: add stage clean rm mv init worktree bisect gc prune repack fsck update-ref symbolic-ref filter-branch
     git: archive bundle format-patch`,
-  "hands out a password": "git: credential",
+  "prints a password": "git: credential",
   "works on a repository": "git svn hg",
   "acts with your account at a service": `
     gh glab az aws gcloud gsutil doctl heroku fly flyctl vercel netlify vault
@@ -74,8 +76,8 @@ const MEDIUM: Reasons = {
     systemctl service launchctl journalctl dmesg sysctl hostnamectl timedatectl loginctl crontab
     apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk snap flatpak port emerge`,
   "ends processes": "kill pkill skill fuser renice",
-  "runs on after the command": "nohup setsid tmux screen",
-  "opens a program of a person": `
+  "continues after the command": "nohup setsid tmux screen",
+  "opens a desktop program": `
     open xdg-open code codium cursor subl idea zed xclip xsel pbcopy pbpaste notify-send`,
   "waits for a person at a terminal": "vim vi nvim view emacs nano pico micro hx man info fzf tig lazygit gdb lldb",
   "works with keys and passwords": "gpg gpg2 age pass op bw security secret-tool ssh-keygen ssh-add ssh-agent openssl",

@@ -12,7 +12,7 @@ export function riskOf(command: FoundCommand): CommandRisk {
   const [first] = words;
   if (first === undefined) return { risk: "low", why: "sets variables", project: false };
   const medium = (why: string, project = false): CommandRisk => ({ risk: "medium", why, project });
-  if (first.value === undefined) return medium(`which command ${first.text} is, is known only when it runs`);
+  if (first.value === undefined) return medium(`the command that ${first.text} names is known only when it runs`);
   const name = nameOf(command);
   const isOfProject = first.value.includes("/") && !SYSTEM_FOLDER.test(first.value);
   if (isOfProject && !INSTALLED.test(first.value)) return medium("runs a program of the project", true);
@@ -21,9 +21,7 @@ export function riskOf(command: FoundCommand): CommandRisk {
   if (entry !== undefined) return isOfProject ? { ...entry, risk: "medium", project: true } : entry;
   if (isOfProject) return medium("runs a tool of the project", true);
   if (isWrapper(name)) return { risk: "low", why: "runs another command", project: false };
-  return medium(
-    isKnownProgram(name) ? "looks beyond the workspace" : `the command ${name} is not one that is known here`,
-  );
+  return medium(isKnownProgram(name) ? "reads outside the workspace" : `the command ${name} is not known`);
 }
 
 /** Programs of which something is known here, by their name without folders. */

@@ -1,10 +1,10 @@
 import type { FoundWord } from "./found-words.ts";
 
-/** A longer script is not looked at: 16 KiB. */
+/** The longest script that is checked: 16 KiB. */
 export const MAX_SCRIPT_BYTES = 16_384;
-/** Parentheses or braces that are nested deeper are not looked at. */
+/** The deepest nesting of parentheses or braces that is checked. */
 const MAX_NESTING = 64;
-/** More `<<` in a text are not parsed: the parser looks for the ends of here-documents in quadratic time. */
+/** The most `<<` in a text that is parsed: the parser searches for the ends of here-documents in quadratic time. */
 const MAX_HERE_DOCUMENTS = 1_000;
 const MAX_COMMANDS = 150;
 /** Limits the work for one script: with it the worst of test/policy/commands/hostile.ts takes less than 10 ms. */
@@ -30,7 +30,7 @@ export interface FoundCommand {
   readonly nested: boolean;
   /** True when an option or a setting of a program that is no shell names it: `tar -I 'sh -c id'`. */
   readonly hidden: boolean;
-  /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: nobody knows. */
+  /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: it is unknown. */
   readonly folder: string | undefined;
   readonly assigns: readonly Assigned[];
   readonly reads: readonly string[];
@@ -87,7 +87,7 @@ export function leaveOut(search: Search, why: string): void {
 export function spend(search: Search, cost: number): void {
   search.steps = Math.min(search.steps + cost, MAX_STEPS + 1);
   if (search.steps <= MAX_STEPS && search.commands.length <= MAX_COMMANDS) return;
-  leaveOut(search, "it is too long to be looked at whole; split it, or write long text to a file");
+  leaveOut(search, "it is too long to be checked; split it, or write long text to a file");
   throw SPENT;
 }
 
@@ -103,7 +103,7 @@ export function tooLarge(text: string): string | undefined {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_SCRIPT_BYTES) {
     return (
-      `it is ${bytes} bytes long, and more than ${MAX_SCRIPT_BYTES} are not looked at; ` +
+      `it has ${bytes} bytes, and at most ${MAX_SCRIPT_BYTES} are checked; ` +
       "write long text to a file instead of giving it to a command"
     );
   }

@@ -4,9 +4,9 @@ import type { FoundCommand } from "./search.ts";
 export const SENDS = "it sends data to other machines";
 
 interface Options {
-  /** The next word is their value, and no server. */
+  /** Options whose value is the next word, which is then no server. */
   readonly values: RegExp;
-  /** They lead to another server than the one that is named. */
+  /** Options that lead to another server than the named one. */
   readonly leadAway: RegExp;
 }
 
@@ -42,7 +42,7 @@ export const SENDING: { readonly [names: string]: (command: FoundCommand) => boo
   curl: (command) => sendsByCurl(command) && !isLocal(command, CURL),
   wget: (command) => has(command, /^--(post|body)|^--method=?(?!get|head)/i) && !isLocal(command, WGET),
   "http https xh": sendsByHttpie,
-  // With -z it looks whether a port of this machine is open.
+  // With -z, it checks whether a port of this machine is open.
   nc: (command) => {
     const words = command.words.filter(({ value = "" }) => !/^\d+(-\d+)?$/.test(value));
     return !has({ words }, /^-\w*z/, 0) || !isLocal({ ...command, words }, NETCAT);
@@ -55,7 +55,7 @@ function has({ words }: Pick<FoundCommand, "words">, word: RegExp, from = 1): bo
   return words.slice(from).some(({ prefix }) => word.test(prefix));
 }
 
-/** A server of this machine, by a name or address that is nobody else's. */
+/** A server on this machine, by a loopback name or address. */
 const LOOPBACK = /^([a-z]+:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)(:\d{1,5})?([/?#][^\s\\@]*)?$/i;
 
 function isLocal({ words, assigns }: FoundCommand, { values, leadAway }: Options): boolean {

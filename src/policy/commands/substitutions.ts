@@ -1,6 +1,6 @@
 /**
  * Keeps account of the substitutions in a text: for each `$(`, backquote, `<(` and `>(` the parse must have found a
- * substitution, or a quote, comment or here-document around it. Else it may run a command that nobody saw.
+ * substitution, or a quote, comment or here-document around it. Otherwise it may run a command that was not checked.
  */
 export interface SubstitutionAccount {
   /** A substitution from `pos` to `end` that the walk visits. */

@@ -13,7 +13,7 @@ export function isWrapper(name: string): boolean {
   return isKnown || SHELLS.has(name) || EVALUATING.has(name);
 }
 
-/** What a command runs in its turn. `name` has no folders, `here` is text that it reads from here-documents. */
+/** What a command runs. `name` has no folders, `here` is text that it reads from here-documents. */
 export function wrappedIn(name: string, words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
   const split = name === "env" ? splitText(words) : [];
   if (split.length > 0) return split;

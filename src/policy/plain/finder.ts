@@ -9,19 +9,19 @@ export interface FoundProgram {
   readonly real: string;
 }
 
-/** Finds the program of a name. A string says why there is none that may run unasked. */
+/** Finds the program of a name. A string: why none may run unasked. */
 export type ProgramFinder = (name: string, look: LookUps) => Promise<FoundProgram | string>;
 
-/** The folders that every system has: where programs are found on a backend that says nothing of its own. */
+/** The program folders of a backend that reports none. */
 export const SYSTEM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"] as const;
 
 /** Version managers run what files of the project name (`.tool-versions`, `.python-version`). */
 const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
 
-/** The folders of a PATH in which no tool writes, in their order: as they are written there, by where they lead. */
+/** The folders of a PATH in which no tool writes, in order: the folder as written, and its real path. */
 export type TrustedFolders = (look: LookUps) => Promise<ReadonlyMap<string, string>>;
 
-/** `writable`: what tools may write, with all under it. Looked up once: system folders do not change. */
+/** `writable`: folders that tools may write. Looked up once: system folders do not change. */
 export function trustedFolders(folders: readonly string[], writable: readonly string[]): TrustedFolders {
   let trusted: ReturnType<TrustedFolders> | undefined;
   return async (look) => {

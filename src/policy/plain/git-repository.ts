@@ -4,14 +4,17 @@ import type { Env } from "../../contract/effect.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
-/** More of a configuration is not read: 64 KiB. */
+/** The most bytes of a configuration that are read: 64 KiB. */
 const MOST_BYTES = 65_536;
 
 const SWITCH = /^(true|false|yes|no|on|off|[01])$/i;
 const WORD = /^[\w.-]+$/;
 const URL = /^[^\s"\\;#\p{Cc}]+$/u;
 
-/** Keys that start nothing and lead nowhere when git only looks (git-config(1)), by what their values have to be. */
+/**
+ * Keys with which git starts nothing and reads no other file when it only reads (git-config(1)), with their allowed
+ * values.
+ */
 const INERT: readonly (readonly [keys: string, value: RegExp])[] = [
   ["core.filemode core.ignorecase core.precomposeunicode core.symlinks core.longpaths core.quotepath", SWITCH],
   ["remote.*.prune push.autosetupremote fetch.prune rerere.enabled submodule.*.active", SWITCH],
@@ -29,7 +32,7 @@ const INERT: readonly (readonly [keys: string, value: RegExp])[] = [
 ];
 const INERT_KEYS = new Map(INERT.flatMap(([keys, value]) => keys.split(" ").map((key) => [key, value] as const)));
 
-/** Where links could lead git to read, show or write something else. */
+/** Paths where a link could make git read, show or write something else. */
 const LINKED = [
   ...["", "info", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "refs/remotes"],
   ...["refs/remotes/origin", "logs", "rebase-merge", "rebase-apply", "sequencer"],
@@ -38,7 +41,7 @@ const LINKED = [
 const SECTION = /^\[([a-z]+)(?: "([^"\\\p{Cc}]*)")?\]$/iu;
 const NAME = /^[a-z][a-z0-9-]*$/i;
 
-/** Why a repository's configuration is not plain; `undefined`: each line of it is known to be inert. */
+/** Why a repository's configuration is not plain; `undefined` if every line is known to be inert. */
 export function unknownSetting(config: string): string | undefined {
   let section = "";
   let subsection: string | undefined;
@@ -67,7 +70,7 @@ function inert(section: string, subsection: string | undefined, name: string): R
   return INERT_KEYS.get(isWhole ? `${section}.*` : `${section}.${subsection === undefined ? "" : "*."}${name}`);
 }
 
-/** What is written before and behind git's name, so that looking starts nothing. */
+/** The variables and arguments with which git starts nothing while it reads. */
 export interface GitSurroundings {
   readonly env: Env;
   readonly options: readonly string[];
@@ -89,7 +92,7 @@ const SWITCHED_OFF = [
 export function gitRepository({ workDir, files }: Backend): GitRepository {
   const readConfig = configReader(files);
   const git = posix.join(workDir, ".git");
-  /** Where a link is on the way, it counts as something that is not the file. */
+  /** A path with a link on the way counts as another kind of file. */
   const kindOf = (at: string, look: LookUps) =>
     look.infoAt(at).then(
       (info) => info?.kind,
@@ -125,12 +128,12 @@ export function gitRepository({ workDir, files }: Backend): GitRepository {
   };
 }
 
-/** A folder and those above it, up to another that is not included. */
+/** A folder and its parents, up to `top`, which is not included. */
 function foldersBetween(folder: string, top: string): readonly string[] {
   return folder === top ? [] : [folder, ...foldersBetween(posix.dirname(folder), top)];
 }
 
-/** Reads the beginning of a file. One that has not changed since it was read is opened, and not read again. */
+/** Returns a function that reads the beginning of a file. An unchanged file is opened, but not read again. */
 function configReader(files: Files): (path: string) => Promise<string> {
   let known: { readonly version: string; readonly text: string } | undefined;
   return async (path) => {
@@ -141,7 +144,7 @@ function configReader(files: Files): (path: string) => Promise<string> {
         known = { version, text: Buffer.from(await file.read(0, MOST_BYTES)).toString("utf8") };
       return known.text;
     } finally {
-      file.close().catch(() => undefined); // nobody has to wait for that
+      file.close().catch(() => undefined); // need not be awaited
     }
   };
 }

@@ -5,7 +5,7 @@ import type { PlainWord } from "./script.ts";
 interface Subcommand {
   readonly options: string;
   readonly added?: readonly string[];
-  /** Operands are accepted only with one of these options: without, it makes something. */
+  /** Operands are accepted only with one of these options: without them, the command creates something. */
   readonly listsWith?: readonly string[];
   readonly most?: number;
   /** It shows what is in files: always, or with one of these options. Default: never. */
@@ -13,7 +13,7 @@ interface Subcommand {
 }
 
 const NO_SUBMODULES = "--ignore-submodules=all";
-/** Drivers of the configuration would be run, and repositories inside would be looked at. */
+/** Turns off configured drivers and the inspection of nested repositories. */
 const LOOKS_INSIDE = ["--no-ext-diff", "--no-textconv", NO_SUBMODULES] as const;
 
 const SHOWS = `
@@ -97,7 +97,7 @@ export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | 
   const name = words[at]?.value ?? "";
   const rest = words.slice(at + 1);
   if (words.some(({ wildcards }) => wildcards !== undefined)) return 'git takes no bare "*" or "?": quote it';
-  if (rest.some(({ value }) => SIGNATURE.test(value))) return "git would start gpg, to check signatures";
+  if (rest.some(({ value }) => SIGNATURE.test(value))) return "git would start gpg to check signatures";
   const alone = rest.length === 1 ? `${name} ${rest[0]?.value ?? ""}` : "";
   if (alone === "stash list" || alone === "remote -v") return reading(at, [], {});
   const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
@@ -114,7 +114,7 @@ export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | 
   const named = operands.map((index) => words[index]?.value ?? "");
   const unclear = named.find((operand) => operand.startsWith(":") || /\^\{(?!commit\}$)/.test(operand));
   if (unclear !== undefined) return `${JSON.stringify(unclear)} may be a file that holds secrets, or more than one`;
-  // A file's content has such a name as well, and its path is not known then.
+  // A file's content is named in the same way, and then its path is unknown.
   const objects = operands.filter((index) => index < read.end && OBJECT.test(words[index]?.value ?? ""));
   if (objects.length > 0 && name === "cat-file" && options.has("-p"))
     return `${JSON.stringify(named.at(-1))} may be the content of any file: name it as REVISION:PATH`;
@@ -130,7 +130,7 @@ export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | 
   });
 }
 
-/** The name of an object: a commit, or what is in a file. */
+/** The name of an object: a commit, or the content of a file. */
 const OBJECT = /^[0-9a-f]{4,64}$|-g[0-9a-f]{4,64}$/i;
 
 function reading(

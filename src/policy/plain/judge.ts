@@ -20,7 +20,7 @@ import type { GitReading, Reading } from "./reading.ts";
 import type { PlainCommand, PlainScript, PlainWord } from "./script.ts";
 import { type WrittenCommand, writeScript } from "./write.ts";
 
-/** What is run in place of the script, as `Command` has it. */
+/** What runs instead of the script, as in `Command`. */
 export interface PlainRun {
   readonly argv: readonly [string, ...string[]];
   readonly env: Env;
@@ -28,11 +28,11 @@ export interface PlainRun {
 }
 
 export type PlainVerdict =
-  /** `looks`: every command is one of the list; none is there because `allows` says so. */
+  /** `looks`: every command is on the list; none was accepted by `allows` only. */
   | { readonly plain: true; readonly run: PlainRun; readonly looks: boolean }
   /**
-   * What is against each command, in order; `undefined`: nothing. `run`: those of the list written anew, the others as
-   * they were; approved, that runs.
+   * The problem of each command, in order; `undefined`: none. `run`: runs after approval, with the listed commands
+   * rewritten and the others unchanged.
    */
   | { readonly plain: false; readonly problems: readonly (Problem | undefined)[]; readonly run?: PartlyPlainRun };
 
@@ -57,21 +57,21 @@ interface PlainGiven {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   /**
-   * Whether a person's rule allows a command of these words: then it need not be on the list. The asker judges its
-   * paths. Default: none is.
+   * Whether a user's rule allows a command with these words; then it need not be on the list, and the caller judges its
+   * paths. Default: none is allowed.
    */
   readonly allows?: (words: readonly string[]) => boolean;
 }
 
-/** Tells whether a script that `readPlainScript` read may run without a sandbox, unasked, and what runs then. */
+/** Decides whether a script from `readPlainScript` may run without a sandbox and unasked, and what runs then. */
 export type PlainJudge = (script: PlainScript, given: PlainGiven) => Promise<PlainVerdict>;
 
-/** Linux starts no program with a longer word: MAX_ARG_STRLEN (128 KiB), execve(2). */
+/** The longest word with which Linux starts a program: MAX_ARG_STRLEN (128 KiB), execve(2). */
 const MOST_BYTES = 131_071;
 
 /**
- * Judges plain scripts: every command has to be on the list, found outside of the workspace, and name only paths that
- * may be read. One round trip, unless `cd` or a pattern leads through a link.
+ * Creates the judge of plain scripts: every command must be on the list, be found outside of the workspace, and name
+ * only paths that may be read. One round trip, unless `cd` or a pattern leads through a link.
  */
 export function createPlainJudge({ backend, writable = [backend.workDir] }: PlainJudgeOptions): PlainJudge {
   const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((folder) => folder.startsWith("/"));
@@ -86,7 +86,7 @@ export function createPlainJudge({ backend, writable = [backend.workDir] }: Plai
     if (script.cd === undefined) return judgeIn(script, context(cwd));
     const written = pathOf(script.cd, cwd);
     if (written === undefined) return forAll(script, behindName(script.cd));
-    // Mostly no link is on the way, and then all is looked up already when that is known.
+    // There is rarely a link on the path; then the result of this early look-up is used.
     const ahead = judgeIn(script, context(written));
     ahead.catch(() => undefined);
     const info = await look.info(written).catch(() => undefined);
@@ -146,7 +146,7 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
   });
   const text = writeScript(written, separators);
   if (Buffer.byteLength(text) > MOST_BYTES)
-    return forAll(script, { why: "with what its patterns match it is too long for a shell" });
+    return forAll(script, { why: "with its patterns expanded, it is too long for a shell" });
   if (problems.some((problem) => problem !== undefined)) {
     const isPartly = problems.includes(undefined);
     return { plain: false, problems, ...(isPartly && { run: { script: text, cwd: folder } }) };
@@ -182,7 +182,7 @@ async function judgeListed(
   if (leftOut !== undefined && !isWords(leftOut)) return leftOut;
   if (reading.looksBelow === true && here.except !== undefined) return isClosedBelow(folder);
   if (keepsOut === "grep" && posix.basename(program.real) === "busybox")
-    return { why: "grep of busybox leaves out no files" };
+    return { why: "busybox grep cannot leave out files" };
   const out = [program.path, ...(git === undefined ? [] : repository.surroundings.options)];
   const kept = keepsOut === undefined ? [] : KEEPS_OUT[keepsOut];
   for (const [index, operand] of operands.entries()) {
@@ -196,7 +196,7 @@ async function judgeListed(
   return { words: out, redirections, ...(git !== undefined && { env: repository.surroundings.env }) };
 }
 
-/** Judges the paths in revisions; resolves to pathspecs (gitglossary(7)) that leave out what may not be read. */
+/** Judges the paths in revisions. Resolves to pathspecs (gitglossary(7)) that exclude what may not be read. */
 async function judgeGit(
   { revisionPaths, showsContent }: GitReading,
   { backend, folder, judgePath }: Context,
@@ -226,19 +226,21 @@ async function takeAllowed(
   const [name, ...others] = words;
   const pattern = others.find(({ wildcards }) => wildcards !== undefined);
   if (pattern !== undefined)
-    return { why: `${JSON.stringify(pattern.value)} is a pattern, and ${name.value} is not on the list` };
+    return {
+      why: `${JSON.stringify(pattern.value)} is a pattern, and ${name.value} is not on the list`,
+    };
   const program = name.value.includes("/") ? { path: name.value } : await found(name.value);
   if (typeof program === "string") return { why: program };
   return { words: [program.path, ...others.map(({ value }) => value)], redirections };
 }
 
-/** Judges an operand that is a path; resolves to the words that take its place. */
+/** Judges an operand that is a path; resolves to the words that replace it. */
 type OperandJudge = (word: PlainWord, reading: Reading) => Promise<readonly string[] | Problem>;
 
 function operandJudge({ backend, folder, judgePath, look }: Context): OperandJudge {
   const budget = newBudget();
 
-  /** `real` undefined: that is looked up. */
+  /** Looks up the real path if `real` is undefined. */
   const judge = async (
     path: string,
     real: string | undefined,
@@ -253,7 +255,9 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     if (isRecursive === true && decision.except !== undefined) return isClosedBelow(path);
     if (info === "unknown" || (info !== undefined && info.kind !== "file")) return { why: `${path} is not a file` };
     const isWithin = target === undefined || (typeof target === "string" && isInside(target, backend.workDir));
-    return isWithin ? undefined : { why: `${path} is outside of the workspace, where git looks at no repository` };
+    return isWithin
+      ? undefined
+      : { why: `${path} is outside the workspace; git looks only at the repository of the workspace` };
   };
 
   return async (word, reading) => {
@@ -262,8 +266,8 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     const path = pathOf(word.value, folder);
     if (path === undefined) return behindName(word.value);
     if (path === "/dev/null") return [word.value];
-    if (ENDLESS.test(path)) return { why: `${path} does not end` };
-    // Some programs take "@file" for a file with options in it, and "+1f" for an option.
+    if (ENDLESS.test(path)) return { why: `${path} is endless` };
+    // Some programs treat "@file" as a file with options, and "+1f" as an option.
     const asPath = (each: string) => (reading.git === undefined && /^[@+=]/.test(each) ? `./${each}` : each);
     if (pattern === undefined) return (await judge(path, undefined, reading)) ?? [asPath(word.value)];
     const inside = posix.resolve(folder, pattern.folder);
@@ -280,14 +284,14 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
   };
 }
 
-/** Devices that are harmless to read, though not unasked. Other devices are forbidden paths. */
+/** Devices that are harmless, but not read unasked. Other devices are forbidden paths. */
 const ENDLESS = /^\/dev\/(zero|full|u?random)$/;
 
 function isWords(operand: readonly string[] | Problem): operand is readonly string[] {
   return Array.isArray(operand);
 }
 
-/** Options that keep out files with sensitive names. Behind all others they decide (grep(1), rg(1)). */
+/** Options that exclude files with sensitive names. After all others, they win (grep(1), rg(1)). */
 const KEEPS_OUT: { readonly [way in "grep" | "rg"]: readonly string[] } = {
   grep: [
     ...SENSITIVE_FILES.map((glob) => `--exclude=${anyCase(glob)}`),
@@ -300,7 +304,7 @@ function anyCase(glob: string): string {
   return glob.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }
 
-/** Where an operand leads, links not followed; `undefined` where ".." comes behind a name. */
+/** The absolute path of an operand, without following links; `undefined` when ".." follows a name. */
 function pathOf(operand: string, folder: string): string | undefined {
   const names = operand.split("/").filter((name) => name !== "" && name !== ".");
   const first = names.findIndex((name) => name !== "..");
@@ -315,11 +319,11 @@ function shown(path: string, backend: Backend): string {
 }
 
 function against(decision: Decision): Problem {
-  return { why: decision.reason ?? "the path rules are against it", decision };
+  return { why: decision.reason ?? "the path rules forbid it", decision };
 }
 
 function behindName(path: string): Problem {
-  return { why: `where ".." in ${JSON.stringify(path)} leads depends on links` };
+  return { why: `".." in ${JSON.stringify(path)} depends on links` };
 }
 
 function isClosedBelow(path: string): Problem {

@@ -16,9 +16,9 @@ export interface ReadOptions {
   /** As "-r" or "--hidden", without values. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly number[];
-  /** Options and their values behind the first operand, which some programs take for operands. */
+  /** Options and their values after the first operand, which some programs treat as operands. */
   readonly late: readonly number[];
-  /** Where `--` is; else how many words there are. */
+  /** The index of `--`, or the number of words. */
   readonly end: number;
 }
 
@@ -40,8 +40,8 @@ export function optionTable(text: string): OptionTable {
 }
 
 /**
- * Reads options as getopt_long(3) does, before operands and between them. A string says why they are not on the list.
- * "next word": values are never glued; "alone": only to the first letter of a word.
+ * Reads options as getopt_long(3) does, before operands and between them. A string: why they are not on the list. "next
+ * word": values are never glued; "alone": only to the first letter of a word.
  */
 export function readOptions(
   words: readonly PlainWord[],
@@ -63,7 +63,7 @@ export function readOptions(
       operands.push(index);
       continue;
     }
-    const unknown = `${JSON.stringify(value)} is not one of the options of ${name} that only look`;
+    const unknown = `${JSON.stringify(value)} is not on the list of ${name} options that only look`;
     if (wildcards !== undefined) return unknown;
     if (operands.length > 0) late.push(index);
     if (flags.has(value)) options.add(value);
@@ -85,7 +85,7 @@ export function readOptions(
   return { options, operands, late, end: words.length };
 }
 
-/** Reads `-la`, `-n5`, `-rn 5`; `undefined` where a letter is not known, or a value missing or wrong. */
+/** Parses `-la`, `-n5`, `-rn 5`; `undefined` for an unknown letter, or a missing or invalid value. */
 function readCluster(
   cluster: string,
   next: PlainWord | undefined,
@@ -101,7 +101,7 @@ function readCluster(
     const glued = cluster.slice(at + 1);
     if (kind === undefined || (at > 1 && taking === "alone")) return undefined;
     if (glued !== "") return taking !== "next word" && isValue(kind, glued) ? { options, takesNext: false } : undefined;
-    // What begins with a dash is an option to programs that read the word before in another way.
+    // A word with a dash is an option to programs that read the previous word differently.
     const isGood =
       next !== undefined && next.wildcards === undefined && !/^-./.test(next.value) && isValue(kind, next.value);
     return isGood ? { options, takesNext: true } : undefined;

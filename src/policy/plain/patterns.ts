@@ -33,7 +33,9 @@ export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | str
 export const newBudget = () => ({ steps: MOST_STEPS, names: MOST_NAMES });
 type Budget = ReturnType<typeof newBudget>;
 
-/** The entries that a pattern matches, in byte order; dot names only for a dot. A string: they cannot be words. */
+/**
+ * The entries that a pattern matches, in byte order; dot names only for a dot. A string: why they cannot become words.
+ */
 export function matching(
   { name }: Pattern,
   entries: readonly FileEntry[],

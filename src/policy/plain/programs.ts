@@ -7,16 +7,16 @@ interface Program {
   /** See `OptionTable`. Default: none. "any": no word is an option, and no word is a path. */
   readonly options?: string;
   readonly operands?: "paths" | RegExp;
-  /** The first operand is no path, and has to be like this. */
+  /** The first operand is no path, and must match this. */
   readonly first?: RegExp;
   /** With one of these options it is a path too. */
   readonly noFirstWith?: readonly string[];
   readonly least?: number;
-  /** So many operands at most, late options among them: in some programs the second one is written to. */
+  /** How many operands at most, late options among them: in some programs the second one is written to. */
   readonly most?: number;
   /** Whether `*` and `?` are accepted in paths. */
   readonly patterns?: true;
-  /** It looks at everything under its paths: always, or with this option. */
+  /** It reads everything under its paths: always, or with this option. */
   readonly recursive?: true | string;
   readonly onlyFiles?: true;
   readonly keepsOut?: "grep" | "rg";
@@ -31,8 +31,8 @@ const TWO_FILES = { onlyFiles: true, least: 2, most: 2 } as const;
 const GREP = "-F -P -i -v -w -x -n -c -l -o -q -s -H -A# -B# -C# -m# -e:";
 
 /**
- * The list, by names between blanks: docs/policy.md has it for people. Sources: codex's known-safe list, GTFOBins, the
- * programs' manuals.
+ * The list, by names between blanks: docs/policy.md has the rules around it. Sources: codex's known-safe list,
+ * GTFOBins, the programs' manuals.
  */
 const PROGRAMS: { readonly [names: string]: Program } = {
   "tac rev sha256sum md5sum cksum": { patterns: true },
@@ -92,7 +92,7 @@ const PROGRAMS: { readonly [names: string]: Program } = {
   },
 };
 
-/** Of these the version is accepted as well. Others ask files of the project which program to run. */
+/** Programs of which `--version` is accepted too. Others ask files of the project which program to run. */
 const VERSIONS: ReadonlySet<string> = new Set(
   "git node python3 bash make gcc clang cmake tar curl jq rg tmux".split(" "),
 );
@@ -135,8 +135,8 @@ function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: Liste
   if (typeof read === "string") return read;
   const { options, operands, late, end } = read;
   const { operands: kind = "paths", first, noFirstWith = [], least = 0, most = Infinity } = program;
-  if (program.hasNoEnd === true && end < words.length) return `${name} does not end its options at "--"`;
-  if (program.needs !== undefined && !options.has(program.needs)) return `${name} is read only with ${program.needs}`;
+  if (program.hasNoEnd === true && end < words.length) return `${name} does not support "--"`;
+  if (program.needs !== undefined && !options.has(program.needs)) return `${name} only looks with ${program.needs}`;
   if (operands.length < least) return `${name} has too few operands`;
   if (operands.length + late.length > most) return `${name} has too many operands`;
   const firstIsText = first !== undefined && !noFirstWith.some((option) => options.has(option));
@@ -162,7 +162,7 @@ function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: Liste
 }
 
 function wrong(name: string, { value }: PlainWord): string {
-  return `${JSON.stringify(value)} is not one of the operands of ${name} that only look`;
+  return `${JSON.stringify(value)} is not on the list of ${name} operands that only look`;
 }
 
 const FIND_VALUES: ReadonlySet<string> = new Set(
@@ -170,7 +170,7 @@ const FIND_VALUES: ReadonlySet<string> = new Set(
 );
 const FIND_ALONE: ReadonlySet<string> = new Set("-empty -prune -not ! -o -a -print -print0".split(" "));
 
-/** Reads find(1): folders, then tests that only look. A string says why it is not on the list. */
+/** Reads find(1): folders, then tests that only look. A string: why it is not on the list. */
 function readFind(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const paths: number[] = [];
   let isExpression = false;
@@ -182,7 +182,8 @@ function readFind(words: readonly [PlainWord, ...PlainWord[]]): Reading | string
     else if (FIND_VALUES.has(value) && index + 1 < words.length) {
       index += 1;
       if (words[index]?.wildcards !== undefined) return `find takes no bare "*" or "?": quote the value of ${value}`;
-    } else if (!FIND_ALONE.has(value)) return `${JSON.stringify(value)} is not one of the tests of find that only look`;
+    } else if (!FIND_ALONE.has(value))
+      return `${JSON.stringify(value)} is not on the list of find tests that only look`;
   }
   return { paths, isRecursive: true, looksBelow: paths.length === 0, end: words.length };
 }

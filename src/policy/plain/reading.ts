@@ -5,7 +5,7 @@ export interface GitReading {
   readonly revisionPaths: readonly string[];
   /** Words that name an object, which has to be a commit. */
   readonly objects: readonly number[];
-  /** It shows what is in files: those that may not be read are left out. */
+  /** It shows the content of files: those that may not be read are excluded. */
   readonly showsContent: boolean;
 }
 
@@ -16,9 +16,9 @@ export interface Reading {
   /** It names no path, and looks at everything under the working folder. */
   readonly looksBelow?: boolean;
   readonly onlyFiles?: boolean;
-  /** It keeps out files with sensitive names, in this program's way. */
+  /** It excludes files with sensitive names, in this program's way. */
   readonly keepsOut?: "grep" | "rg";
-  /** Where words that we add belong. */
+  /** The index where added words belong. */
   readonly end: number;
   readonly git?: GitReading;
 }

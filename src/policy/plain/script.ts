@@ -39,7 +39,7 @@ const NOT_DOUBLE_QUOTED = /[$`\\!\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const LONE_EXCLAMATION_MARK = /!(?=[ \t\n;|&]|$)/y;
 const FIRST_WORD = /^[A-Za-z0-9_.+/-]+$/;
 
-/** Words that mean something to the shell itself, so that running a program of that name would be something else. */
+/** Words with a meaning to the shell, which would not run a program of that name. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(
   `if then elif else fi case esac for select while until do done function time coproc . source alias bg bind break
   builtin caller cd command compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg
@@ -86,7 +86,7 @@ export function readPlainScript(text: string): PlainScript | string {
       const raw = text.slice(at, read.end);
       if (draft.words.length === 0) {
         const isCd = raw === "cd" && commands.length === 0;
-        if (!FIRST_WORD.test(raw)) return `a first word that is no program's name ${place(text, at)}`;
+        if (!FIRST_WORD.test(raw)) return `the first word ${place(text, at)} is not the name of a program`;
         if (raw === "cd" && !isCd) return `"cd" ${place(text, at)} is not at the start of the script`;
         if (!isCd && SHELL_WORDS.has(raw)) return `"${raw}" ${place(text, at)} is a command of the shell itself`;
       }
@@ -117,7 +117,7 @@ function withFolder(commands: readonly PlainCommand[], separators: readonly Sepa
   const [, folder, ...more] = first.words;
   const isSimple = more.length === 0 && first.redirections.length === 0 && separators[0] === "&&";
   if (!isSimple || folder === undefined || folder.wildcards !== undefined || /^(-|$)/.test(folder.value))
-    return '"cd" is only read as `cd FOLDER &&` at the start of the script';
+    return '"cd" is understood only as `cd FOLDER &&` at the start of the script';
   return { cd: folder.value, commands: others, separators: separators.slice(1) };
 }
 

@@ -7,18 +7,18 @@ export interface CommandWords {
   readonly text: string;
 }
 
-/** What a rule says of commands, word by word. */
+/** A rule for commands, word by word. */
 export interface CommandPattern {
   readonly words: readonly WordPattern[];
   /** Any further words may follow. */
   readonly open: boolean;
-  /** It stands for more than one command (`&&`, `;`, a pipe), and a rule is compared with one at a time. */
+  /** It has more than one command (`&&`, `;`, a pipe); a rule is compared with one at a time. */
   readonly isList: boolean;
 }
 
 type WordPattern =
   | { readonly is: "word"; readonly text: string }
-  /** What begins like this. */
+  /** Any word that begins with this text. */
   | { readonly is: "beginning"; readonly text: string }
   | { readonly is: "any" };
 
@@ -53,14 +53,14 @@ export function commandPattern(text: string, spelling: "own" | "field"): ParsedP
   return { ok: true, pattern: { words, open, isList: false } };
 }
 
-/** Strict, to allow: every word is one that the rule names, and the program is called by its plain name. */
+/** Matches strictly, for allow rules: the rule names every word, and the program by its plain name. */
 export function matchesStrictly({ words, open, isList }: CommandPattern, command: CommandWords): boolean {
   if (isList || command.words.length < words.length) return false;
   if (!open && command.words.length > words.length) return false;
   return words.every((pattern, index) => fits(pattern, command.words[index] ?? ""));
 }
 
-/** Lenient, to ask or deny: `git push` finds `/usr/bin/git -C sub push --force`. */
+/** Matches leniently, for ask and deny rules: `git push` matches `/usr/bin/git -C sub push --force`. */
 export function matchesLeniently({ words, isList }: CommandPattern, command: CommandWords): boolean {
   if (isList) return false;
   const [name, ...rest] = words;
@@ -76,7 +76,10 @@ export function matchesLeniently({ words, isList }: CommandPattern, command: Com
   return true;
 }
 
-/** `-C` and the `sub` of `-C sub`: which options take a value is not known here, so each may. */
+/**
+ * Whether a word is an option or may be its value, such as `-C` and `sub` of `-C sub`: which options take one is
+ * unknown.
+ */
 function isOptionOrItsValue(given: readonly string[], at: number): boolean {
   return (given[at] ?? "").startsWith("-") || (given[at - 1] ?? "").startsWith("-");
 }

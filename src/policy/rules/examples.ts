@@ -1,7 +1,7 @@
 import type { Effect } from "../../contract/effect.ts";
 import type { Verdict } from "../../contract/decision.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
-import type { CommandRule } from "../settings.ts";
+import type { CommandRule } from "../policy-settings.ts";
 import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import type { Rule } from "./rule.ts";
 import { wordsOf } from "./words.ts";
@@ -17,7 +17,7 @@ export function checkExamples(
   const [missed, found] = [match.filter((example) => !isAbout(example)), notMatch.filter(isAbout)];
   return [
     ...missed.map((example) => `it does not match its own example ${JSON.stringify(example)}`),
-    ...found.map((example) => `it matches ${JSON.stringify(example)}, which its not_match says it does not`),
+    ...found.map((example) => `it matches ${JSON.stringify(example)}, which is in its not_match`),
   ];
 }
 
@@ -31,5 +31,5 @@ function fits(rule: Rule, example: string, verdict: Verdict, base: Base): boolea
 
 function effectOf(rule: Rule, example: string, base: Base): Effect {
   if (rule.kind === "path") return { kind: rule.operation, path: example, real: absolutePath(example, base) };
-  return rule.kind === "fetch" ? { kind: "fetch", url: example, method: "GET" } : { kind: "foreign", from: "" };
+  return rule.kind === "fetch" ? { kind: "fetch", url: example, method: "GET" } : { kind: "foreign", from: example };
 }

@@ -1,16 +1,20 @@
 import type { Verdict } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
+import { matchesWildcard } from "../../util/wildcard.ts";
 import { type CommandWords, matchesLeniently, matchesStrictly } from "./command.ts";
 import type { Rule } from "./rule.ts";
 
-/** Strict to allow, lenient to ask and deny. */
+/** Whether a rule matches a command: strictly for allow rules, leniently for ask and deny rules. */
 export function isAboutCommand(rule: Rule, command: CommandWords, verdict: Verdict): boolean {
   if (rule.kind !== "command") return false;
   return verdict === "allow" ? matchesStrictly(rule.pattern, command) : matchesLeniently(rule.pattern, command);
 }
 
-/** The same of other effects. To allow a path it must match as written and as it really is, else one of both. */
+/**
+ * Whether a rule matches another effect. An allow rule must match the path as written and its real path; other rules
+ * either.
+ */
 export function isAboutEffect(rule: Rule, effect: Effect, tool: string, verdict: Verdict, base: Base): boolean {
   switch (effect.kind) {
     case "read":
@@ -28,13 +32,19 @@ export function isAboutEffect(rule: Rule, effect: Effect, tool: string, verdict:
       return rule.kind === "fetch" && verdict !== "allow" && isHost(rule.host, hostOf(effect.engine), verdict);
     case "foreign": {
       if (rule.kind !== "foreign") return false;
-      const name = rule.tool === undefined ? undefined : `mcp__${rule.from}__${rule.tool}`;
-      if (name === undefined) return effect.from === rule.from || tool.startsWith(`mcp__${rule.from}__`);
-      return tool === name || (effect.from === rule.from && tool === rule.tool);
+      // Another source may have a tool with a similar name: for allow rules, only the full name with its source counts.
+      const names = verdict === "allow" ? [foreignName(effect)] : [foreignName(effect), tool];
+      return names.some((name) => [rule.pattern, `${rule.pattern}__*`].some((each) => matchesWildcard(each, name)));
     }
     default:
       return false;
   }
+}
+
+/** "mcp__github__list_issues" of that tool of "mcp:github". */
+function foreignName({ from, tool }: Extract<Effect, { kind: "foreign" }>): string {
+  const source = from.replace(":", "__");
+  return tool === undefined ? source : `${source}__${tool}`;
 }
 
 function hostOf(url: string): string {

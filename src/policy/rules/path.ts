@@ -1,9 +1,9 @@
 import { type Base, absolutePath, isInside } from "../../util/paths.ts";
 
-/** What a rule says of paths: absolute ones, without `.` and `..`. */
+/** A rule for paths: absolute, without `.` and `..`. */
 export interface PathPattern {
   matches(path: string): boolean;
-  /** The folder or file that it names with all under it, where it has no wildcard but a `/**` at the end. */
+  /** The folder or file that it names with everything below, if its only wildcard is a `/**` at the end. */
   readonly root: string | undefined;
   /** It names one file or folder, without wildcards. */
   readonly isLiteral: boolean;
@@ -26,7 +26,7 @@ export function pathPattern(text: string, base: Base): PathPattern {
   return { matches: (path) => isInside(path, root), root, isLiteral };
 }
 
-/** Segment by segment; what lies under a match matches too. */
+/** Matches segment by segment. Paths below a match match too. */
 function expressionOf(path: string): RegExp {
   const parts = path
     .split("/")

@@ -8,29 +8,25 @@ export type Rule = { readonly text: string } & (
   | { readonly kind: "path"; readonly operation: "read" | "write"; readonly pattern: PathPattern }
   /** `host`: "example.org", or "*.example.org" for all under it; `undefined`: every host. */
   | { readonly kind: "fetch"; readonly host: string | undefined }
-  /** A tool of an MCP server or a plugin; `tool` `undefined`: all of that server. */
-  | { readonly kind: "foreign"; readonly from: string; readonly tool: string | undefined }
+  /** Tools of an MCP server or a plugin, as "mcp__github__get_*"; with no tool ("mcp__github") all of that server. */
+  | { readonly kind: "foreign"; readonly pattern: string }
 );
 
 export type ParsedRule = { readonly ok: true; readonly rule: Rule } | { readonly ok: false; readonly problem: string };
 
 const SPELLINGS =
   'expected a command such as "npm run *", or Bash(npm run test:*), Read(./secrets/**), Edit(src/**), ' +
-  "Write(dist/**), WebFetch(domain:example.org), mcp__server__tool";
+  "Write(dist/**), WebFetch(domain:example.org), mcp__server__tool, plugin__name__tool";
 
 /** Reads one rule, in either spelling. Relative paths are those of the working directory. */
 export function parseRule(text: string, base: Base): ParsedRule {
   const trimmed = text.trim();
   if (trimmed === "") return { ok: false, problem: `it is empty; ${SPELLINGS}` };
-  const foreign = /^mcp__([^\s()]+?)(?:__([^\s()]+))?$/.exec(trimmed);
-  if (foreign?.[1] !== undefined) {
-    const tool = foreign[2] === "*" ? undefined : foreign[2];
-    return { ok: true, rule: { text, kind: "foreign", from: foreign[1], tool } };
-  }
+  if (/^(mcp|plugin)__[^\s()]+$/.test(trimmed)) return { ok: true, rule: { text, kind: "foreign", pattern: trimmed } };
   const named = /^([A-Z][A-Za-z]*)(?:\((.*)\))?$/s.exec(trimmed);
   if (named?.[1] === undefined) return command(text, trimmed, "own");
   const about = named[2]?.trim();
-  if (about === "") return { ok: false, problem: `nothing stands in its parentheses; ${SPELLINGS}` };
+  if (about === "") return { ok: false, problem: `its parentheses are empty; ${SPELLINGS}` };
   switch (named[1]) {
     case "Bash":
       return command(text, about ?? "*", "field");

@@ -3,31 +3,31 @@ import type { CheckedCall } from "../../contract/call.ts";
 import type { Verdict } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
 import type { Base } from "../../util/paths.ts";
-import type { CommandRule, CommandRules } from "../settings.ts";
+import type { CommandRule, CommandRules } from "../policy-settings.ts";
 import type { CommandWords } from "./command.ts";
 import { checkExamples } from "./examples.ts";
 import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import { type Rule, parseRule } from "./rule.ts";
 import { warningsOf } from "./warnings.ts";
 
-/** What people's rules say of something: the rule as it is written, and a sentence. */
+/** The verdict of the user's rules: the rule as written, and a sentence. */
 export interface Ruling {
   readonly verdict: Verdict;
   readonly rule: string;
   readonly reason: string;
-  /** It names what it is about without wildcards. */
+  /** True: the rule names it without wildcards. */
   readonly isExact?: true;
 }
 
-/** People's own rules, parsed. Deny before ask before allow; `undefined` where no rule says anything. */
+/** The user's rules, parsed. Deny before ask before allow; `undefined` where no rule matches. */
 export interface Rules {
-  /** About one command of a script. Where there is a list of the only ones (`only`), what is not on it is denied. */
+  /** The ruling on one command of a script. If there is an `only` list, commands that are not on it are denied. */
   command(command: CommandWords): Ruling | undefined;
-  /** About any other effect. */
+  /** The ruling on any other effect. */
   effect(effect: Effect, call: Pick<CheckedCall, "tool">): Ruling | undefined;
-  /** What rules deny or ask about below an open folder: real paths, with all under them. */
+  /** Real paths that rules deny or ask about below an open folder, each with everything below. */
   readonly excluded: { readonly [operation in "read" | "write"]: readonly string[] };
-  /** The rule that keeps this path out of such a folder. */
+  /** The rule that excludes this path from an open folder. */
   withheld(operation: "read" | "write", path: string): string | undefined;
   /** Rules that can never match, or allow more than it seems: a sentence each. */
   readonly warnings: readonly string[];
@@ -89,7 +89,7 @@ export function createRules(settings: CommandRules | undefined, base: Base): Rul
   };
 }
 
-/** What people should know of their rules before they rely on them, a sentence a rule. Throws like `createRules`. */
+/** Warnings about the rules, one sentence for each rule. Throws like `createRules`. */
 export function ruleWarnings(settings: CommandRules | undefined): readonly string[] {
   const { allow = [], only = [], ask = [], deny = [] } = settings ?? {};
   if (allow.length + only.length + ask.length + deny.length === 0) return [];

@@ -1,16 +1,16 @@
 import { isWrapper } from "../commands/wrapped.ts";
 import { wrapperOf } from "../commands/wrappers.ts";
-import type { CommandRules } from "../settings.ts";
+import type { CommandRules } from "../policy-settings.ts";
 import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
 
-/** Programs that run any other with the right words, beside those that the search for commands knows. */
+/** Programs that can run any other, besides those that the search for commands knows. */
 const MULTI_PURPOSE = new RegExp(
   "^(docker|podman|kubectl|perl|ruby|php|lua|Rscript|osascript|node(js)?|deno|bun|tsx|ts-node|python2|ninja|pipx|" +
     "p?npm|yarn|uv|cargo|go|[gm]?awk|ed|emacs)$",
 );
 
-/** What people should know of their rules before they rely on them, a sentence a rule. */
+/** Warnings about the rules, one sentence for each rule. */
 export function warningsOf(rules: { readonly [list in keyof CommandRules]-?: readonly Rule[] }): readonly string[] {
   const all = (["deny", "ask", "allow", "only"] as const).flatMap((list) =>
     rules[list].flatMap((rule) => {
@@ -34,10 +34,10 @@ function neverMatches(
     );
   const stronger = list === "deny" ? [] : list === "ask" ? deny : [...deny, ...ask];
   const before = stronger.find((other) => other.kind === "command" && holdsAll(other.pattern, rule.pattern));
-  return before && `can never match: ${JSON.stringify(before.text)} stands before it`;
+  return before && `can never match: the rule ${JSON.stringify(before.text)} is applied before it`;
 }
 
-/** Whether whatever the second pattern finds, the first does too, as far as that is easily told. */
+/** Whether the first pattern matches everything that the second does, as far as that is easy to determine. */
 function holdsAll(one: CommandPattern, other: CommandPattern): boolean {
   const words = other.words.map((word) =>
     word.is === "any" ? "\0any" : word.is === "word" ? word.text : `${word.text}\0`,
@@ -56,10 +56,10 @@ function allowsMore(rule: Rule): string | undefined {
   const isOpen = rule.pattern.open || rule.pattern.words.some(({ is }) => is !== "word");
   const isNarrow = second?.is === "word" && !second.text.startsWith("-") && !runsWhateverFollows(first.text);
   if (!isOpen || isNarrow) return undefined;
-  return `allows more than it seems: ${first.text} can run any program; name what it may be asked to do`;
+  return `allows more than it seems: ${first.text} can run any program; name the arguments to allow`;
 }
 
-/** Also a word that is no option leads to other programs: what they run, a script, a start of a search. */
+/** Whether a program runs others that any operand names: a script, a command, the start of a search. */
 function runsWhateverFollows(name: string): boolean {
   const leads = /^(find|fd|[gm]?awk|sed|ed|vim?|emacs|tar|rsync|eval|source|\.)$/;
   return wrapperOf(name).wrapper !== undefined || leads.test(name);

@@ -1,4 +1,4 @@
-/** What a text comes to as one shell command: its words without quotes, or why it is not one. */
+/** A text parsed as one shell command: its words without quotes, or why it is not one. */
 export type Words =
   | { readonly ok: true; readonly words: readonly string[] }
   /** "list": several commands, or one with a redirection or a substitution; "open": a quote is not closed. */

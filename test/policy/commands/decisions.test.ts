@@ -1,10 +1,10 @@
-// What the policy says of commands outside the sandbox: plain, asked about, refused.
+// The policy's decisions on commands outside the sandbox: plain, asked about, refused.
 import { execFileSync } from "node:child_process";
 import { chmod } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { Decision } from "../../../src/contract/decision.ts";
 import { asText } from "../../../src/engine/result.ts";
-import type { PolicySettings } from "../../../src/policy/settings.ts";
+import type { PolicySettings } from "../../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { LONG, TOO_LONG } from "./too-long.ts";
 
@@ -85,7 +85,7 @@ describe("rules, risk, autonomy", () => {
   });
 
   test.each([...TOO_LONG])(
-    "a script that is too long to be looked at whole is asked about: %s",
+    "a script that is too long to be examined completely is asked about: %s",
     async (_, script, why) => {
       const { judge } = await judging({ autonomy: "full" });
       const { verdict, rule, reason } = await judge(script);
@@ -94,12 +94,12 @@ describe("rules, risk, autonomy", () => {
     },
   );
 
-  test("what was looked at of a script that is too long still counts", async () => {
+  test("the examined part of a script that is too long still counts", async () => {
     const { judge } = await judging({ autonomy: "full" });
     expect(await judge(`sudo id; ${":;".repeat(400)}`)).toMatchObject({ verdict: "deny" });
   });
 
-  test("a refusal says which part, why, and what would be accepted, in the texts of the requirements", async () => {
+  test("a refusal names the part, the reason, and what would be accepted, in the texts of the requirements", async () => {
     const { judge } = await judging();
     expect((await judge("ls && sudo id")).reason).toMatch(
       /^High-risk commands are blocked: `sudo id` \(.+\)\. Leave it out, or have the user add it to policy\.commands\.allow$/,
@@ -134,7 +134,7 @@ describe("rules, risk, autonomy", () => {
     }
   });
 
-  test("a script that is not plain is allowed as a whole, and what runs the project's code for the session at most", async () => {
+  test("a script that is not plain is granted whole; one that runs the project's code at most for a session", async () => {
     const { judge } = await judging();
     expect(await judge("for f in *; do touch $f; done")).toMatchObject({
       verdict: "ask",
@@ -149,7 +149,7 @@ describe("rules, risk, autonomy", () => {
     expect((await judge("git push")).scopes?.[0]).not.toHaveProperty("upTo");
   });
 
-  test("variables that a call adds make its command one to ask about", async () => {
+  test("a command to which a call adds variables is asked about", async () => {
     const { world } = await judging();
     const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
     expect(await toolkit.judge([{ kind: "exec", command: "ls", env: { FOO: "1" } }])).toMatchObject({
@@ -159,12 +159,12 @@ describe("rules, risk, autonomy", () => {
   });
 });
 
-test.each([...LONG])("a long script of everyday work is looked at whole: %s", async (_, script) => {
+test.each([...LONG])("a long everyday script is examined completely: %s", async (_, script) => {
   const { judge } = await judging({ autonomy: "full" });
   expect(await judge(script)).toMatchObject({ verdict: "allow", rule: "autonomy" });
 });
 
-test("blanks at the end, however many, take no time", async () => {
+test("any number of trailing blanks takes no time", async () => {
   const { judge } = await judging();
   const { verdict, reason } = await judge(`echo${" ".repeat(2_000_000)}x`);
   expect({ verdict, reason }).toEqual({ verdict: "ask", reason: expect.stringContaining("write long text to a file") });
@@ -232,7 +232,7 @@ describe("paths in commands", () => {
 });
 
 describe("a plain command", () => {
-  test("runs as it was written anew: absolute programs, quoted words, no start-up files", async () => {
+  test("runs rewritten: absolute programs, quoted words, no start-up files", async () => {
     const { world } = await judging();
     await world.file("a.txt", "one\ntwo\n");
     const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
@@ -250,7 +250,7 @@ describe("a plain command", () => {
     expect(asText(await toolkit.call({ name: "bash", input: { command } }))).toBe("two\ndone\n");
   });
 
-  test("runs as it was written anew with blanks around it, too, and beside another command of the same call", async () => {
+  test("runs rewritten with blanks around it, too, and next to another command of the same call", async () => {
     const { world } = await judging();
     const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
     for (const command of ["ls\n", "  ls", "\nls\n"]) {
@@ -264,7 +264,7 @@ describe("a plain command", () => {
     expect(await toolkit.judge([{ kind: "exec", command: "\u00a0ls" }])).toMatchObject({ verdict: "ask" });
   });
 
-  test("runs in the folder that a cd at its start leads to", async () => {
+  test("runs in the folder that a leading cd leads to", async () => {
     const { world } = await judging();
     await world.file("src/deep/x", "found\n");
     await world.link("link", "src/deep");
@@ -293,7 +293,7 @@ describe("git", () => {
     return { world, canary, toolkit, bash, git, ran };
   }
 
-  test("reads run unasked in the workspace's own repository", async () => {
+  test("reads run without a question in the workspace's own repository", async () => {
     const { bash, toolkit } = await repository();
     expect(await toolkit.judge([{ kind: "exec", command: "git status" }])).toMatchObject({ verdict: "allow" });
     expect(asText(await bash("git status && git log --oneline -1"))).toContain("branch");
@@ -322,7 +322,7 @@ describe("git", () => {
     git("init", "-q", "--bare", "bare");
     await world.link("linked/.git", "../other/.git");
     const judge = (cwd: string) => toolkit.judge([{ kind: "exec", command: "git status", cwd }]);
-    // What git reads there is the workspace's own repository, whatever lies in the folder.
+    // Git reads the workspace's own repository there, whatever the folder contains.
     for (const cwd of ["other", "bare", "linked"]) {
       const { runs, verdict } = await judge(cwd);
       if (verdict === "allow") expect(JSON.stringify(runs)).toContain(`GIT_DIR='${world.workDir}/.git'`);
@@ -332,7 +332,7 @@ describe("git", () => {
     expect(await without.judge([{ kind: "exec", command: "git status" }])).toMatchObject({ verdict: "ask" });
   });
 
-  test("a commit that a person let through runs its hooks", async () => {
+  test("a commit that a person approved runs its hooks", async () => {
     const { bash, ran, world, git } = await repository();
     git("config", "user.name", "a");
     git("config", "user.email", "a@b");

@@ -1,12 +1,12 @@
 import { MAX_SCRIPT_BYTES } from "../../../src/policy/commands/search.ts";
 
-/** The parts in a row, the second as often as fits into a script. */
+/** Returns the parts in sequence, the second as often as fits into a script. */
 const filled = (before: string, part: string, after = ""): string => {
   const room = MAX_SCRIPT_BYTES - before.length - after.length;
   return before + part.repeat(Math.floor(room / part.length)) + after;
 };
 
-/** Scripts that are as much work as their length allows, by what makes the work. */
+/** Scripts that are as much work as their length allows, by the cause of the work. */
 export const HOSTILE: readonly (readonly [what: string, script: string])[] = [
   ["commands", filled("", "ls;")],
   ["a pipeline", filled("", "a|", "a")],

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { findCommands } from "../../../src/policy/commands/found.ts";
+import { findCommands } from "../../../src/policy/commands/find-commands.ts";
 import { namedPaths } from "../../../src/policy/commands/named-paths.ts";
 import { neverRun } from "../../../src/policy/commands/never-run.ts";
 import { isKnownProgram, riskOf, throwsAway } from "../../../src/policy/commands/risk.ts";
@@ -190,7 +190,7 @@ describe("what is never run", () => {
     expect(asked.filter((script) => refused(script).length > 0)).toEqual([]);
   });
 
-  test("the name of a privileged program is a word like others where nothing runs it", () => {
+  test("the name of a privileged program is an ordinary word if nothing runs it", () => {
     const everyday = [
       ...["echo sudo", "echo sudo id", "grep -r sudo docs", 'git commit -m "use sudo"', "git log --grep sudo src"],
       ...[
@@ -225,19 +225,19 @@ describe("what is never run", () => {
     expect(everyday.filter((script) => refused(script).length > 0)).toEqual([]);
   });
 
-  test("everyday commands are not refused, unless they take rights or run what was downloaded", () => {
+  test("everyday commands are not refused, unless they escalate privileges or run a download", () => {
     const scripts = [...Object.values(LOOKS), ...Object.values(ACTS)].flat();
     const refusals = scripts.filter((script) => refused(script).length > 0);
     expect(refusals.filter((script) => !/\bsudo\b|curl .*\| bash/.test(script))).toEqual([]);
   });
 
-  test("where the script starts decides what is outside", () => {
+  test("the start folder of the script decides what is outside", () => {
     expect(refused("rm -rf ../a", "/srv/ws/sub")).toEqual([]);
     expect(refused("rm -rf ../../a", "/srv/ws/sub")).toHaveLength(1);
     expect(refused("rm -rf a", "/srv")).toHaveLength(1);
   });
 
-  test("a refusal names the part, its command where a rule may allow it, and why", () => {
+  test("a refusal names the part, its command if a rule may allow it, and the reason", () => {
     const [first, second] = refused("ls; env X=1 rm -rf ~/x && LD_PRELOAD=x ls");
     expect(first).toMatchObject({ text: "rm -rf ~/x", why: expect.stringMatching(/~\/x.*workspace/) });
     expect(first?.command?.nested).toBe(true);
@@ -294,7 +294,7 @@ test("a command cannot answer for a person", () => {
   expect(others.filter((script) => refused(script).length > 0)).toEqual([]);
 });
 
-test("risk and reason come from the program and its subcommand", () => {
+test("risk and reason depend on the program and its subcommand", () => {
   const said = (script: string) => {
     const { risk, why, project } = riskOf(found(script).commands[0] ?? expect.fail(script));
     return `${risk}${project ? " project" : ""}: ${why}`;
@@ -309,14 +309,14 @@ test("risk and reason come from the program and its subcommand", () => {
   expect(said("sudo ls")).toMatch(/^high: it runs commands as another user/);
   expect(said("curl -d x https://x.example")).toBe("high: it sends data to other machines");
   expect(said("curl https://x.example")).toBe("medium: asks a server");
-  expect(said("$x y")).toBe("medium: which command $x is, is known only when it runs");
-  expect(said("frobnicate")).toMatch(/^medium: the command frobnicate is not one that is known/);
+  expect(said("$x y")).toBe("medium: the command that $x names is known only when it runs");
+  expect(said("frobnicate")).toMatch(/^medium: the command frobnicate is not known/);
   for (const name of ["ls", "git", "sudo", "env", "bash", "shred", "curl", "test"])
     expect(isKnownProgram(name)).toBe(true);
   for (const name of ["frobnicate", "constructor", "status", ""]) expect(isKnownProgram(name)).toBe(false);
 });
 
-test("what throws work away is known by name", () => {
+test("commands that discard work are known by name", () => {
   const thrown = (script: string) => found(script).commands.some((command) => throwsAway(command) !== undefined);
   const throwing = [
     ...[

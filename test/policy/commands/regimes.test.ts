@@ -1,5 +1,5 @@
-// The two regimes with real commands. Outside the sandbox nothing that may make a marker runs unasked; in the sandbox it runs, and what it makes
-// stays inside.
+// The two regimes with real commands. Outside the sandbox nothing that may create a marker runs without a question. In
+// the sandbox it runs, and its effects stay inside.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdir } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { toolkitWith } from "../../support/workspace.ts";
 const problem = bubblewrapProblem();
 
 interface Attack {
-  /** Makes `pwned` in the workspace if what is hidden in it runs. */
+  /** Creates `pwned` in the workspace if the hidden command runs. */
   readonly script: string;
   readonly prepare?: (world: Layout) => Promise<unknown>;
 }
@@ -23,7 +23,7 @@ const program = (path: string) => async (world: Layout) => {
   execFileSync("chmod", ["+x", join(world.workDir, path)]);
 };
 
-/** By class. Each was found to run unasked once, or is of the same class. */
+/** Attacks by class. Each has once run without a question, or is of the same class as one that has. */
 const ATTACKS: { readonly [kind: string]: readonly Attack[] } = {
   "two readers that disagree": [
     { script: `echo x[$(${touch})]` },
@@ -121,7 +121,7 @@ function git({ workDir, home }: Layout, args: readonly string[]): void {
   execFileSync("git", args, { cwd: workDir, stdio: "pipe", env: { PATH: process.env["PATH"], HOME: home } });
 }
 
-/** A repository with one commit, which each site gets a copy of. */
+/** A repository with one commit, which is copied for each site. */
 const repository = await layout();
 await repository.file("a.txt", "one\n");
 git(repository, ["init", "-q", "--template="]);
@@ -130,7 +130,10 @@ git(repository, ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-
 
 const sites = new Map<Attack, Layout>();
 
-/** Where an attack is tried: the same place each time, since nothing of it may have run there before it is run by bash itself. */
+/**
+ * The folder in which an attack is tried. It can be reused, because nothing of the attack may have run before bash
+ * itself runs it.
+ */
 async function site(attack: Attack): Promise<Layout> {
   const made = sites.get(attack);
   if (made !== undefined) return made;
@@ -147,7 +150,7 @@ for (const [kind, attacks] of Object.entries(ATTACKS)) {
       "makes nothing unasked outside the sandbox: %s",
       async (script, attack) => {
         const world = await site(attack);
-        // What runs unasked is the same in read-only autonomy; there the rest is refused.
+        // The same commands run without a question in read-only autonomy; there the rest is refused.
         const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
         const result = await toolkit.call({ name: "bash", input: { command: script } });
         expect(existsSync(join(world.workDir, "pwned")), JSON.stringify(result)).toBe(false);
@@ -170,7 +173,7 @@ for (const [kind, attacks] of Object.entries(ATTACKS)) {
   });
 }
 
-test("most of these attacks are real: run by bash itself, they make the marker", async () => {
+test("most of these attacks are real: run by bash itself, they create the marker", async () => {
   const all = Object.values(ATTACKS).flat();
   let real = 0;
   for (const attack of all) {
@@ -184,7 +187,7 @@ test("most of these attacks are real: run by bash itself, they make the marker",
         env: { PATH: process.env["PATH"], HOME: world.home },
       });
     } catch {
-      // its exit status says nothing
+      // its exit status is irrelevant
     }
     if (existsSync(join(world.workDir, "pwned"))) real++;
   }

@@ -4,11 +4,14 @@ const words = (count: number, prefix: string): string =>
 
 const SPLIT = /; split it/;
 
-/** Scripts of which a part is not looked at, with what the question says. Each ends in a part that is refused or asked about by itself. */
+/**
+ * Scripts of which a part is not examined, with the text of the question. Each ends in a part that would be refused or
+ * asked about by itself.
+ */
 export const TOO_LONG: readonly (readonly [title: string, script: string, why: RegExp])[] = [
   ["files", `tac ${words(1_001, "a")} .env`, SPLIT],
   ["commands", `${":;".repeat(301)} cat .env`, SPLIT],
-  ["bytes", `: ${"x".repeat(16_384)}; cat .env`, /more than 16384 .*write long text to a file/],
+  ["bytes", `: ${"x".repeat(16_384)}; cat .env`, /at most 16384 .*write long text to a file/],
   ["scripts in scripts", `${"eval ".repeat(12)}cat .env`, SPLIT],
   ["commands in commands", `${"env ".repeat(12)}cat .env`, SPLIT],
   ["parentheses", `${"(".repeat(65)} cat .env ${")".repeat(65)}`, SPLIT],

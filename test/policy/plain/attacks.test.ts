@@ -1,10 +1,10 @@
-// Ways to have a plain command, or one beside it, do more than it was judged for. Real programs, without a sandbox.
+// Ways to make a plain command, or one next to it, do more than it was judged for. Real programs, without a sandbox.
 import { execFileSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
-import { chmod } from "node:fs/promises";
+import { chmod, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { PolicySettings } from "../../../src/policy/settings.ts";
+import type { PolicySettings } from "../../../src/policy/policy-settings.ts";
 import { asText } from "../../../src/engine/result.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 
@@ -37,10 +37,10 @@ async function runner(world: Layout, policy: PolicySettings = {}) {
   return async (command: string) => asText(await toolkit.call({ name: "bash", input: { command } }));
 }
 
-describe("beside a command that a rule allows, plain commands run written anew", () => {
+describe("next to a command that a rule allows, plain commands run rewritten", () => {
   const allow = { commands: { allow: ["touch:*", "./run.sh:*"] } };
 
-  test("so that a search leaves out secrets", async () => {
+  test("so that a search omits secrets", async () => {
     const { world } = await repository();
     const run = await runner(world, allow);
     await world.file("b.txt", "the-planted\n");
@@ -50,21 +50,23 @@ describe("beside a command that a rule allows, plain commands run written anew",
     expect(all).not.toContain(SECRET);
   });
 
-  test("so that git starts no hook; patterns are those of the shell all the same", async () => {
+  test("so that git starts no hook; patterns are still those of the shell", async () => {
     const { world, git } = await repository();
     await world.file("run.sh", '#!/bin/sh\necho ran "$@"\n');
     await world.file(".git/hooks/post-index-change", `#!/bin/sh\ntouch ${world.workDir}/pwned\n`);
     await chmod(join(world.workDir, "run.sh"), 0o755);
     await chmod(join(world.workDir, ".git/hooks/post-index-change"), 0o755);
+    // Its index entry is stale, so any status that may write the index does so, and runs the hook.
+    await utimes(join(world.workDir, "a.txt"), 1, 1);
     const run = await runner(world, allow);
     expect(await run("git status -s && ./run.sh *.txt")).toContain("ran a.txt");
     expect(existsSync(join(world.workDir, "pwned"))).toBe(false);
-    git("status"); // the person's own
+    git("status"); // run by the person
     expect(existsSync(join(world.workDir, "pwned"))).toBe(true);
   });
 });
 
-describe("programs are taken where no tool writes", () => {
+describe("programs are used from folders where no tool writes", () => {
   test("also those that others start, and those of allowed roots", async () => {
     const { world } = await repository();
     const path = process.env["PATH"];
@@ -74,7 +76,7 @@ describe("programs are taken where no tool writes", () => {
         await world.file(file, `#!/bin/sh\ntouch ${world.workDir}/pwned\n`);
         await chmod(file, 0o755);
       }
-      // A program of the system that starts "helper" by its name.
+      // A system program that starts "helper" by its name.
       const system = join(world.root, "system");
       await world.file(join(system, "nl"), "#!/bin/sh\nhelper; echo numbered\n");
       await chmod(join(system, "nl"), 0o755);
@@ -90,7 +92,7 @@ describe("programs are taken where no tool writes", () => {
   });
 });
 
-describe("git shows what the path rules leave open", () => {
+describe("git shows what the path rules allow", () => {
   test.each([
     "git diff",
     "git log -p",
@@ -107,7 +109,7 @@ describe("git shows what the path rules leave open", () => {
     if (/^git (diff|show|log -p)$/.test(command)) expect(text).toContain("+two");
   });
 
-  test("a file of a revision is judged as a path, and an object by its name has to be a commit", async () => {
+  test("a file of a revision is judged as a path, and an object that is named must be a commit", async () => {
     const { world, git } = await repository();
     const run = await runner(world);
     expect(await run("git show HEAD:a.txt")).toContain("one");

@@ -1,4 +1,4 @@
-/** Of each program that only looks commands that are accepted, and commands that are not. */
+/** For each program that only looks: accepted commands, and rejected ones. */
 export const CASES: readonly (readonly [accepted: readonly string[], refused: readonly string[]])[] = [
   [
     ["cat", "cat a b", "cat -An a", "cat -- -n", "cat - a", "cat src/*.ts", "cat a -n"],

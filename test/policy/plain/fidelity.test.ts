@@ -1,5 +1,5 @@
-// Whoever reads a plain script has to read in it what a shell does: the same programs, with the same arguments, in the same folder.
-// FUZZ_SCRIPTS and FUZZ_SEED choose how many scripts, and others.
+// A reader of a plain script must see what a shell executes: the same programs, with the same arguments, in the same
+// folder. FUZZ_SCRIPTS and FUZZ_SEED set the number of scripts and the seed.
 import { execFile } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join, posix } from "node:path";
@@ -68,7 +68,7 @@ describe.each(SHELLS)("%s", (name, argv) => {
     .find((path) => existsSync(path));
 
   test.skipIf(program === undefined)(
-    `reads what we read in those of ${SCRIPTS} scripts that are plain, also when they are written anew`,
+    `reads what we read in those of ${SCRIPTS} scripts that are plain, also when they are rewritten`,
     async () => {
       let plain = 0;
       for (let done = 0; done < SCRIPTS; done += CHUNK) {
@@ -103,9 +103,9 @@ describe.each(SHELLS)("%s", (name, argv) => {
 });
 
 interface Expected {
-  /** What is recorded: of each list of commands that are joined by pipes, which run side by side, in any order. */
+  /** The recorded commands. Those of a pipeline run concurrently, in any order. */
   readonly groups: readonly (readonly string[])[];
-  /** The script written anew. */
+  /** The rewritten script. */
   readonly written: string;
 }
 
@@ -113,7 +113,7 @@ const files = localFiles({ workDir: work, home: work });
 /** No script changes a file. */
 const list = once((folder) => files.list(folder).catch(() => []));
 
-/** What our reading says that is run; `undefined`: it is not plain. */
+/** Returns the commands that we read; `undefined` if the script is not plain. */
 async function expectedOf(text: string): Promise<Expected | undefined> {
   const script = readPlainScript(text);
   if (typeof script === "string") return undefined;
@@ -145,7 +145,7 @@ async function expand(word: PlainWord, cwd: string): Promise<readonly string[] |
   return found.length === 0 ? [word.value] : found.map(({ name }) => pattern.folder + name);
 }
 
-/** Which of the commands run, as `&&`, `||` and the exit status decide. */
+/** Returns the commands that run, as `&&`, `||` and the exit status decide. */
 function ranOf(records: readonly string[], { commands, separators }: PlainScript): readonly (readonly string[])[] {
   const groups: string[][] = [];
   let group: string[] = [];
@@ -165,14 +165,17 @@ function ranOf(records: readonly string[], { commands, separators }: PlainScript
   return groups;
 }
 
-/** The records as one text, those of a pipeline in one order. */
+/** Returns the records as one text, with those of a pipeline in a fixed order. */
 function grouped(records: readonly string[], groups: readonly (readonly string[])[]): string {
   let at = 0;
   const parts = groups.map(({ length }) => records.slice(at, (at += length)).sort());
   return JSON.stringify([...parts, records.slice(at)].filter(({ length }) => length > 0));
 }
 
-/** A record is the folder, the name and the arguments, each with a unit separator behind it, then a record separator, in one write. */
+/**
+ * A record is the folder, the name and the arguments, each followed by a unit separator, then a record separator, in
+ * one write.
+ */
 const RECORD = `printf '%s\\037' "$PWD"`;
 const END = `"$(printf '\\036')"`;
 
@@ -181,7 +184,7 @@ function recorder(path: string): void {
   chmodSync(path, 0o755);
 }
 
-/** Runs scripts one after another in one shell; what each of them recorded. */
+/** Runs scripts one after another in one shell. Returns what each has recorded. */
 async function runAll(shell: readonly string[], scripts: readonly string[]): Promise<readonly (readonly string[])[]> {
   const log = join(temporaryFolder(), "log");
   const functions = RECORDERS.map(

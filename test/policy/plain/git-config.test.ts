@@ -61,7 +61,7 @@ test.each<[string, string]>([
   expect(unknownSetting(config)).toBe(`"${line}"`);
 });
 
-test("what git itself writes into a new repository is inert", async () => {
+test("what git itself writes into a new repository is harmless", async () => {
   const folder = await workspace({ a: "a\n" });
   const git = (...args: readonly string[]) => execFileSync("git", ["-C", folder, ...args], { stdio: "pipe" });
   git("init", "--quiet");

@@ -1,5 +1,6 @@
-// Whatever is judged plain is run, among planted programs, links, odd names and a repository that would start things: no program of the
-// workspace's runs, nothing is written, and nothing outside of it or sensitive is read. FUZZ_SCRIPTS and FUZZ_SEED choose how many scripts, and others.
+// Scripts that are judged plain are run among planted programs, links, odd names and a repository that would start
+// programs: no program of the workspace runs, nothing is written, and nothing sensitive or outside is read.
+// FUZZ_SCRIPTS and FUZZ_SEED set the number of scripts and the seed.
 import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
@@ -14,7 +15,7 @@ import { createLookUps } from "../../../src/policy/look-ups.ts";
 import { pathJudge } from "../../../src/policy/paths.ts";
 import { type PlainRun, createPlainJudge } from "../../../src/policy/plain/judge.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
-import { quoteWord, quoteWords } from "../../../src/util/shell.ts";
+import { quoteWord, quoteWords } from "../../../src/util/quote.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { containmentProblem } from "../oracle.ts";
 import { CASES } from "./cases.ts";
@@ -42,7 +43,7 @@ beforeAll(async () => {
 });
 
 test.skipIf(problem !== undefined)(
-  `of ${SCRIPTS} nasty scripts those that are plain start nothing of the workspace's, write nothing and read no secrets`,
+  `${SCRIPTS} hostile scripts: plain ones run no workspace program, write nothing and read no secret`,
   async () => {
     const before = snapshot(world.workDir);
     let plain = 0;
@@ -63,16 +64,16 @@ test.skipIf(problem !== undefined)(
   60_000 + SCRIPTS * 200,
 );
 
-test.skipIf(problem !== undefined)("what would be harm is seen", async () => {
+test.skipIf(problem !== undefined)("real harm would be detected", async () => {
   const { workDir } = world;
   const run = (script: string): PlainRun => ({ argv: ["/bin/bash", "-p", "-c", script], env: {}, cwd: workDir });
   const scripts = ["true", "./evil", "cat .env", "cat leak", "git-lfs", "echo; ls", `touch ${markers}/x`];
   expect(await harmOf(scripts.map(run))).toEqual([1, 2, 3, 4, 6]);
-  // Every shell that reads start-up files would start one.
+  // Any shell that reads start-up files would start one.
   expect(await harmOf([{ argv: ["/bin/bash", "-c", "ls"], env: {}, cwd: workDir }])).toEqual([0]);
 });
 
-/** Names that a shell, or a program that takes them for options, would do something with. */
+/** Names with a meaning for a shell, or for a program that takes them for options. */
 const ODD_NAMES = [
   ...[
     "-rf",
@@ -143,7 +144,7 @@ async function plant() {
   await file("a", "one\ntwo\nfour\n");
   await file("src/a.ts", "changed\n");
   await file("nested/x", "changed\n");
-  // The one filter whose configuration counts as inert: it is started by its name.
+  // The only filter whose configuration counts as harmless: it is started by its name.
   await file(
     ".git/config",
     `${readFileSync(join(workDir, ".git/config"), "utf8")}[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n`,
@@ -168,7 +169,7 @@ async function plant() {
 
 const MARKER = "MARKER";
 
-/** Operands and options that do harm to somebody. */
+/** Operands and options that are harmful for some program. */
 const NASTY: readonly string[] = [
   ...[
     "evil",
@@ -327,7 +328,7 @@ const NASTY: readonly string[] = [
   ],
 ];
 
-/** Those of git look at changed files, where its drivers would come in. */
+/** Those of git examine changed files, for which its drivers would be started. */
 const MORE = [
   ...[
     "git diff",
@@ -354,9 +355,9 @@ const MORE = [
 const BASES = [
   ...CASES.flatMap(([accepted, refused]) => [...accepted, ...accepted, ...accepted, ...accepted, ...refused]),
   ...MORE.flatMap((command) => Array.from({ length: 20 }, () => command)),
-].map((command) => command.replace(/^sleep [\d.]+$/, "sleep 0.01")); // nothing is gained by waiting
+].map((command) => command.replace(/^sleep [\d.]+$/, "sleep 0.01")); // waiting proves nothing
 
-/** Scripts of the list's commands, with nasty words in the place of harmless ones. */
+/** Scripts of the list's commands, with hostile words in place of harmless ones. */
 function nastyScripts(): fc.Arbitrary<string> {
   const command = fc
     .tuple(
@@ -411,7 +412,7 @@ async function runsOf(texts: readonly string[]): Promise<readonly { text: string
   return judged;
 }
 
-/** Runs them, one after another, where they can do no harm; the indexes of those that would have. */
+/** Runs scripts one after another where they can do no harm. Returns the indexes of those that would have. */
 async function harmOf(runs: readonly PlainRun[]): Promise<readonly number[]> {
   const out = join(world.root, "out");
   mkdirSync(out, { recursive: true });
@@ -475,11 +476,14 @@ async function harmOf(runs: readonly PlainRun[]): Promise<readonly number[]> {
   return [...new Set([...marked, ...leaking])].sort((one, other) => one - other);
 }
 
-/** All files of a folder, with what is in them. Git's index is its own to refresh, and so is the cache of Git LFS where that is installed. */
+/**
+ * Returns all files of a folder with their content, except git's index, which git may refresh, and the cache of Git
+ * LFS, if that is installed.
+ */
 function snapshot(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const at = join(folder, entry.name);
-    // git-lfs, whose filter counts as inert, keeps copies of the workspace's own files here.
+    // git-lfs, whose filter counts as harmless, stores copies of the workspace's own files here.
     if (at.endsWith(".git/lfs")) return [];
     if (entry.isDirectory()) return [at, ...snapshot(at)];
     if (entry.isSymbolicLink()) return `${at} -> ${readlinkSync(at)}`;

@@ -1,4 +1,4 @@
-// What of a plain script runs, what it is asked about for, and how often files are looked at for that.
+// Which parts of a plain script run, what it is asked about for, and how often files are looked up for that.
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { createLookUps } from "../../../src/policy/look-ups.ts";
 import { pathJudge } from "../../../src/policy/paths.ts";
 import { createPlainJudge } from "../../../src/policy/plain/judge.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
-import type { PolicySettings } from "../../../src/policy/settings.ts";
+import type { PolicySettings } from "../../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { farBackend } from "../../support/round-trips.ts";
 
@@ -18,7 +18,7 @@ const NAMES = ["bash", "sh", "cat", "ls", "grep", "rg", "find", "du", "diff", "e
 interface Place {
   readonly world: Layout;
   readonly bin: string;
-  /** The verdict on a script; `why` where it is not plain or not read. */
+  /** Returns the verdict on a script; `why` if it is not plain or was not read. */
   judge(text: string, given?: Given): Promise<unknown>;
   rounds(): number;
 }
@@ -28,7 +28,7 @@ interface Given {
   readonly allows?: (words: readonly string[]) => boolean;
 }
 
-/** A workspace, and programs beside it. */
+/** A workspace, and programs next to it. */
 async function place(
   settings: PolicySettings = {},
   more: Partial<Backend> = {},
@@ -54,7 +54,7 @@ async function place(
       const look = createLookUps(backend.files, new Set([cwd]));
       await measured.reset();
       const verdict = await judgePlain(script, { cwd, judgePath: judgePaths(look), look, ...given });
-      // What is against the first command that is not plain.
+      // Returns the reason against the first command that is not plain.
       return verdict.plain ? verdict : { plain: false, ...verdict.problems.find((each) => each !== undefined) };
     },
   };
@@ -69,8 +69,8 @@ async function program(path: string, mode = 0o755) {
 const ran = (script: string) => ({ plain: true, run: { argv: expect.arrayContaining([script]) } });
 const not = (why: string) => ({ plain: false, why: expect.stringContaining(why) });
 
-describe("what runs is written anew", () => {
-  test("programs by their paths, every other word in quotes, by a shell that reads no start-up files", async () => {
+describe("a plain command is rewritten", () => {
+  test("programs by their paths, all other words quoted, for a shell that reads no start-up files", async () => {
     const { world, bin, judge } = await place();
     expect(await judge(`cat -n "it's" 2> /dev/null | grep '$x' >&2\n  echo "" || ls;`)).toEqual({
       plain: true,
@@ -86,12 +86,12 @@ describe("what runs is written anew", () => {
     });
   });
 
-  test("by sh where there is no bash", async () => {
+  test("for sh if there is no bash", async () => {
     const { bin, judge } = await place({}, { shell: "sh" });
     expect(await judge("ls")).toMatchObject({ run: { argv: [`${bin}/sh`, "-c", `'${bin}/ls'`] } });
   });
 
-  test("the folder of cd is where it runs, also behind a link", async () => {
+  test("in the folder that cd leads to, also through a link", async () => {
     const { world, bin, judge } = await place();
     await world.file("src/deep/a");
     await world.link("leads", "src/deep");
@@ -108,7 +108,7 @@ describe("what runs is written anew", () => {
     expect(await judge("cd ../../outside && ls")).toMatchObject({ decision: { verdict: "deny" } });
   });
 
-  test("recursive searches keep out files with sensitive names", async () => {
+  test("recursive searches exclude files with sensitive names", async () => {
     const { judge } = await place();
     const words = async (text: string) => {
       const verdict = (await judge(text)) as { run: { argv: readonly string[] } };
@@ -129,7 +129,7 @@ describe("what runs is written anew", () => {
   });
 });
 
-describe("a program is what PATH finds first, outside of the workspace", () => {
+describe("a program is the first on the PATH that is outside the workspace", () => {
   test.each<[string, readonly string[], unknown]>([
     ["one of the workspace's comes first", ["srv/ws/bin", "bin"], not("cat is a program that tools can write")],
     ["a link leads into the workspace", ["linked", "bin"], not("cat is a program that tools can write")],
@@ -147,7 +147,7 @@ describe("a program is what PATH finds first, outside of the workspace", () => {
     expect(await judge("cat a")).toMatchObject(expected as object);
   });
 
-  test("programs are found where the backend says, and where it says nothing in the folders of every system", async () => {
+  test("programs are found where the backend says, otherwise in the standard folders", async () => {
     const found = async (programFolders?: readonly string[]) => {
       const { judge } = await place({}, programFolders === undefined ? {} : { programFolders });
       return judge("ls");
@@ -165,7 +165,7 @@ describe("a program is what PATH finds first, outside of the workspace", () => {
     const look = createLookUps(silent.files);
     const judgePath = pathJudge({ forbiddenPaths: world.forbiddenPaths }, silent)(look);
     const path = process.env["PATH"];
-    process.env["PATH"] = "/nowhere"; // our own PATH is nothing to a backend
+    process.env["PATH"] = "/nowhere"; // our own PATH does not matter to a backend
     try {
       const verdict = await createPlainJudge({ backend: silent })(script, { cwd: world.workDir, judgePath, look });
       expect(verdict).toMatchObject({ plain: true });
@@ -174,7 +174,7 @@ describe("a program is what PATH finds first, outside of the workspace", () => {
     }
   });
 
-  test("relative folders of PATH do not count", async () => {
+  test("relative folders of PATH are skipped", async () => {
     const world = await layout();
     const backend = await local({
       workDir: world.workDir,
@@ -194,7 +194,7 @@ describe("a program is what PATH finds first, outside of the workspace", () => {
 });
 
 describe("each operand is judged as a path", () => {
-  test("of the workspace, and none that is sensitive, forbidden or outside, also behind links", async () => {
+  test("of the workspace, and not sensitive, forbidden or outside, also through links", async () => {
     const { world, judge } = await place({ forbiddenPaths: ["forbidden"] });
     await world.file(".env");
     await world.file("src/.env.local");
@@ -213,16 +213,16 @@ describe("each operand is judged as a path", () => {
     expect(await judge("cat out/secret.txt")).toMatchObject(denied);
     expect(await judge("ls", { cwd: world.outside })).toMatchObject(denied);
     expect(await judge("echo .env /etc/passwd")).toMatchObject({ plain: true });
-    expect(await judge("cat a/../b")).toMatchObject(not('where ".." in "a/../b" leads depends on links'));
+    expect(await judge("cat a/../b")).toMatchObject(not('".." in "a/../b" depends on links'));
   });
 
-  test("a quoted ~ is a file, and no home", async () => {
+  test("a quoted ~ is a file, and not the home", async () => {
     const { world, judge } = await place({ forbiddenPaths: ["~"] });
     expect(await judge("cat '~/x' '~'")).toMatchObject({ plain: true });
     expect(await judge(`cat ${world.home}/x`)).toMatchObject({ decision: { verdict: "deny" } });
   });
 
-  test("what looks at everything below a folder may not have something forbidden below it", async () => {
+  test("a command that reads everything below a folder must have nothing forbidden below it", async () => {
     const { world, judge } = await place({ forbiddenPaths: ["src/closed"] });
     await world.file("src/closed/x");
     await world.file("lib/x");
@@ -241,7 +241,7 @@ describe("each operand is judged as a path", () => {
       expect(await judge(script), script).toMatchObject({ plain: true });
   });
 
-  test("files are compared, no folders", async () => {
+  test("files are compared, folders are not", async () => {
     const { world, judge } = await place();
     await world.file("a");
     await world.file("folder/x");
@@ -249,7 +249,7 @@ describe("each operand is judged as a path", () => {
     expect(await judge("diff a folder")).toMatchObject(not("is not a file"));
   });
 
-  test("busybox searches no folders: it cannot leave files out", async () => {
+  test("busybox searches no folders, because it cannot exclude files", async () => {
     const { bin, judge } = await place();
     await rm(join(bin, "grep"));
     await program(join(bin, "busybox"));
@@ -281,7 +281,7 @@ describe("patterns", () => {
     return here;
   }
 
-  test("are resolved here, in the order of bytes", async () => {
+  test("are expanded by us, in byte order", async () => {
     const { bin, judge } = await files();
     expect(await judge("cat *.ts")).toMatchObject(ran(`'${bin}/cat' 'B.ts' 'a.ts' 'b.ts' '\uffee.ts' '\u{10000}.ts'`));
     expect(await judge("cat ./?.ts")).toMatchObject(
@@ -306,7 +306,7 @@ describe("patterns", () => {
     expect(await judge("cat /etc/pass*")).toMatchObject({ decision: { verdict: "deny" } });
   });
 
-  test("match a thousand names at most, and end in time", async () => {
+  test("match at most a thousand names, and end in bounded time", async () => {
     const { world, judge } = await place();
     for (let index = 0; index < 1_001; index++) await world.file(`many/${index}`, "");
     expect(await judge("ls many/1*")).toMatchObject({ plain: true });
@@ -318,7 +318,7 @@ describe("patterns", () => {
 describe("a command that a person's rule allows", () => {
   const allows = ([name, verb]: readonly string[]) => name === "npm" || name === "./run.sh" || verb === "commit";
 
-  test("runs beside those of the list, with its words as they are", async () => {
+  test("runs next to plain ones, with its words unchanged", async () => {
     const { world, bin, judge } = await place();
     await world.file("a");
     expect(await judge("npm run 'x y' ../z && ls", { allows })).toMatchObject({
@@ -336,7 +336,7 @@ describe("a command that a person's rule allows", () => {
     expect(await judge("./run.sh")).toMatchObject(not("./run.sh is not on the list"));
   });
 
-  test("is run as one of the list where it is one", async () => {
+  test("is run as a plain one if it is one", async () => {
     const { bin, judge } = await place();
     const all = { allows: () => true };
     expect(await judge("cat a", all)).toMatchObject({ ...ran(`'${bin}/cat' 'a'`), looks: true });
@@ -346,14 +346,14 @@ describe("a command that a person's rule allows", () => {
   });
 });
 
-describe("git looks at the workspace's own repository", () => {
+describe("git in the workspace's own repository", () => {
   async function repository() {
     const here = await place();
     execFileSync("git", ["init", "--quiet", here.world.workDir]);
     return here;
   }
 
-  test("with nothing that its configuration could start", async () => {
+  test("runs with nothing that its configuration could start", async () => {
     const { world, bin, judge } = await repository();
     await world.folder("src");
     const variables =
@@ -445,19 +445,19 @@ describe("git looks at the workspace's own repository", () => {
     expect(await judge(script)).toMatchObject(not(why));
   });
 
-  test("not from a folder outside, nor at files outside", async () => {
+  test("does not run from a folder outside, nor on files outside", async () => {
     const here = await place({ allowedRoots: ["../../outside"] });
     const { world, judge } = here;
     execFileSync("git", ["init", "--quiet", world.workDir]);
     expect(await judge("git status", { cwd: world.outside })).toMatchObject(
       not("only at the repository of the workspace"),
     );
-    expect(await judge("git diff a ../../outside/secret.txt")).toMatchObject(not("outside of the workspace"));
+    expect(await judge("git diff a ../../outside/secret.txt")).toMatchObject(not("outside the workspace"));
     expect(await judge("cat ../../outside/secret.txt")).toMatchObject({ plain: true });
   });
 });
 
-describe("all is looked up in one round", () => {
+describe("everything is looked up in one round", () => {
   test.each<[string, number]>([
     ["ls", 1],
     ["cat a src/*.ts none | grep -r x src && diff a b", 1],
@@ -475,7 +475,7 @@ describe("all is looked up in one round", () => {
     execFileSync("git", ["init", "--quiet", world.workDir]);
     await judge(script);
     expect(rounds()).toBe(most);
-    // Where programs are is known by now, and so is a configuration that did not change.
+    // The places of programs are known by now, and so is an unchanged configuration.
     await judge(script);
     expect(rounds()).toBeLessThanOrEqual(most);
   });

@@ -1,4 +1,5 @@
-// Searches of whole folders leave out what the policy would ask about: what `sensitive` says of a path, and what grep and rg leave out.
+// Searches of whole folders exclude what the policy would ask about: compares `sensitive` with what grep and rg
+// exclude.
 import { execFile } from "node:child_process";
 import { delimiter, dirname } from "node:path";
 import { promisify } from "node:util";
@@ -78,7 +79,7 @@ const ORDINARY = [
   ],
   ...["pem", "a.pem.ts", "keys.ts", "monkey", "kubeconfig.ts", "config", "ssh/config", "aws/x"],
 ];
-/** Left out although `sensitive` has nothing against them: no glob excepts them. */
+/** Excluded although `sensitive` accepts them: no glob makes an exception. */
 const MORE = [".env.example", ".env.local.sample", "id_rsa.pub", ".docker/x", ".kube/cache"];
 
 test.each([
@@ -110,7 +111,7 @@ test.each([
   expect(found.sort()).toEqual(ORDINARY.toSorted());
 });
 
-test("all of these are known by their paths too", () => {
+test("all of these are also recognized by their paths", () => {
   expect(SECRET.filter((path) => sensitive(`/ws/${path}`) === undefined)).toEqual([]);
   expect([...ORDINARY, ...MORE].filter((path) => sensitive(`/ws/${path}`) !== undefined)).toEqual([]);
 });

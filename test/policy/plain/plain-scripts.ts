@@ -1,15 +1,15 @@
 import fc from "fast-check";
 
-/** Programs of a generated script, which leave their name and their arguments, and end with 0; "no" ends with 1. */
+/** Programs of a generated script. They record their name and arguments, and exit with 0; "no" exits with 1. */
 export const RECORDERS = ["alpha", "beta", "gamma", "no"] as const;
-/** Programs that no shell takes for names of functions, so they are files. */
+/** Programs whose names cannot be functions in a shell, so they are files. */
 export const ODD_RECORDERS = ["a.b", "x+y", "7z", "2", "bin/tool", "./tool"] as const;
 
 type Text = fc.Arbitrary<string>;
 
 /**
- * Scripts that are mostly plain, and as wild as plain scripts get: quotes glued to bare text, every separator with blanks and newlines,
- * redirections everywhere, patterns with files around. One in ten is damaged somewhere.
+ * Scripts that are mostly plain, and as complex as plain scripts can be: quotes next to bare text, every separator with
+ * blanks and newlines, redirections everywhere, patterns with matching files. One in ten is damaged.
  */
 export function plainScripts(): Text {
   const script = fc

@@ -1,4 +1,4 @@
-// The list of programs that only look: what is accepted of each, and what is not.
+// The list of programs that only look: accepted commands of each, and rejected ones.
 import { describe, expect, test } from "vitest";
 import { readByList } from "../../../src/policy/plain/programs.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
@@ -23,7 +23,7 @@ describe.each(CASES.map((each) => [(each[0][0] ?? each[1][0] ?? "").split(" ")[0
   },
 );
 
-describe("what of a command is judged as a path", () => {
+describe("the parts of a command that are judged as paths", () => {
   test.each<[string, readonly string[]]>([
     ["cat -n a -- -b", ["a", "-b"]],
     ["ls a -l b", ["a", "b", "-l"]],

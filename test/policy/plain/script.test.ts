@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
 
-/** The words of each command with its redirections, and what is between them. */
+/** Returns the words of each command with its redirections, and what is between commands. */
 function read(text: string): unknown {
   const script = readPlainScript(text);
   if (typeof script === "string") return script;
@@ -14,7 +14,7 @@ function read(text: string): unknown {
   return cd === undefined ? parts : [{ cd }, ...parts];
 }
 
-describe("a plain script is read as its words", () => {
+describe("a plain script is parsed to its words", () => {
   test.each<[string, unknown]>([
     ["ls", [["ls"]]],
     ["  ls\t-la  src ", [["ls", "-la", "src"]]],
@@ -45,21 +45,21 @@ describe("a plain script is read as its words", () => {
     expect(read(text)).toEqual(expected);
   });
 
-  test("bare wildcards are known by their places, and quoted ones are letters", () => {
+  test("unquoted wildcards have their positions, and quoted ones are letters", () => {
     const script = readPlainScript(`ls a'*'*.? "*"`);
     expect(script).toMatchObject({
       commands: [{ words: [{ value: "ls" }, { value: "a**.?", wildcards: [2, 4] }, { value: "*" }] }],
     });
   });
 
-  test("a command is kept as it is written", () => {
+  test("a command is kept as written", () => {
     expect(readPlainScript(" a  'b' 2>/dev/null | c;")).toMatchObject({
       commands: [{ text: "a  'b' 2>/dev/null" }, { text: "c" }],
     });
   });
 });
 
-describe("any other script is not plain, and the reason says where", () => {
+describe("any other script is not plain, and the reason names the place", () => {
   const AT = (column: number, line = 1) => `at line ${line}, column ${column}`;
   test.each<[string, string]>([
     ["", `a command is missing ${AT(1)}`],
@@ -76,13 +76,13 @@ describe("any other script is not plain, and the reason says where", () => {
     ["ls |& wc", `"&" ${AT(5)}`],
     ["ls &&& wc", `"&" ${AT(6)}`],
     ["ls $HOME", `"$" ${AT(4)}`],
-    ["ls\n'a' b;\necho \"$x\"", `a first word that is no program's name ${AT(1, 2)}`],
+    ["ls\n'a' b;\necho \"$x\"", `the first word ${AT(1, 2)} is not the name of a program`],
     ['echo a\necho "b $x"', `"$" ${AT(9, 2)}`],
     ["echo `id`", `"\`" ${AT(6)}`],
     ['echo "a\\b"', `"\\\\" ${AT(8)}`],
     ['echo "a!b"', `"!" ${AT(8)}`],
     ["echo a!", `"!" ${AT(7)}`],
-    ["! ls", `a first word that is no program's name ${AT(1)}`],
+    ["! ls", `the first word ${AT(1)} is not the name of a program`],
     ["echo !x", `"!" ${AT(6)}`],
     ["echo a\\ b", `"\\\\" ${AT(7)}`],
     ["echo #x", `"#" ${AT(6)}`],
@@ -119,23 +119,23 @@ describe("any other script is not plain, and the reason says where", () => {
     ["ls 2>&-", `">" ${AT(5)}`],
     ["cat <<x", `"<" ${AT(5)}`],
     ["cat < a", `"<" ${AT(5)}`],
-    ["A=1 ls", `a first word that is no program's name ${AT(1)}`],
-    ["'ls'", `a first word that is no program's name ${AT(1)}`],
-    ["l* x", `a first word that is no program's name ${AT(1)}`],
-    ["%1", `a first word that is no program's name ${AT(1)}`],
+    ["A=1 ls", `the first word ${AT(1)} is not the name of a program`],
+    ["'ls'", `the first word ${AT(1)} is not the name of a program`],
+    ["l* x", `the first word ${AT(1)} is not the name of a program`],
+    ["%1", `the first word ${AT(1)} is not the name of a program`],
     ["if true", `"if" ${AT(1)} is a command of the shell itself`],
     ["ls && time ls", `"time" ${AT(7)} is a command of the shell itself`],
     [". x", `"." ${AT(1)} is a command of the shell itself`],
     ["ls && cd x", `"cd" ${AT(7)} is not at the start of the script`],
-    ["cd x", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd x; ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd x || ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd && ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd - && ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd -P x && ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd '' && ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd x* && ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
-    ["cd x 2>/dev/null && ls", '"cd" is only read as `cd FOLDER &&` at the start of the script'],
+    ["cd x", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd x; ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd x || ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd && ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd - && ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd -P x && ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd '' && ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd x* && ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
+    ["cd x 2>/dev/null && ls", '"cd" is understood only as `cd FOLDER &&` at the start of the script'],
     [`ls ${"é".repeat(8 * 1_024)}`, "it is longer than 16 KiB"],
     [Array.from({ length: 51 }, () => "ls").join(";"), "it has more than 50 commands"],
     [`ls ${"a ".repeat(1_000)}`, "it has more than 1000 words"],

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Effect } from "../../../src/contract/effect.ts";
 import { createRules } from "../../../src/policy/rules/rules.ts";
-import type { CommandRules } from "../../../src/policy/settings.ts";
+import type { CommandRules } from "../../../src/policy/policy-settings.ts";
 
 const BASE = { workDir: "/srv/ws", home: "/home/dev" };
 
-/** The verdict of the rules about a command of these words. */
+/** Returns the verdict of the rules on a command with these words. */
 function verdictOf(rules: CommandRules, command: string): string | undefined {
   return createRules(rules, BASE).command({ words: command.split(" "), text: command })?.verdict;
 }
@@ -40,13 +40,13 @@ describe("a rule that allows commands", () => {
     }
   });
 
-  test("quotes in a rule and blanks in a word mean what they mean in a shell", () => {
+  test("quotes in a rule and blanks in a word have the shell's meaning", () => {
     const rules = createRules({ allow: [`git commit -m "two words"`] }, BASE);
     expect(rules.command({ words: ["git", "commit", "-m", "two words"], text: "" })?.verdict).toBe("allow");
     expect(rules.command({ words: ["git", "commit", "-m", "two", "words"], text: "" })).toBeUndefined();
   });
 
-  test("of the only commands refuses what is not on the list, and allows nothing by itself", () => {
+  test("of the only-list refuses what is not on the list, and allows nothing by itself", () => {
     const rules = createRules({ only: ["git", "npm test"], allow: ["make"] }, BASE);
     expect(rules.command({ words: ["git", "status"], text: "git status" })).toBeUndefined();
     expect(rules.command({ words: ["make"], text: "make" })?.verdict).toBe("allow");
@@ -57,7 +57,7 @@ describe("a rule that allows commands", () => {
     });
   });
 
-  test("a list of the only commands takes commands alone", () => {
+  test("of the only-list accepts commands alone", () => {
     expect(() => createRules({ only: ["Edit(src/**)"] }, BASE)).toThrow("expected a command");
   });
 });
@@ -82,7 +82,7 @@ describe("a rule that asks or denies", () => {
     }
   });
 
-  test("goes before one that allows, and denying before asking, whatever their order and length", () => {
+  test("precedes one that allows, and denying precedes asking, whatever their order and length", () => {
     const rules = { allow: ["git push origin main", "git *"], ask: ["git push"], deny: ["git push --force"] };
     expect(verdictOf(rules, "git push --force")).toBe("deny");
     expect(verdictOf(rules, "git push origin main")).toBe("ask");
@@ -117,8 +117,12 @@ describe("rules about files, hosts and tools of others", () => {
     ["WebFetch(domain:*.example.org)", fetchOf("https://a.b.example.org/"), true],
     ["WebFetch(domain:*.example.org)", fetchOf("https://notexample.org/"), false],
     ["WebFetch", fetchOf("https://anything.net/"), true],
-    ["mcp__github", { kind: "foreign", from: "github" }, true],
-    ["mcp__github", { kind: "foreign", from: "gitlab" }, false],
+    ["mcp__github", { kind: "foreign", from: "mcp:github", tool: "get" }, true],
+    ["mcp__github", { kind: "foreign", from: "mcp:github2", tool: "get" }, false],
+    ["mcp__github__get_*", { kind: "foreign", from: "mcp:github", tool: "get_issue" }, true],
+    ["mcp__github__get_*", { kind: "foreign", from: "mcp:github", tool: "delete" }, false],
+    ["plugin__github", { kind: "foreign", from: "mcp:github", tool: "get" }, false],
+    ["plugin__weather__get", { kind: "foreign", from: "plugin:weather", tool: "get" }, true],
   ])("%s and %j", (rule, effect, matches) => {
     const real =
       effect.kind === "write" && !effect.path.startsWith("/") ? { ...effect, real: `/srv/ws/${effect.path}` } : effect;
@@ -126,12 +130,10 @@ describe("rules about files, hosts and tools of others", () => {
     expect(effectVerdict({ allow: [rule] }, real)).toBe(matches ? "allow" : undefined);
   });
 
-  test("a tool of a server is named with it", () => {
-    const issues: Effect = { kind: "foreign", from: "github" };
-    expect(effectVerdict({ allow: ["mcp__github__list_issues"] }, issues, "list_issues")).toBe("allow");
-    expect(effectVerdict({ allow: ["mcp__github__list_issues"] }, issues, "mcp__github__list_issues")).toBe("allow");
-    expect(effectVerdict({ allow: ["mcp__github__list_issues"] }, issues, "delete_repository")).toBeUndefined();
-    expect(effectVerdict({ allow: ["mcp__github__*"] }, issues, "delete_repository")).toBe("allow");
+  test("a tool named like another source's is allowed by nothing, and denied by its name", () => {
+    const spoof: Effect = { kind: "foreign", from: "plugin:x", tool: "mcp__github__get" };
+    expect(effectVerdict({ allow: ["mcp__github__*"] }, spoof, "mcp__github__get")).toBeUndefined();
+    expect(effectVerdict({ deny: ["mcp__github__*"] }, spoof, "mcp__github__get")).toBe("deny");
   });
 
   test("a link allows nothing by its name alone, and hides nothing from a rule that denies", () => {
@@ -154,7 +156,7 @@ describe("when rules are loaded", () => {
     ["git * --force*x", '"*" may stand for a whole word or at the end of one, not as in "--force*x"'],
     ["*.ts", "may stand for a whole word or at the end of one"],
     [`echo "open`, "a quote in it is not closed"],
-    ["Bash()", "nothing stands in its parentheses"],
+    ["Bash()", "its parentheses are empty"],
     ["Grep(src/**)", "there are no rules for Grep"],
     ["WebFetch(https://example.org)", "expected WebFetch(domain:HOST)"],
   ])("%j is refused with its place and what is wrong", (rule, problem) => {
@@ -174,7 +176,7 @@ describe("when rules are loaded", () => {
       'policy.commands.allow[0] "npm run *": it does not match its own example "npm install"',
     );
     expect(() => createRules({ deny: [{ rule: "Read(*.pem)", not_match: ["a/b.pem"] }] }, BASE)).toThrow(
-      'it matches "a/b.pem", which its not_match says it does not',
+      'it matches "a/b.pem", which is in its not_match',
     );
   });
 
@@ -206,17 +208,17 @@ describe("when rules are loaded", () => {
     },
   );
 
-  test("one that can never match is warned about", () => {
+  test("one that can never match causes a warning", () => {
     expect(createRules({ allow: ["npm test && git push"] }, BASE).warnings[0]).toContain("can never match");
     expect(createRules({ allow: ["npm test | cat"] }, BASE).warnings[0]).toContain("can never match");
     expect(createRules({ allow: ["git push origin main"], deny: ["git push"] }, BASE).warnings).toEqual([
-      'policy.commands.allow "git push origin main" can never match: "git push" stands before it',
+      'policy.commands.allow "git push origin main" can never match: the rule "git push" is applied before it',
     ]);
     expect(createRules({ ask: ["git push"], deny: ["git pull"] }, BASE).warnings).toEqual([]);
   });
 });
 
-test("whatever the rule's text, it is read or refused with a sentence, and what allows also finds", () => {
+test("any rule text is parsed or rejected with a sentence, and what allows also finds", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.array(fc.string()), (rule, words) => {
       const load = (verdict: "allow" | "deny") => {

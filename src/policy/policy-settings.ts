@@ -1,27 +1,30 @@
 import type { Autonomy } from "../contract/policy.ts";
-import type { NetworkSettings } from "../network/settings.ts";
+import type { NetworkSettings } from "../network/network-settings.ts";
 
 /** What people may set about the policy. Paths are absolute or start with `~`. */
 export interface PolicySettings {
   /** Default "supervised". */
   readonly autonomy?: Autonomy;
-  /** True (the default): what lies outside the workspace and the allowed roots is refused. False: it is asked about. */
+  /** True (the default): paths outside the workspace and the allowed roots are denied. False: they are asked about. */
   readonly workspaceOnly?: boolean;
   /** Folders that may be used like the workspace. */
   readonly allowedRoots?: readonly string[];
   /** Files and folders that may not be touched. Default: `DEFAULT_FORBIDDEN_PATHS`. */
   readonly forbiddenPaths?: readonly string[];
-  /** Rules of people's own, as they write them: deny before ask before allow. Default: none. */
+  /** The user's own rules: deny before ask before allow. Default: none. */
   readonly commands?: CommandRules;
   /** True (the default): a command of high risk is refused. False: it is judged like any other. */
   readonly blockHighRiskCommands?: boolean;
   /** True (the default): supervised autonomy asks about a command of medium risk. False: it does not. */
   readonly requireApprovalForMediumRisk?: boolean;
-  /** Acts in any hour. Default: no limit; 0: none. */
+  /** Acts per sliding hour. 0 allows none. Default: no limit. */
   readonly maxActionsPerHour?: number;
   /** True: every command is asked about, whatever its risk and the autonomy. Default false. */
   readonly shellConfirm?: boolean;
-  /** Contained commands that are asked about: "nothing" (the default), or "all" that would be asked without it. */
+  /**
+   * Which contained commands are asked about: "nothing" (the default), or "all" that would be asked about outside the
+   * sandbox.
+   */
   readonly askInSandbox?: AskInSandbox;
   readonly network?: NetworkSettings;
 }
@@ -29,22 +32,22 @@ export interface PolicySettings {
 export const ASK_IN_SANDBOX = ["nothing", "all"] as const;
 export type AskInSandbox = (typeof ASK_IN_SANDBOX)[number];
 
-/** Rules by what they say of a call, each a text (`npm run test:*`, `Bash(git push *)`) or one with examples. */
+/** Rules by their verdict. Each is a text (`npm run test:*`, `Bash(git push *)`) or an object with examples. */
 export interface CommandRules {
-  /** Commands that run without a question. What is not listed is judged as without them. */
+  /** Commands that run without a question. Others are judged as without this list. */
   readonly allow?: readonly (string | CommandRule)[];
-  /** Where there are some, a command that neither they nor `allow` match is refused. They allow nothing. */
+  /** If not empty, a command that matches neither these nor `allow` is denied. They allow nothing themselves. */
   readonly only?: readonly (string | CommandRule)[];
   readonly ask?: readonly (string | CommandRule)[];
   readonly deny?: readonly (string | CommandRule)[];
 }
 
-/** A rule with examples of its own, which are checked when it is read. */
+/** A rule with examples, which are checked when it is read. */
 export interface CommandRule {
   readonly rule: string;
-  /** Commands, paths or URLs that it has to match. */
+  /** Commands, paths or URLs that the rule must match. */
   readonly match?: readonly string[];
-  /** Those that it must not match. */
+  /** Commands, paths or URLs that the rule must not match. */
   readonly not_match?: readonly string[];
 }
 

@@ -1,24 +1,24 @@
 import type { Decision, Risk } from "../../contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
-import type { PolicySettings } from "../settings.ts";
+import type { PolicySettings } from "../policy-settings.ts";
 
-export interface Weighed {
+export interface WeighedCommand {
   readonly text: string;
   readonly risk: Risk;
   readonly why: string | undefined;
   readonly ruling: Ruling | undefined;
   readonly refusal: { readonly why: string; readonly answersForPerson?: true } | undefined;
-  /** What the path rules say against a file that it names. */
+  /** The decision of the path rules on the files that it names. */
   readonly named: Decision | undefined;
   readonly throwsAway: string | undefined;
-  /** Why it is not plain although its script can be written anew. */
+  /** Why it is not plain although its script can be rewritten. */
   readonly problem: string | undefined;
   readonly isPlain: boolean;
   readonly contained: boolean;
 }
 
-/** What is said of one command: rules, then risk, then autonomy. Path rules come before all but a deny rule. */
-export function weigh(command: Weighed, settings: PolicySettings): Decision {
+/** Decides about one command: rules, then risk, then autonomy. Path rules come before all but a deny rule. */
+export function decideCommand(command: WeighedCommand, settings: PolicySettings): Decision {
   const { text, ruling, refusal, named, throwsAway, problem, isPlain, contained } = command;
   const { autonomy = "supervised", blockHighRiskCommands = true, askInSandbox = "nothing" } = settings;
   const { requireApprovalForMediumRisk = true, shellConfirm = false } = settings;

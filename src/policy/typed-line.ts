@@ -2,12 +2,12 @@ import { basename } from "node:path";
 import type { Decision } from "../contract/decision.ts";
 import { MAX_SCRIPT_BYTES } from "./commands/search.ts";
 import { isKnownProgram } from "./commands/risk.ts";
-import type { Piece } from "./pieces.ts";
-import { halfTyped } from "./typed.ts";
+import type { Piece } from "./unfinished-lines.ts";
+import { halfTyped } from "./keystrokes.ts";
 
 /**
- * What a line may be as a whole: what is typed, with what stands there already, as far as that is known or may be seen
- * on the screen. `denied` are people's rules by which commands are refused, as they are written.
+ * Returns what the whole line may be: the typed text together with what is already there, as far as that is known or
+ * may be on the screen. `denied`: the user's deny rules for commands, as written.
  */
 export function wholeLines(
   script: string,
@@ -40,10 +40,10 @@ export function counts({ rule }: Decision, line: string): boolean {
   return !OF_PLACES.has(rule) || beginsWithProgram(line);
 }
 
-/** Rules by which something is refused for where it is. */
+/** Rules that refuse something because of its location. */
 const OF_PLACES: ReadonlySet<string | undefined> = new Set(["workspace_only", "forbidden_paths", "path_text", "state"]);
 
-/** It begins with the name of a known program, or with a word that a shell may make one of. */
+/** Whether it begins with the name of a known program, or with a word that a shell may expand to one. */
 function mayBeCommand(line: string, denied: readonly string[]): boolean {
   const word = firstWord(line);
   if (/[^\w./@:~+-]/.test(word) || beginsWithProgram(line)) return true;

@@ -3,9 +3,9 @@ import type { Decision } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import { clip } from "../util/text.ts";
-import { findCommands } from "./commands/found.ts";
-import { type Piece, createPieces } from "./pieces.ts";
-import { counts, wholeLines } from "./standing.ts";
+import { findCommands } from "./commands/find-commands.ts";
+import { type Piece, createUnfinishedLines } from "./unfinished-lines.ts";
+import { counts, wholeLines } from "./typed-line.ts";
 import {
   MOVE,
   asksForLeave,
@@ -17,21 +17,21 @@ import {
   recallsLine,
   scriptOf,
   strokesOf,
-} from "./typed.ts";
+} from "./keystrokes.ts";
 
 type Typing = Extract<Effect, { kind: "terminal" }>;
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-/** Judges what is typed into the live terminal or into a job, and who looks at a pane. */
+/** Judges typing into the live terminal or a job, and looking at a pane. */
 export type TerminalJudge = (effect: Typing, judge: JudgeCommand) => Promise<Decision>;
 
-/** Judges a command; `lenient`: without refusing high risk, which is how a text counts that is no script. */
+/** Judges a command. "lenient": does not refuse high risk, for text that is no script. */
 export type JudgeCommand = (effect: Exec, strictness: "strict" | "lenient") => Promise<Decision>;
 
 interface TerminalJudgeOptions {
   readonly autonomy: Autonomy;
   readonly backend: Pick<Backend, "workDir" | "home" | "terminal" | "sandbox">;
-  /** People's rules by which commands are refused, as they are written. Default: none. */
+  /** The user's deny rules for commands, as written. Default: none. */
   readonly denied?: readonly string[];
 }
 
@@ -43,8 +43,8 @@ interface TerminalJudgeOptions {
 export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeOptions): TerminalJudge {
   const { terminal, home } = backend;
   const isWhole = (script: string) => findCommands(script, { home }).unclear.length === 0;
-  const pieces = createPieces(isWhole);
-  /** Escape twice is another key; what is typed between may come from a person. */
+  const pieces = createUnfinishedLines(isWhole);
+  /** Escape twice is another key. A person may type in between. */
   let endedInEscape = false;
 
   const viewOf = async (pane: string | undefined) =>
@@ -63,7 +63,7 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
   const elsewhere = (pane: string, what: string): Decision =>
     askedOutsideFull(`${what} pane ${pane} requires approval: ${FOREIGN}`);
 
-  /** What is typed runs in no sandbox, but for what goes to a job. */
+  /** Typed text runs without a sandbox, except text for a job. */
   const asCommand = (command: string, { job }: Typing): Exec => ({
     kind: "exec",
     command,
@@ -74,7 +74,7 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     if (script.trim() === "") return undefined;
     return judge(asCommand(script, effect), isWhole(script) ? "strict" : "lenient");
   };
-  /** The refusal of what the line would be with what stands on it already. */
+  /** Resolves to a refusal of the whole line, together with what is already on it. */
   const refusedAsPart = async (
     script: string,
     piece: Piece,
@@ -104,14 +104,14 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     return { verdict: "allow", risk: interrupts || strokes.includes("C-z") ? "medium" : "low", rule: "harmless_keys" };
   };
 
-  /** What is refused, or asked about in any autonomy; else what is said of it as a command. */
+  /** Resolves to a refusal, or a question at every autonomy; otherwise to the decision on the text as a command. */
   const judgeTyped = async (effect: Typing, strokes: readonly string[], judge: JudgeCommand): Promise<Typed> => {
     const { job, real: pane = effect.pane } = effect;
     const view = job === undefined ? await viewOf(pane) : undefined;
     const screen = view?.text ?? "";
     const script = scriptOf(strokes);
     const place = job === undefined ? (view?.pane ?? "") : `job ${job}`;
-    // Before anything else is waited for: of two calls side by side the second is to know of the first.
+    // Before any other await: of two simultaneous calls, the second must see the first.
     const piece = pieces.add(place, script, movesAbout(strokes));
     const interrupted = strokes.lastIndexOf("C-c");
     if (interrupted >= 0) {
@@ -128,7 +128,7 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     const refusal = [command, escaped].find((each) => each?.verdict === "deny");
     if (refusal !== undefined || whole !== undefined) piece.takeBack();
     if (refusal !== undefined) return { decided: refused(refusal) };
-    // What stands in a pane of a person's is not told to whoever may not look at it.
+    // The text in a person's pane is not revealed to a caller that may not read the pane.
     if (whole !== undefined) return { decided: refused(isOurs ? whole : { ...whole, reason: AS_COMMAND }, TOGETHER) };
     if (asksForLeave(screen)) return { decided: QUESTION };
     if (asksForSecret(screen) && script.trim() !== "") return { decided: SECRET };
@@ -155,7 +155,7 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
 
 type Typed =
   | { readonly decided: Decision }
-  /** `where` ends the sentence of a question: what it is typed into. */
+  /** `where` ends the question's sentence: the place into which the text is typed. */
   | { readonly command: Decision | undefined; readonly where: string };
 
 function standsAt(line: string): string {
@@ -165,20 +165,20 @@ function standsAt(line: string): string {
 const LOOKS: Decision = { verdict: "allow", risk: "low", rule: "autonomy" };
 
 const TYPING = "Typing into a terminal requires approval";
-const FOREIGN = "it is not one that was opened for commands";
+const FOREIGN = "it was not opened for commands";
 const INHABITED =
-  "Typing this requires approval: the pane is a person's own, and it may stop what runs there, be it this very agent";
-const TOGETHER = " together with what stands there already, which C-c takes back";
+  "Typing this requires approval: the pane belongs to a person, and the keys may stop what runs in it, even this agent";
+const TOGETHER = " together with the text already on the line; C-c clears it";
 const AS_COMMAND = "It is refused as a command";
 
 const SECRET = askedEachTime(
   "password_prompt",
-  "Typing here requires approval: the terminal asks for a password or the like, and what is typed is shown to nobody",
+  "Typing here requires approval: the terminal asks for a password or the like, and the typed text is not shown",
 );
 const RECALLS = askedEachTime(
   "recalled_line",
-  "Typing this requires approval: in a shell it runs an earlier line again, which nobody sees before. " +
-    "Type that line itself",
+  "Typing this requires approval: in a shell it repeats an earlier line, which is not visible. " +
+    "Type that line instead",
 );
 
 function askedEachTime(rule: string, reason: string): Decision {
@@ -189,14 +189,14 @@ const QUESTION: Decision = {
   verdict: "deny",
   risk: "high",
   rule: "approval_question",
-  reason: "The pane shows a question whether something may be done, which a person answers: it is not typed into",
+  reason: "The pane shows an approval question, which only a person answers. Nothing was typed",
 };
 
 function refused({ reason = AS_COMMAND, ...decision }: Decision, how = ""): Decision {
-  return plain({ ...decision, reason: `${reason} (what is typed is judged like a command${how})` });
+  return plain({ ...decision, reason: `${reason} (typed text is judged like a command${how})` });
 }
 
-/** What holds for a command that is run holds for none that is typed: its environment, its sandbox, its parts. */
+/** Omits what applies only to a command that is run: its environment, its sandbox, its parts. */
 function plain({ verdict, risk, rule, reason }: Decision): Decision {
   return { verdict, risk, ...(rule !== undefined && { rule }), ...(reason !== undefined && { reason }) };
 }

@@ -1,10 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { Verdict } from "../../src/contract/decision.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
-import { asksForLeave, asksForSecret, halfTyped, isHarmless, scriptOf, strokesOf } from "../../src/policy/typed.ts";
+import {
+  asksForLeave,
+  asksForSecret,
+  halfTyped,
+  isHarmless,
+  scriptOf,
+  strokesOf,
+} from "../../src/policy/keystrokes.ts";
 import { type Typing, judged, plain } from "./typing.ts";
 
-describe("what is typed is judged like the command it would be", () => {
+describe("typed text is judged like the command it would be", () => {
   test.each<[Typing, Verdict, Verdict, string]>([
     // what is typed                                    supervised full  rule
     [{ types: "ls\n" }, "ask", "allow", "typing"],
@@ -43,7 +50,7 @@ describe("what is typed is judged like the command it would be", () => {
     });
   });
 
-  test("people's rules hold for it", async () => {
+  test("people's rules apply to it", async () => {
     const commands = { deny: ["git push"], ask: ["ls"] };
     for (const autonomy of ["supervised", "full"] as const) {
       expect((await judged(plain, { types: "git push\n" }, { autonomy, commands })).verdict).toBe("deny");
@@ -55,21 +62,22 @@ describe("what is typed is judged like the command it would be", () => {
     expect(await judged(plain, { types: "npm ci\n" }, { autonomy: "full", ...only })).toMatchObject({
       rule: "only",
     });
-    expect((await judged(plain, { types: "ls\n" }, allow)).verdict).toBe("ask"); // a program may read it that is no shell
+    // a program may read it that is no shell
+    expect((await judged(plain, { types: "ls\n" }, allow)).verdict).toBe("ask");
   });
 
-  test("where every command is asked about, what is typed is too", async () => {
+  test("if every command is asked about, typed text is too", async () => {
     const policy = { autonomy: "full", shellConfirm: true } as const;
     expect(await judged(plain, { types: "ls\n" }, policy)).toMatchObject({ verdict: "ask", rule: "shell_confirm" });
   });
 
-  test("a refusal says that it is one of a command, and a question is about these very keys", async () => {
+  test("a refusal names the command, and a question is about exactly these keys", async () => {
     expect((await judged(plain, { types: "shutdown\n" })).reason).toMatch(
-      /^High-risk commands are blocked: `shutdown` .* \(what is typed is judged like a command\)$/,
+      /^High-risk commands are blocked: `shutdown` .* \(typed text is judged like a command\)$/,
     );
   });
 
-  test("a question cannot be answered for longer than once: the same keys say something else at another prompt", async () => {
+  test("an approval of typed keys applies once: the same keys mean something else at another prompt", async () => {
     for (const effect of [{ types: "ls\n" }, { keys: ["y", "Enter"] }, { job: "1", types: "y\n" }]) {
       expect((await judged(plain, effect)).scopes).toEqual([]);
     }
@@ -80,7 +88,7 @@ describe("keys alone", () => {
   const harmless = "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PgDn ppage ^C c-h BSpace".split(" ");
   const others = "Enter C-m C-j ^M KPEnter Space y n Y 1 Q C-d C-\\ F10 M-x DC C-r Tab BTab C-i S-Up C-o".split(" ");
 
-  test("that start and confirm nothing pass; others are asked about", async () => {
+  test("that start and confirm nothing are allowed; others are asked about", async () => {
     for (const key of harmless) expect([key, (await judged(plain, { keys: [key] })).verdict]).toEqual([key, "allow"]);
     for (const key of others) expect([key, (await judged(plain, { keys: [key] })).verdict]).toEqual([key, "ask"]);
     expect((await judged(plain, { keys: ["C-c", "Up", "Enter"] })).verdict).toBe("ask");
@@ -91,7 +99,7 @@ describe("keys alone", () => {
     }
   });
 
-  test("Escape twice is none, be it in two calls: it completes words, which runs programs", async () => {
+  test("Escape twice is asked about, also in two calls: it completes words, which runs programs", async () => {
     expect((await judged(plain, { keys: ["Escape", "Up", "Escape"] })).verdict).toBe("allow");
     expect((await judged(plain, { keys: ["Up", "Escape", "C-["] })).verdict).toBe("ask");
     const policy = createPolicy({}, plain);
@@ -101,24 +109,24 @@ describe("keys alone", () => {
     expect((await judged(plain, { keys: ["Escape"] }, policy)).verdict).toBe("allow");
   });
 
-  test("to a job are none: it reads what they stand for", async () => {
+  test("to a job are asked about: it reads them as text", async () => {
     expect((await judged(plain, { job: "1", keys: ["C-c"] })).verdict).toBe("ask");
   });
 
-  test("interrupting is of medium risk, moving about of low", async () => {
+  test("interrupting is of medium risk, navigating of low risk", async () => {
     expect(await judged(plain, { keys: ["C-c"] })).toMatchObject({ risk: "medium", rule: "harmless_keys" });
     expect(await judged(plain, { keys: ["Down"] })).toMatchObject({ risk: "low", rule: "harmless_keys" });
   });
 });
 
-test("what is typed is read as a shell would", () => {
+test("text is parsed as a shell would", () => {
   expect(scriptOf(strokesOf({ types: "a\r\nb\rc", keys: ["Space", "ä", "Enter", "Up", "C-j"] }))).toBe("a\nb\nc ä\n\n");
   expect(scriptOf(strokesOf({}))).toBe("");
   expect(isHarmless({ keys: ["C-c"] })).toBe(true);
   expect(isHarmless({ types: "", keys: ["C-c"] })).toBe(false);
 });
 
-test("a line may be half typed from any of its words on, and go on from the lines before", () => {
+test("a line may be half typed from any of its words on, and continue earlier lines", () => {
   expect(halfTyped("old output\nme@host:~$ rm -rf\n\n")).toEqual(["me@host:~$ rm -rf", "rm -rf", "-rf"]);
   expect(halfTyped("$ rm -rf '\n> a\nquote> b")).toContain("rm -rf '\na\nb");
   expect(halfTyped("")).toEqual([]);

@@ -1,22 +1,22 @@
-/** What is remembered of one place, in characters. The oldest goes first. */
+/** How many characters are remembered per place. The oldest are dropped. */
 const MOST_CHARACTERS = 4_096;
 const MOST_PLACES = 64;
 
-/** What was let through to be typed and is no whole line yet, by place: a pane or a job. */
-export interface Pieces {
+/** Text that was allowed to be typed and is no complete line yet, by place: a pane or a job. */
+export interface UnfinishedLines {
   /**
-   * Adds what is about to be typed, and resolves to what stood there before. `moves`: it goes elsewhere in the line as
-   * well. Nothing is waited for: of two that come at once the second sees the first.
+   * Adds text that is about to be typed, and returns what was there before. `moves`: it also moves the cursor in the
+   * line. Synchronous, so of two simultaneous calls the second sees the first.
    */
   add(place: string, script: string, moves: boolean): Piece;
-  /** What stands there was taken back. */
+  /** Forgets the text of a place, after it was cleared. */
   forget(place: string): void;
 }
 
 export interface Piece {
-  /** What stands there already, as far as it was typed through this; "" for nothing. */
+  /** What is already there, as far as it was typed through this; "" for nothing. */
   readonly before: string;
-  /** Somebody may stand at another place of it than its end. */
+  /** True: the cursor may not be at the end. */
   readonly moved: boolean;
   takeBack(): void;
 }
@@ -28,11 +28,11 @@ interface Line {
 
 const NOTHING: Line = { typed: "", moved: false };
 
-/** Remembers what a line is typed in, until it is whole (`isWhole`): a screen does not always show it. */
-export function createPieces(isWhole: (script: string) => boolean): Pieces {
+/** Remembers the parts of a line until it is complete (`isWhole`): a screen does not always show them. */
+export function createUnfinishedLines(isWhole: (script: string) => boolean): UnfinishedLines {
   const places = new Map<string, Line>();
   const remember = (place: string, line: Line) => {
-    places.delete(place); // the one that was used last is the last to go
+    places.delete(place); // re-inserted: the most recently used place is dropped last
     if (line.typed === "" && !line.moved) return;
     places.set(place, line);
     const [oldest] = places.keys();
@@ -57,7 +57,7 @@ export function createPieces(isWhole: (script: string) => boolean): Pieces {
   };
 }
 
-/** What of it no shell has run yet: what is behind the last line end, or all of an unfinished script. */
+/** The part that no shell has run yet: the text after the last line end, or an entire unfinished script. */
 function openLine(typed: string, isWhole: (script: string) => boolean): string {
   const end = typed.lastIndexOf("\n") + 1;
   const done = typed.slice(0, end);

@@ -27,7 +27,7 @@ describe.skipIf(problem !== undefined)("in a real pane", () => {
     (await judged(await at(), effect, { autonomy })).verdict;
   afterAll(async () => backend?.close());
 
-  test("what is typed in pieces is judged as the whole line, whoever typed the first of them", async () => {
+  test("text typed in pieces is judged as the whole line, whoever typed the first piece", async () => {
     await until("there is a prompt", async () => /[$#]$/.test(await screen()));
     expect(await verdict({ types: "now\n" })).toBe("allow");
     expect(await verdict({ keys: ["Enter"] })).toBe("allow");
@@ -44,12 +44,12 @@ describe.skipIf(problem !== undefined)("in a real pane", () => {
     await clear();
     await type("reboot");
     expect((await judged(await at(), { keys: ["Enter"] }, { autonomy: "full" })).reason).toContain(
-      "judged like a command together with what stands there already",
+      "judged like a command together with the text already on the line",
     );
     await clear();
   });
 
-  test("a password prompt is asked about in full autonomy too, once at a time", async () => {
+  test("a password prompt is asked about in full autonomy too, each time", async () => {
     const process = await (
       await at()
     ).spawn({
@@ -69,7 +69,7 @@ describe.skipIf(problem !== undefined)("in a real pane", () => {
     await process.kill();
   });
 
-  test("a question says what stands in the pane, but not in one of a person's", async () => {
+  test("a question shows what is in the pane, but not in a person's pane", async () => {
     await until("there is a prompt", async () => /[$#]$/.test(await screen()));
     await type("echo seen");
     const asked = await judged(await at(), { keys: ["Enter"] });
@@ -79,13 +79,11 @@ describe.skipIf(problem !== undefined)("in a real pane", () => {
       (await server.run("capture-pane", "-p", "-t", "=keep:")).includes("of-a-person"),
     );
     const other = await judged(await at(), { keys: ["Enter"], pane: "keep" });
-    expect(other.reason).toBe(
-      "Typing into a terminal requires approval; pane keep: it is not one that was opened for commands",
-    );
+    expect(other.reason).toBe("Typing into a terminal requires approval; pane keep: it was not opened for commands");
     await clear();
   });
 
-  test("a question of ours is not answered, in any autonomy", async () => {
+  test("one of our questions is not answered, in any autonomy", async () => {
     const process = await (
       await at()
     ).spawn({
@@ -103,7 +101,7 @@ describe.skipIf(problem !== undefined)("in a real pane", () => {
     await process.kill();
   });
 
-  test("a person's own pane, beside which we run, may be looked at, and moved about in; what may stop something there is asked about", async () => {
+  test("a person's own pane may be viewed and navigated; stopping something in it needs approval", async () => {
     const id = await server.run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "sh");
     const socketPath = await server.run("display-message", "-p", "#{socket_path}");
     const beside = besidePane(plain, { id, socketPath });
@@ -117,10 +115,10 @@ describe.skipIf(problem !== undefined)("in a real pane", () => {
         expect([key, await verdictOf({ keys: [key], pane: id })]).toEqual([key, asked]);
       }
     }
-    expect((await judged(beside, { keys: ["C-c"] })).reason).toContain("be it this very agent");
+    expect((await judged(beside, { keys: ["C-c"] })).reason).toContain("even this agent");
   });
 
-  test("another pane of a person is looked at and typed into only with leave", async () => {
+  test("another pane of a person is viewed and typed into only with approval", async () => {
     const other = await server.run("list-panes", "-t", "keep", "-F", "#{pane_id}");
     const [own = ""] = (await server.run("list-panes", "-s", "-t", "judged", "-F", "#{pane_id}")).split("\n");
     for (const effect of [{}, { keys: ["C-c"] }] as const) {

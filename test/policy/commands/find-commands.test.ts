@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findCommands } from "../../../src/policy/commands/found.ts";
+import { findCommands } from "../../../src/policy/commands/find-commands.ts";
 import { namedPaths } from "../../../src/policy/commands/named-paths.ts";
 import { neverRun } from "../../../src/policy/commands/never-run.ts";
 import { MAX_SCRIPT_BYTES, MAX_STEPS, nameOf } from "../../../src/policy/commands/search.ts";
@@ -65,7 +65,7 @@ describe("every command of a script is found", () => {
     expect(found(script).unclear).toEqual([]);
   });
 
-  test("the folder of a command follows cd, and a shell of its own keeps it to itself", () => {
+  test("the folder of a command follows cd, and a subshell's folder is its own", () => {
     const folders = found("cd a && (cd ../.. && x); y; eval 'command cd /z'; z; cd $q; u").commands.map(
       ({ words, folder }) => {
         return [words[0]?.value, folder];
@@ -80,7 +80,7 @@ describe("every command of a script is found", () => {
     expect(folders.filter(([name]) => !/cd|eval|command/.test(name ?? ""))).toEqual(expected);
   });
 
-  test("a command says what it reads, what its words contain, and whether it is inside another", () => {
+  test("a command has what it reads, what its words contain, and whether it is inside another", () => {
     const [curl, sudo, bash] = found("curl x | sudo bash").commands;
     expect([curl, sudo, bash].map((each) => [each?.reads, each?.nested])).toEqual([
       [[], false],
@@ -91,7 +91,7 @@ describe("every command of a script is found", () => {
     expect(found("tee > >(sh)").commands.find(({ words }) => words[0]?.value === "sh")?.reads).toEqual(["tee"]);
   });
 
-  test("words are what the shell makes of them", () => {
+  test("words are as the shell expands them", () => {
     const script = `r"m" -r'f' $'\\x41' {a,b}/c ~ ~root/x of=~/y "$HOME/z" src/*.ts "/etc/$x" '~' dd=1`;
     const values = found(script).commands[0]?.words.map(({ value, prefix }) => value ?? `${prefix}…`);
     const home = "/home/dev";
@@ -146,9 +146,9 @@ describe("what is not understood", () => {
     expect(found(script).unclear).not.toEqual([]);
   });
 
-  test("a script that is too long says what to do instead", () => {
+  test("a script that is too long is reported with what to do instead", () => {
     expect(found(`cat > x <<'E'\n${"line\n".repeat(4_000)}E`).unclear[0]).toMatch(
-      /more than 16384 .*write long text to a file/,
+      /at most 16384 .*write long text to a file/,
     );
   });
 
@@ -171,7 +171,7 @@ describe("what is not understood", () => {
     expect(scripts.filter((script) => found(script).unclear.length > 0)).toEqual([]);
   });
 
-  test("commands whose name is known only when they run are reported", () => {
+  test("commands whose name is known only at run time are reported", () => {
     for (const script of ["$x a", 'eval "$x"', "sh -c $x", "/b*n/[s]h -c id", "xargs -I{} {}", "$(command -v a) b"])
       expect(found(script).unread, script).not.toEqual([]);
     for (const script of ["bash x.sh", 'sh -c "a $x"', "ls $x", "a 'b $x'", "x=1; echo $x", "sh -c 'a $x'"])
@@ -179,7 +179,7 @@ describe("what is not understood", () => {
   });
 });
 
-// Scripts that run `alpha` although a reader may miss it. Real bash runs each of them first: a case that is none would prove nothing.
+// Scripts that run `alpha` although a reader may miss it. Real bash runs each of them first, to prove that they do.
 const HIDDEN_COMMANDS: readonly string[] = [
   "echo x[$(alpha)]",
   "x=($(alpha))a",
@@ -300,7 +300,7 @@ describe("the work for a script is bounded", () => {
       const { user, system } = process.cpuUsage(before);
       return (user + system) / 1_000;
     });
-    // On a quiet machine 10 ms. Here others may run, and the code may be new to the machine.
+    // 10 ms on an idle machine. Other processes may be running here, and the code may not be compiled yet.
     expect(Math.min(...times)).toBeLessThan(100);
   });
 

@@ -33,19 +33,19 @@ import { expandedIn } from "./wrapped.ts";
 export interface FoundScript {
   readonly commands: readonly FoundCommand[];
   readonly redirections: readonly FoundRedirection[];
-  /** Why the script is not understood as a whole. Empty: it is understood. */
+  /** Why the script is not fully understood. Empty: it is understood. */
   readonly unclear: readonly string[];
-  /** Why a part was not looked at (too long, nested too deep), with what to do. One of `unclear`. */
+  /** Why a part was not checked (too long, nested too deep), with the next step. One of `unclear`. */
   readonly tooLong: string | undefined;
   /** Commands whose name is known only when they run. */
   readonly unread: readonly string[];
-  /** How much work it was; at most `MAX_STEPS` and one. */
+  /** How many steps it took; at most `MAX_STEPS` + 1. */
   readonly steps: number;
 }
 
 /**
- * Finds every command of a script, wherever it is. Lenient: finds rather too much, and reports what it cannot follow.
- * Never throws, and ends after a bounded number of steps. `home` is what `~` stands for.
+ * Finds every command of a script, at any depth. Lenient: finds too much rather than too little, and reports what it
+ * cannot follow. Never throws, and takes a bounded number of steps. `home` replaces `~`.
  */
 export function findCommands(script: string, { home }: { readonly home: string }): FoundScript {
   const search = newSearch();
@@ -76,14 +76,14 @@ export function findCommands(script: string, { home }: { readonly home: string }
     }
   };
 
-  /** Visits nodes of a text of their own, and closes its account. */
+  /** Visits the nodes of a separate text, and closes its account. */
   const visitIn = (text: string, node: SyntaxNode, place: Place): void => {
     const outer = { source, account };
     source = text;
     account = accountOf(text);
     visit(node, place);
     const missed = account.unexplained();
-    if (missed !== undefined) unclear.add(`a substitution is in a place that is not understood: ${missed}`);
+    if (missed !== undefined) unclear.add(`a substitution was found where none is expected: ${missed}`);
     ({ source, account } = outer);
   };
 
@@ -95,7 +95,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
     spend(search, 1);
     switch (node.type) {
       case "Script":
-        for (const { message } of node.errors ?? []) unclear.add(`it is no valid script: ${message}`);
+        for (const { message } of node.errors ?? []) unclear.add(`it is not a valid script: ${message}`);
         return visitAll(node, place);
       case "Command":
         return visitCommand(node, place);
@@ -119,7 +119,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
       case "ParameterExpansion": {
         const { operation } = node;
         if (operation?.type === "Transform" && !/^[QULuKkAa]$/.test(operation.operand.value))
-          unclear.add(`${node.text} runs what a variable holds`);
+          unclear.add(`${node.text} runs the value of a variable`);
         if (operation?.type === "Unknown") unclear.add(`${node.text} is not understood`);
         return visitAll(node, place);
       }
@@ -136,7 +136,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
         return visitAll(node, { ...place, quoted: true });
       case "SingleQuoted":
       case "AnsiCQuoted":
-        // Inside of double quotes a single quote is a letter.
+        // In double quotes, a single quote is an ordinary character.
         return place.quoted ? undefined : account.literal(node.pos, node.end);
       case "Literal":
         return place.quoted ? account.quoted(node.pos, node.end) : undefined;
@@ -199,7 +199,7 @@ export function findCommands(script: string, { home }: { readonly home: string }
 
   const visitRedirect = (node: Redirect, place: Place): void => {
     visitAll(node, place);
-    if (node.target === undefined) return void unclear.add(`the redirection ${textOf(node)} leads nowhere`);
+    if (node.target === undefined) return void unclear.add(`the redirection ${textOf(node)} has no target`);
     const use = node.operator === "<" || node.operator === "<&" ? "read" : "write";
     for (const target of expand(node.target)) {
       if (node.operator.endsWith("&") && /^(\d+-?|-)$/.test(target.value ?? "")) continue;

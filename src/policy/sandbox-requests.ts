@@ -1,5 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
-import type { Containment, Needs } from "../contract/containment.ts";
+import type { Containment, SandboxAccess } from "../contract/containment.ts";
 import { type Decision, type Scope, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { type HostRule, hostRule, hostRules } from "../network/hosts.ts";
@@ -7,21 +7,25 @@ import type { UrlJudge } from "../network/url.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
-import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 type Use = "read" | "write";
 
 /** Judges what a command asks the sandbox for. `undefined`: it asks for nothing. */
-export type NeedsJudge = (effect: Exec, look: LookUps) => Promise<Decision | undefined>;
+export type SandboxRequestJudge = (effect: Exec, look: LookUps) => Promise<Decision | undefined>;
 
 const ANY_HOST = "*";
 
 /**
- * What a command asks the sandbox for is asked about, each host and folder by itself, and granted as that for every
- * contained command. Forbidden homes as a whole do not forbid a folder in them that is named here.
+ * Creates the judge of what commands request from the sandbox. Each host and folder is a separate question, and a grant
+ * covers it for every contained command. A forbidden home does not forbid a folder in it that the command names.
  */
-export function needsJudge(settings: PolicySettings, backend: Backend, own: readonly string[]): NeedsJudge {
+export function sandboxRequestJudge(
+  settings: PolicySettings,
+  backend: Backend,
+  own: readonly string[],
+): SandboxRequestJudge {
   const { autonomy = "supervised", network = {}, forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
   const allowed = hostRules(network.allowHosts ?? [], "network.allowHosts");
   const pathJudgeBy = pathJudge(
@@ -38,14 +42,14 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
 
   const judgeHost = async (text: string): Promise<Decision> => {
     const label = text === ANY_HOST ? "any public host" : text;
-    const reach = (risk: "medium" | "high", doubt = "") =>
+    const askFor = (risk: "medium" | "high", doubt = "") =>
       ask("needs", risk, `Reaching ${label} from the sandbox requires approval${doubt}`, {
         label: `${label}, from the sandbox`,
         key: JSON.stringify(["sandbox", "network", text]),
         host: text,
         ...(text === ANY_HOST && { upTo: "session" as const }),
       });
-    if (text === ANY_HOST) return reach("high");
+    if (text === ANY_HOST) return askFor("high");
     const rule = hostRule(text);
     if (typeof rule === "string") return deny("needs", `network: ${rule}, or "*"; got ${JSON.stringify(text)}`);
     judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(network));
@@ -54,7 +58,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
     if (allowed.some((each) => each.text === text) || (judged.verdict === "named" && !text.startsWith("*.")))
       return { verdict: "allow", risk: "low", rule: "allow_hosts" };
     const doubt = judged.verdict === "reachable" ? judged.doubt : undefined;
-    return doubt === undefined ? reach("medium") : reach("high", ` (${doubt})`);
+    return doubt === undefined ? askFor("medium") : askFor("high", ` (${doubt})`);
   };
 
   const judgeFolder = async (use: Use, path: string, judgePath: PathJudge, look: LookUps): Promise<Decision> => {
@@ -67,7 +71,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
     return ask(judged.rule ?? "needs", judged.risk, reason, scope);
   };
 
-  /** Full autonomy is not asked about hosts and about leaving the sandbox; about paths outside it is. */
+  /** Full autonomy needs no question about hosts or about leaving the sandbox, only about paths outside it. */
   const unaskedInFull = (decision: Decision): Decision => {
     if (autonomy !== "full" || decision.verdict !== "ask") return decision;
     return { verdict: "allow", risk: decision.risk, ...(decision.rule !== undefined && { rule: decision.rule }) };
@@ -93,7 +97,7 @@ export function needsJudge(settings: PolicySettings, backend: Backend, own: read
   };
 }
 
-/** What it asked for, with its paths real. Rejects where one cannot be followed. */
+/** The request with real paths. Rejects if a path cannot be resolved. */
 export async function realNeeds(
   within: Containment | undefined,
   backend: Backend,
@@ -109,7 +113,7 @@ export async function realNeeds(
   return { network: within.network ?? [], write: await real(within.write), read: await real(within.read) };
 }
 
-export function withMore(within: Containment, more: Needs): Containment {
+export function withMore(within: Containment, more: SandboxAccess): Containment {
   if (within === "none") return within;
   const both = (one: readonly string[] = [], other: readonly string[] = []) => [...new Set([...one, ...other])];
   return {
@@ -122,15 +126,15 @@ export function withMore(within: Containment, more: Needs): Containment {
   };
 }
 
-/** The same where nobody has approved its hosts for this call: with hosts it sees no sensitive files. */
+/** The request before its hosts are approved for this call: with hosts, it hides sensitive files. */
 export function beforeApproval(within: Containment): Containment {
   if (within === "none" || (within.network ?? []).length === 0) return within;
   return { ...within, hideSensitive: true };
 }
 
 /**
- * The same if a person approves the scopes of the decision, which are those that they are asked about: where these have
- * all of its hosts, or are the whole call (`undefined`), it sees the sensitive files.
+ * The request after a person approves the decision's scopes. If these include all of its hosts, or are the whole call
+ * (`undefined`), sensitive files are visible.
  */
 export function afterApproval({ within, scopes }: Pick<Decision, "within" | "scopes">): Containment | undefined {
   if (within === undefined || within === "none") return within;

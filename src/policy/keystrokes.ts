@@ -4,28 +4,30 @@ import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 type Typing = Pick<Extract<Effect, { kind: "terminal" }>, "types" | "keys">;
 
 /**
- * Strokes that by themselves start nothing and agree to nothing. C-z only halts what runs. Not C-d, which ends a shell;
- * Space, which presses buttons; Tab, since what completes words runs programs.
+ * Strokes that by themselves start and confirm nothing. C-z only stops what runs. Not included: C-d ends a shell, Space
+ * presses buttons, and Tab runs completion programs.
  */
 const HARMLESS: ReadonlySet<string> = new Set(
   "C-c C-z C-l C-u Escape q Up Down Left Right Home End PageUp PageDown BSpace".split(" "),
 );
 
-/** A stroke that neither interrupts, leaves nor takes anything back. */
+/** A stroke that neither interrupts nor exits nor deletes anything. */
 export const MOVE = /^(?:Up|Down|Left|Right|Home|End|PageUp|PageDown)$/;
 
-/** What is typed, stroke by stroke: the text, then the keys (see `strokesOfKey`). What is no key stands as it is. */
+/** Returns the strokes of the text, then of the keys (see `strokesOfKey`). An unknown key stays as written. */
 export function strokesOf({ types = "", keys = [] }: Typing): readonly string[] {
   return [...strokesOfText(types), ...keys.flatMap((key) => strokesOfKey(key) ?? [key])];
 }
 
-/** True when nothing else is typed, and no Escape twice: that completes words, or puts `sudo` before the line. */
+/**
+ * Whether only harmless strokes are typed, and not Escape twice, which completes words or puts `sudo` before the line.
+ */
 export function isHarmless(typing: Typing, strokes: readonly string[] = strokesOf(typing)): boolean {
   const isTwice = strokes.some((stroke, index) => stroke === "Escape" && strokes[index + 1] === "Escape");
   return typing.types === undefined && !isTwice && strokes.every((stroke) => HARMLESS.has(stroke));
 }
 
-/** True when there is a stroke that may bring other text to the line, or go elsewhere in it. */
+/** Whether a stroke may bring other text to the line or move the cursor in it. */
 export function movesAbout(strokes: readonly string[]): boolean {
   return strokes.some((stroke) => !isCharacter(stroke) && !STAYS.has(stroke));
 }
@@ -40,8 +42,8 @@ export function scriptOf(strokes: readonly string[]): string {
 const LEAVES: { readonly [stroke: string]: string | undefined } = { Enter: "\n", Tab: "\t" };
 
 /**
- * The scripts of lines by which programs run a command: `:!make` of vim, `!ls` of less, `\! ls` of psql; in a shell
- * `!word` runs an earlier command. `undefined`: there is no such line.
+ * Returns the scripts of lines with which programs run a command: `:!make` in vim, `!ls` in less, `\! ls` in psql; in a
+ * shell `!word` runs an earlier command. `undefined` if there is no such line.
  */
 export function escapedToShell(script: string): string | undefined {
   const lines = script.split("\n").flatMap((line) => /^\s*(?::[%.,$\d]*|\\)?!+\s*(.+)$/.exec(line)?.[1] ?? []);
@@ -53,12 +55,12 @@ export function recallsLine(script: string): boolean {
   return /(?:^|[;&|])[ \t]*![!?\w-]|^\^[^\s^]+\^/m.test(script);
 }
 
-/** So many words back is looked for what a line began with. */
+/** How many words back the start of a line is searched for. */
 const MOST_WORDS = 24;
 
 /**
- * What may be half typed on a screen: the end of its last line from every word on, since nobody can tell where the
- * prompt ends, with the lines that it continues (a prompt such as "> ").
+ * Returns what may be half typed on a screen: the rest of its last line from every word, since the end of the prompt is
+ * unknown, with the lines that it continues (a prompt such as "> ").
  */
 export function halfTyped(screen: string): readonly string[] {
   const lines = screen.trimEnd().split("\n").slice(-5);
@@ -69,22 +71,22 @@ export function halfTyped(screen: string): readonly string[] {
   return starts.map((start) => last.slice(start));
 }
 
-/** Where zsh shows what is looked for in the history: below the line that is found. */
+/** zsh shows a history search below the line that it found. */
 const SEARCH = /^(?:failing )?(?:bck|fwd)-i-search: /;
 
-/** What shells show before a line that belongs to the one before: PS2. */
+/** The prompt before a continuation line: PS2. */
 const CONTINUED = /^(?:[a-z ]+)?> ?/;
 
 export function lastLine(screen: string): string {
   return screen.trimEnd().split("\n").at(-1)?.trim() ?? "";
 }
 
-/** True when the screen ends in a question of Handrail's own (cli/approver.ts), which only a person answers. */
+/** Whether the screen ends in an approval question of Handrail (cli/approver.ts), which only a person answers. */
 export function asksForLeave(screen: string): boolean {
   return /^[A-Z][\w ,%-]*: .*\[y\/N\]\s*\w*$|\[y\/N\/s(?:\/a)?\]\s*\w*$/.test(lastLine(screen));
 }
 
-/** True when a screen asks for a password or the like, in its last line or in a dialog. */
+/** Whether a screen asks for a password or another secret, in its last line or in a dialog. */
 export function asksForSecret(screen: string): boolean {
   if (ASKS.test(lastLine(screen))) return true;
   return /<\s*OK\s*>/i.test(screen) && new RegExp(SECRETS, "i").test(screen);

@@ -1,22 +1,22 @@
 import type { Decision, DecisionPart, Risk, Scope } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
 import type { PlainVerdict } from "../plain/judge.ts";
-import type { PolicySettings } from "../settings.ts";
-import type { FoundScript } from "./found.ts";
-import { highRisk, shorten } from "./weigh.ts";
+import type { PolicySettings } from "../policy-settings.ts";
+import type { FoundScript } from "./find-commands.ts";
+import { highRisk, shorten } from "./command-decision.ts";
 
 export interface Part {
   readonly text: string;
   readonly words: readonly string[];
   /** Where it runs; `undefined`: known only when it runs. */
   readonly folder: string | undefined;
-  /** It is one of the commands of a script that can be written anew. */
+  /** It is one of the commands of a script that can be rewritten. */
   readonly isOwn: boolean;
   readonly project: boolean;
   readonly decision: Decision;
 }
 
-/** The script as a whole: what of it is not understood, and what was not looked at. */
+/** Facts about the whole script: what is not understood and what was not checked. */
 interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly effect: Extract<Effect, { kind: "exec" }>;
   /** The script of the effect without blanks around it. */
@@ -25,18 +25,18 @@ interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly contained: boolean;
   readonly typed: boolean;
   readonly settings: PolicySettings;
-  /** Why it cannot be written anew; `undefined`: it can. */
+  /** Why it cannot be rewritten; `undefined`: it can. */
   readonly problem: string | undefined;
-  /** Why it is never run for what is no command: a variable that it sets, a device that it writes to. */
+  /** Why it is never run for another reason than a command: a variable that it sets, a device that it writes to. */
   readonly refusal: { readonly text: string; readonly why: string } | undefined;
   /** What the path rules say against what redirections open. */
   readonly redirected: Decision | undefined;
-  /** `undefined`: nobody looked whether it is plain. */
+  /** `undefined` if it was not checked for being plain. */
   readonly plain: PlainVerdict | undefined;
 }
 
 /** The strictest part decides, of equals the riskiest. A script that is not plain is granted as a whole only. */
-export function conclude(parts: readonly Part[], whole: Whole): Decision {
+export function decideScript(parts: readonly Part[], whole: Whole): Decision {
   const { contained, settings, effect, plain, folder } = whole;
   const all = [...notUnderstood(whole), ...parts.map(({ decision }) => decision), ...decisionsOnWhole(whole)];
   const [decision = RUNS] = all.toSorted((one, other) => weight(other) - weight(one));
@@ -71,7 +71,7 @@ function notUnderstood(whole: Whole): readonly Decision[] {
   const isHidden = settings.autonomy === "full" && !contained && !typed;
   const why = tooLong ?? (isLeft ? undefined : unclear[0]) ?? (isHidden ? unread[0] : undefined);
   if (why === undefined) return [];
-  const reason = `Command requires approval: \`${shorten(command)}\` is not understood as a whole: ${why}`;
+  const reason = `Command requires approval: \`${shorten(command)}\` is not fully understood: ${why}`;
   return [{ verdict: "ask", risk: "medium", rule: "not_understood", reason }];
 }
 
@@ -84,7 +84,7 @@ function decisionsOnWhole(whole: Whole): readonly Decision[] {
   const ask = (rule: string, risk: Risk, why: string) =>
     found.push({ verdict: "ask", risk, rule, reason: `Command requires approval: \`${shorten(command)}\` ${why}` });
   if (effect.lifetime === "detached" && !isFull)
-    ask("detached", "medium", "goes on in the background after this session");
+    ask("detached", "medium", "continues in the background after this session");
   const isLeft = isFull || typed || (contained && askInSandbox === "nothing");
   if (problem !== undefined && !isLeft) ask("not_plain", "low", `is not plain: ${problem}`);
   return found;
@@ -97,7 +97,9 @@ function weight({ verdict, risk }: Decision): number {
   return VERDICTS[verdict] * 10 + RISKS.indexOf(risk);
 }
 
-/** Each command that was asked about by itself, if all of what is asked about is such; else the whole script. */
+/**
+ * A scope for each command that is asked about, if the question is only about commands; else one for the whole script.
+ */
 function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
   const { command, folder, problem, unclear } = whole;
   const asked = parts.filter(({ decision: { verdict } }) => verdict === "ask");
@@ -114,7 +116,7 @@ function scopeOf(
 ): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = JSON.stringify(["exec", words, text, folder, variables, lifetime]);
-  // What the project holds tomorrow is not what a person sees today.
+  // The project's content may change after a person's approval.
   const once = { label: `${text} (whatever the project then contains)`, key, upTo: "session" } as const;
   return project && !contained ? once : { label: text, key };
 }
