@@ -1,24 +1,27 @@
-import type { Backend } from "../contract/backend.ts";
+import type { Backend, Process } from "../contract/backend.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { SourceProgram } from "../contract/tool-source.ts";
 import { sandboxModeOn } from "../contract/containment.ts";
 import { local } from "./local/backend.ts";
 import type { SandboxOptions } from "./sandbox/options.ts";
 import { sandbox } from "./sandbox/sandbox.ts";
 import { type FoundTarget, type Place, findTarget, requireContainment } from "./targets.ts";
 
-/** What a backend needs of this machine. */
+/** Folders and settings of this machine that a backend needs. */
 export interface Surroundings {
-  /** Where output of commands goes that is too big for memory. */
+  /** Folder for command output that does not fit in memory. */
   readonly outputFolder: string;
-  /** Whose detached processes it has, and the folder for the jobs of this machine. */
+  /** The owner of the backend's detached processes, and the folder for the jobs of this machine. */
   readonly jobs: { readonly owner: string; readonly folder: string };
   readonly sandbox: Omit<SandboxOptions, "required">;
 }
 
 /**
- * Opens the backend for the place. What it needs is loaded then.
+ * Opens the backend for a place. Loads only the code that it needs.
  *
- * @throws ToolFailure when the place cannot be reached, its working directory is not there, or it cannot be contained as demanded;
- *   TypeError when there is no such target.
+ * @throws ToolFailure when the place cannot be reached, its working directory does not exist, or a required sandbox is
+ * impossible there.
+ * @throws TypeError for an unknown target.
  */
 export async function openBackend(place: Place, surroundings: Surroundings): Promise<Backend> {
   const { target, targets, terminal = false } = place;
@@ -41,8 +44,56 @@ export async function openBackend(place: Place, surroundings: Surroundings): Pro
   }
 }
 
-/** Where tmux has the sockets of its servers (tmux(1), FILES): without it the server of the person would not be found. */
+/**
+ * The variable for the folder of tmux's sockets (tmux(1), FILES). Without it, the person's server would not be found.
+ */
 const SOCKETS = "TMUX_TMPDIR";
+
+/** Programs of tool sources. They run on this machine, even if the place is remote. */
+export interface Programs {
+  /** Their working directory. */
+  readonly workDir: string;
+  /** As `ToolSourceHost.start`. */
+  start(program: SourceProgram): Promise<Process>;
+  /** Ends them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates the programs beside an opened backend. They run on that backend if it is this machine's and contains them,
+ * else on a separate one.
+ */
+export function openPrograms(place: Place, surroundings: Surroundings, opened: Backend): Programs {
+  const { target, targets, terminal = false } = place;
+  const isHere = typeof target !== "object" && findTarget(target, targets) === undefined;
+  const workDir = isHere ? opened.workDir : process.cwd();
+  let own: Promise<Backend> | undefined;
+  const backendFor = (within: SourceProgram["within"]): Promise<Backend> => {
+    const isShared = isHere && typeof terminal !== "string" && terminal !== true;
+    if (isShared && (within === "none" || opened.sandbox !== undefined)) return Promise.resolve(opened);
+    own ??= openHere({ workDir, sandbox: "auto" }, surroundings);
+    return own;
+  };
+  return {
+    workDir,
+    async start(program) {
+      const backend = await backendFor(program.within);
+      if (program.within !== "none") await requireSandbox(backend, program.argv[0]);
+      return backend.spawn({ ...program, stdin: "pipe", streams: "live", passEnv: false });
+    },
+    close: async () => (await own?.catch(() => undefined))?.close(),
+  };
+}
+
+/** @throws ToolFailure if the backend cannot contain programs. */
+async function requireSandbox({ sandbox: contained }: Backend, program: string): Promise<void> {
+  const state = await contained?.state();
+  if (state?.works === true) return;
+  const why = state === undefined ? "there is none on this system" : state.reason;
+  throw new ToolFailure(`cannot start ${program} in the sandbox: ${why}`, {
+    hint: `${state === undefined ? "" : `${state.fix} `}Or run it outside the sandbox: sandbox: false.`,
+  });
+}
 
 async function openHere(
   { workDir, passEnv, sandbox: wanted }: Place,

@@ -1,26 +1,27 @@
 import type { Command, Exit } from "../contract/backend.ts";
+import { ToolFailure } from "../contract/failure.ts";
 
-/** Timers take no more; they would fire at once. Nearly 25 days. */
+/** The longest timeout of a timer: almost 25 days. A longer one would fire at once. Milliseconds. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Why one that was stopped is lost all the same. */
+/** The reason of "lost" for a process that could not be stopped. */
 export const UNSTOPPABLE =
-  "it was stopped, but nothing ends it: it may be another user's (sudo), or hang in the system; it may go on";
+  "it could not be stopped: it may belong to another user (sudo) or hang in the kernel, and may still be running";
 
-/** What stops a process before its end. */
+/** Stops a process before its end. */
 export interface Stopping {
-  /** Ends it, the first time; what is given later changes nothing. Resolves when that is done. Never rejects. */
+  /** Ends the process at the first call; later calls have no effect. Resolves when that is done. Never rejects. */
   stop(as?: Exit): Promise<void>;
-  /** It was stopped, and this is what its end is called, when it is not called what it was. */
+  /** The exit to report for a stopped process. `undefined`: the real one. */
   readonly stoppedAs: Exit | undefined;
   readonly wasStopped: boolean;
-  /** Resolves when nobody is stopping it. */
+  /** Disables timeout and signal. Resolves when a stop that is in progress is done. */
   settled(): Promise<void>;
-  /** It has ended: nothing stops it any more. */
+  /** Call it when the process has ended: nothing stops it any more. */
   over(): void;
 }
 
-/** Stops a command at its timeout and its signal, and when it is asked to. `end` ends it; it never rejects. */
+/** Stops a command at its timeout, at its signal, and on request. `end` ends it; it must never reject. */
 export function stoppingOf(
   { timeoutMs, signal }: Pick<Command, "timeoutMs" | "signal">,
   end: () => Promise<void>,
@@ -66,4 +67,14 @@ export function stoppingOf(
       isOver = true;
     },
   };
+}
+
+/** @throws ToolFailure for a command that was stopped before its start. */
+export function requireUnstopped({ argv, signal }: Pick<Command, "argv" | "signal">): void {
+  if (signal?.aborted) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
+}
+
+/** Creates the error of a closed backend. */
+export function closedFailure(): ToolFailure {
+  return new ToolFailure("the backend is closed and starts nothing any more");
 }

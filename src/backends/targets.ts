@@ -6,29 +6,32 @@ import { containerTarget } from "./container/target.ts";
 import { sshTarget } from "./ssh/target.ts";
 import type { Pane } from "./tmux/beside-pane.ts";
 
-/** The kinds of targets that Handrail comes with. To add one: a folder with its entry, and a line here. */
+/** The built-in kinds of targets. To add one: a folder with its entry, and a line here. */
 export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget];
 
-/** Where work is to happen. */
+/** Where work happens. */
 export interface Place {
-  /** "local" (the default) is this machine; "ssh:deploy@host", "docker:web", "podman:web"; or a backend, which is closed with the toolkit. */
+  /**
+   * "local" (default), "ssh:deploy@host", "docker:web", "podman:web", or a backend, which is closed with the toolkit.
+   */
   readonly target?: string | Backend;
-  /** Kinds of targets beside those that Handrail comes with. */
+  /** Kinds of targets besides the built-in ones. Default: none. */
   readonly targets?: readonly TargetKind[];
-  /** A folder of the target. Default: the current folder of this machine, the home over SSH, the image's own in a container. */
+  /** A folder on the target. Default: the current folder (local), the home (SSH), the image's folder (container). */
   readonly workDir?: string;
   /**
-   * Commands run in a live terminal of the target that people share: a session of tmux, by its name; true for "handrail". Or the pane of this machine
-   * in which we run (`$TMUX_PANE`, `$TMUX`): it can be looked at and typed into, while commands run as ever. Default: none.
+   * A live terminal of the target that people share, in which commands run: the name of a tmux session; true for
+   * "handrail". Or the pane of this machine in which this process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and
+   * type into it, while commands run as usual. Default: none.
    */
   readonly terminal?: boolean | string | Pane;
-  /** Variables of the target that commands get beside the harmless ones. */
+  /** Variables of the target that commands get in addition to the harmless ones. Default: none. */
   readonly passEnv?: readonly string[];
-  /** Whether commands are contained, which only this machine can. Default "auto". */
+  /** Whether commands are contained, which is possible only on this machine. Default: "auto". */
   readonly sandbox?: SandboxMode;
 }
 
-/** A target that was named, and its kind. */
+/** A target and its kind. */
 export interface FoundTarget extends TargetAddress {
   readonly name: string;
   readonly kind: TargetKind;
@@ -37,7 +40,7 @@ export interface FoundTarget extends TargetAddress {
 /**
  * Finds the kind of a target by its name; `undefined` for this machine ("local").
  *
- * @throws TypeError when there is no such kind.
+ * @throws TypeError for an unknown kind.
  */
 export function findTarget(name = "local", kinds: readonly TargetKind[] = []): FoundTarget | undefined {
   if (name === "local") return undefined;
@@ -49,37 +52,37 @@ export function findTarget(name = "local", kinds: readonly TargetKind[] = []): F
   throw new TypeError(`no target ${JSON.stringify(name)}: expected local, ${known.join(", ")}, or a backend`);
 }
 
-/** The name of a target, from the value of its kind's flag: an address, or the whole name. */
+/** Returns the name of a target from the value of its kind's flag, which is an address or the whole name. */
 export function targetOfFlag({ schemes }: TargetKind, value: string): string {
   return schemes.some((scheme) => value.startsWith(`${scheme}:`)) ? value : `${schemes[0]}:${value}`;
 }
 
-/** True when commands at the place are contained, as far as can be said before it is tried. */
+/** Whether commands at the place will be contained, as far as is known before a test. */
 export function isContained(place: Place): boolean {
   if (typeof place.target === "object") return place.target.sandbox !== undefined;
   return uncontained(place) === undefined && sandboxModeOn(process.platform, place.sandbox) !== "off";
 }
 
-/** True when there is a live terminal at the place. */
+/** Whether the place has a live terminal. */
 export function hasTerminal({ target, targets, terminal = false }: Place): boolean {
   if (typeof target === "object") return target.terminal !== undefined;
   return typeof terminal === "object" ? findTarget(target, targets) === undefined : terminal !== false;
 }
 
-/** @throws ToolFailure when a sandbox is required and no command at the place can be contained. */
+/** @throws ToolFailure if a sandbox is required and commands at the place cannot be contained. */
 export function requireContainment(place: Place): void {
   const why = uncontained(place);
   if (place.sandbox !== "on" || why === undefined) return;
-  throw new ToolFailure(`the sandbox is required, and ${why}`, {
-    hint: "Leave it to what is there (sandbox: auto); commands of medium risk are then asked about.",
+  throw new ToolFailure(`the sandbox is required, but ${why}`, {
+    hint: "Use sandbox: auto; commands of medium risk then need approval.",
   });
 }
 
-/** Why no command at the place can be contained; `undefined`: it can, if this machine can. */
+/** Why commands at the place cannot be contained; `undefined` if this machine decides. */
 function uncontained({ target, targets, terminal = false }: Place): string | undefined {
   const found = typeof target === "object" ? undefined : findTarget(target, targets);
-  if (found !== undefined) return `it contains commands of this machine only, not those of ${found.name}`;
+  if (found !== undefined) return `it contains commands on this machine only, not on ${found.name}`;
   return terminal === false || typeof terminal === "object"
     ? undefined
-    : "commands in a terminal that people share are not contained";
+    : "commands in a shared terminal are not contained";
 }

@@ -82,20 +82,20 @@ describe("the streams of a command", () => {
   test("stdin can be opened by name too", async () => {
     const child = await backend.spawn({ argv: bash("cat /dev/stdin; echo end"), stdin: "pipe" });
     await child.write("written to it\n");
-    await child.output.grown(0); // it has opened it: without a writer, opening waits for one
+    await child.output.grown(0); // it has opened the file: opening waits for a writer
     await child.endInput();
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect(await text(child.output)).toBe("written to it\nend\n");
   });
 
-  test("merged keep their order also where a program beside us takes over", async () => {
+  test("when merged, keep their order, also when another program replaces the shell", async () => {
     const child = await run("for i in $(seq 40000); do echo out $i; echo err $i >&2; done");
     const expected = Array.from({ length: 40_000 }, (_, index) => `out ${index + 1}\nerr ${index + 1}\n`).join("");
     expect(child.output.size).toBeGreaterThan(262_144);
     expect((await text(child.output)) === expected).toBe(true);
   });
 
-  test("one full and one nearly silent do not wait for each other", async () => {
+  test("do not wait for each other when one is full and the other nearly silent", async () => {
     const { output, errors } = await run("head -c 3000000 /dev/zero; echo small >&2; head -c 3000000 /dev/zero", {
       streams: "split",
     });
@@ -104,8 +104,8 @@ describe("the streams of a command", () => {
   });
 });
 
-describe("output that crosses the place where it leaves Node", () => {
-  /** Writes `bytes` in pieces of these sizes, with these pauses between them. */
+describe("output at the moment when a copier takes over from Node", () => {
+  /** Writes `bytes` in pieces of these sizes, with these pauses. */
   const WRITER = `
     import os, sys, time
     data = open("data", "rb").read()
@@ -121,7 +121,7 @@ describe("output that crosses the place where it leaves Node", () => {
         at += os.write(1, data[at:])
   `.replaceAll(/^ {4}/gm, "");
 
-  test("is whole to the byte, whatever the sizes and pauses", async () => {
+  test("is complete to the byte, whatever the sizes and pauses", async () => {
     await writeFile(join(folder, "writer.py"), WRITER);
     requireProgram("python3");
     const data = Buffer.alloc(700_000);
@@ -152,7 +152,7 @@ describe("output that crosses the place where it leaves Node", () => {
   });
 
   test.each([262_143, 262_144, 262_145, 262_146, 327_680])(
-    "and ends right there, at %i bytes, is whole",
+    "is complete when it ends right there, at %i bytes",
     async (length) => {
       for (let round = 0; round < 5; round++) {
         const { output } = await run(`head -c ${length} /dev/zero`);
@@ -162,7 +162,7 @@ describe("output that crosses the place where it leaves Node", () => {
     },
   );
 
-  test("and is read back by us when what copies it is killed", async () => {
+  test("is read back by Node when the copier is killed", async () => {
     const child = await backend.spawn({
       argv: bash("seq 60000; while [ ! -e go ]; do sleep 0.01; done; seq 60001 150000"),
     });
@@ -171,7 +171,7 @@ describe("output that crosses the place where it leaves Node", () => {
     const ours = copiers.filter(({ pid }) => cmdlineOf(pid).includes(`/proc/${process.pid}/fd/`));
     expect(ours).toHaveLength(1);
     process.kill(ours[0]!.pid, "SIGKILL");
-    // What it reads from the pipe before the signal takes effect dies with it.
+    // Data that it reads from the pipe before the signal arrives is lost with it.
     await until("the copier has ended", () => cmdlineOf(ours[0]!.pid) === "");
     await writeFile(join(folder, "go"), "");
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
@@ -180,7 +180,7 @@ describe("output that crosses the place where it leaves Node", () => {
     ).toBe(true);
   });
 
-  test("can be followed all the while", async () => {
+  test("can be followed throughout", async () => {
     const child = await backend.spawn({
       argv: bash("for i in $(seq 30); do head -c 20000 /dev/zero | tr '\\0' x; sleep 0.01; done"),
     });
@@ -190,7 +190,7 @@ describe("output that crosses the place where it leaves Node", () => {
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
   });
 
-  test("and whose command is stopped just then is kept as far as it came", async () => {
+  test("is kept as far as it arrived when the command is stopped at that moment", async () => {
     const child = await backend.spawn({ argv: bash("seq 60000; echo there; exec sleep 1000") });
     await until("all was written", async () => (await text(child.output)).endsWith("there\n"));
     await child.kill();
@@ -199,7 +199,7 @@ describe("output that crosses the place where it leaves Node", () => {
 });
 
 describe("a flood", () => {
-  test("of 100 MB is whole, and our own memory stays flat", async () => {
+  test("of 100 MB is complete, and Node's memory stays flat", async () => {
     const running = program(`
       const { local } = await import(${JSON.stringify(LIBRARY)});
       const { createHash } = await import("node:crypto");
@@ -224,7 +224,7 @@ describe("a flood", () => {
     expect(grown).toBeLessThan(48 * 1024 * 1024);
   });
 
-  test("without end, until its timeout, leaves a bounded file", async () => {
+  test("without end, stopped by its timeout, leaves a bounded file", async () => {
     const child = await backend.spawn({ argv: ["yes"], timeoutMs: 700 });
     expect(await child.exit).toMatchObject({ how: "timed-out" });
     const { kept, size } = child.output;
@@ -232,7 +232,7 @@ describe("a flood", () => {
     expect(kept).toBeLessThanOrEqual(MOST_KEPT);
     expect(size).toBeGreaterThanOrEqual(kept);
     expect(Buffer.from(await child.output.read(0, 8)).toString()).toBe("y\ny\ny\ny\n");
-    // Nobody goes on writing to it.
+    // No process continues to write to it.
     const used = () => Number(execFileSync("du", ["-sb", outputFolder]).toString().split("\t")[0]);
     const before = used();
     expect(before).toBeLessThan(MOST_KEPT + 1_000_000);
@@ -240,7 +240,7 @@ describe("a flood", () => {
     expect(used()).toBeLessThan(10_000);
   });
 
-  test("beyond the cap is counted to the byte and dropped, and the command is not stopped by it", async () => {
+  test("beyond the cap is counted to the byte and dropped, and does not stop the command", async () => {
     const beyond = 12_345_678;
     const child = await run(`head -c ${MOST_KEPT + beyond} /dev/zero; echo done >finished`);
     expect(existsSync(join(folder, "finished"))).toBe(true);
@@ -248,7 +248,7 @@ describe("a flood", () => {
     await child.output.dispose();
   });
 
-  test("beyond the cap whose pipe a child in the background still holds is said to be more than what is kept", async () => {
+  test("beyond the cap is reported as more than what is kept, also if a background child holds the pipe", async () => {
     const child = await run(
       `sh -c 'echo $$ >holder.pid; exec sleep 1000' & while [ ! -s holder.pid ]; do sleep 0.01; done; head -c ${MOST_KEPT + 20_000_000} /dev/zero`,
     );
@@ -283,8 +283,8 @@ describe("a child in the background that keeps writing", () => {
   });
 });
 
-describe("bytes that are no text", () => {
-  test("come through as they are", async () => {
+describe("bytes that are not text", () => {
+  test("arrive unchanged", async () => {
     const data = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 31 + (index >> 9)) & 0xff));
     await writeFile(join(folder, "data.bin"), data);
     const { output } = await run("cat data.bin");
@@ -318,7 +318,7 @@ describe("a disk that fails", () => {
   mustBeHere("a full disk", canMount ? undefined : "a tmpfs cannot be mounted (root can)");
 
   test.skipIf(!canMount)(
-    "because it is full keeps what it took, counts the rest, and the command ends as it would",
+    "when it becomes full, the output so far is kept, the rest counted, and the command ends normally",
     async () => {
       const small = await local({ workDir: folder, outputFolder: join(smallDisk(), "outputs") });
       const child = await small.spawn({ argv: bash("head -c 5000000 /dev/zero; echo done >finished") });
@@ -336,7 +336,7 @@ describe("a disk that fails", () => {
     },
   );
 
-  test.skipIf(!canMount)("because it is full already loses only what does not fit into memory", async () => {
+  test.skipIf(!canMount)("when it is full already, only what does not fit into memory is lost", async () => {
     const at = smallDisk();
     const small = await local({ workDir: folder, outputFolder: join(at, "outputs") });
     expect(() =>
@@ -351,7 +351,7 @@ describe("a disk that fails", () => {
     await small.close();
   });
 
-  test("because its folder was removed meanwhile costs nothing of the output", async () => {
+  test("when its folder is removed meanwhile, no output is lost", async () => {
     const child = await backend.spawn({
       argv: bash("seq 50000; while [ ! -e go ]; do sleep 0.01; done; seq 50001 200000"),
     });
@@ -364,7 +364,7 @@ describe("a disk that fails", () => {
     ).toBe(true);
   });
 
-  test("because its folder is removed again and again costs no command its output", async () => {
+  test("when its folder is removed repeatedly, no command loses output", async () => {
     for (let round = 0; round < 5; round++) {
       const child = await run("seq 100000");
       expect(child.output.kept).toBe(588_895);

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { isAlive, until } from "../support/until.ts";
 import { runningPid } from "./program.ts";
 
-/** Ways to start a child that could outlive its command. Each writes its number into `NAME.pid`. */
+/** Ways to start a child that could outlive its command. Each writes its process id to `NAME.pid`. */
 const CHILDREN: { readonly [name: string]: string } = {
   background: "sh -c 'echo $$ >background.pid; exec sleep 1000' &",
   nohup: "nohup sh -c 'echo $$ >nohup.pid; exec sleep 1000' >/dev/null 2>&1 &",
@@ -12,18 +12,18 @@ const CHILDREN: { readonly [name: string]: string } = {
   "bare environment": `sh -c 'env -i setsid sh -c "echo \\$\\$ >\\"bare environment.pid\\"; exec sleep 1000" & wait' &`,
 };
 
-/** Starts all of them, then stays in the foreground, with a child of its own there. */
+/** Starts all of them, then stays in the foreground with another child. */
 export const WITH_CHILDREN = `${Object.values(CHILDREN).join("\n")}
 sh -c 'sleep 1000 & echo $! >grandchild.pid; echo $$ >foreground.pid; wait'`;
 
-/** Starts all that lose their parents, and ends. */
+/** Starts those that lose their parents, and exits. */
 export const LEAVING_CHILDREN = ["background", "nohup", "setsid", "double fork", "deaf to TERM"]
   .map((name) => CHILDREN[name])
   .join("\n");
 
 const NAMES = [...Object.keys(CHILDREN), "grandchild", "foreground"];
 
-/** The children of `WITH_CHILDREN` by name, each of which runs. */
+/** Returns the running children of `WITH_CHILDREN` by name. */
 export async function childrenIn(
   folder: string,
   names: readonly string[] = NAMES,
@@ -39,7 +39,7 @@ export async function expectGone(children: ReadonlyMap<string, number>): Promise
   expect(await survivors(children)).toEqual([]);
 }
 
-/** For what nobody waits for: the spawner ends them a moment after its owner has died. */
+/** Waits until children without a waiting caller are gone: the spawner ends them soon after its owner has died. */
 export async function untilGone(children: ReadonlyMap<string, number>): Promise<void> {
   await until("all children are gone", async () => (await survivors(children)).length === 0, 15_000);
 }

@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Shells by a transport; both are closed when the test is done. */
+/** Opens shells over a transport. Both are closed at the end of the test. */
 async function shellsOf(options: ContainerTransportOptions, limits?: ReadinessLimits): Promise<Shells> {
   const transport = await containerTransport(options, limits);
   cleanups.push(() => transport.close());
@@ -43,7 +43,7 @@ async function failureOf(options: ContainerTransportOptions, limits?: ReadinessL
 
 const said = async (shells: Pick<Shells, "ask">, script: string) => (await shells.ask(script)).out.toString("utf8");
 
-/** Process ids here whose command line has all of these words. */
+/** Returns local process ids whose command line contains all of these words. */
 async function clientsOf(name: string): Promise<readonly number[]> {
   const found: number[] = [];
   for (const pid of await readdir("/proc")) {
@@ -79,7 +79,7 @@ describe.each(usable)("into a container of %s", (name) => {
     engine = await engineOf(name);
   }, 300_000);
 
-  test("a shell begins in the image's folder, as its user, with its variables and those of the profile, whatever that prints, reads or changes", async () => {
+  test("a shell begins in the image's folder, as its user, with its variables, whatever the profile does", async () => {
     const one = await container(engine, {
       user: "dev",
       args: ["--workdir=/usr", "--env=OWN=a b", "--env=PATH=/own/bin:/usr/bin:/bin"],
@@ -92,7 +92,7 @@ describe.each(usable)("into a container of %s", (name) => {
     );
   });
 
-  test("bytes of any kind come through both ways", async () => {
+  test("bytes of any kind arrive unchanged in both directions", async () => {
     const one = await container(engine, { image: "busybox" });
     const shells = await shellsOf({ container: one.name });
     const bytes = Buffer.from(
@@ -103,7 +103,7 @@ describe.each(usable)("into a container of %s", (name) => {
     expect(out.equals(all)).toBe(true);
   });
 
-  test("the user is the one that is asked for, and one that is not there is named", async () => {
+  test("the requested user is used, and a missing one is named", async () => {
     const one = await container(engine, { image: "busybox" });
     expect(await said(await shellsOf({ container: `${name}:${one.name}`, user: "dev" }), "id -un")).toBe("dev\n");
     const failure = await failureOf({ container: one.name, user: "nobody-of-that-name" });
@@ -111,16 +111,16 @@ describe.each(usable)("into a container of %s", (name) => {
     expect(failure.mayPass).toBe(false);
   });
 
-  test("a name that nobody has is answered with those of running containers, the closest first", async () => {
+  test("an unknown name is answered with the names of running containers, the closest first", async () => {
     const near = await container(engine);
     const failure = await failureOf({ container: `${name}:${near.name}x` });
-    expect(failure.message).toBe(`no container of ${name} is named ${near.name}x`);
+    expect(failure.message).toBe(`${name} has no container ${near.name}x`);
     expect(failure.hint).toMatch(new RegExp(`^Running: ${near.name}(?:,| \\()`));
     expect(failure.mayPass).toBe(false);
   });
 
   test.each([
-    ["stopped", async (one: TestContainer) => one.stop(), /does not run/, "start"],
+    ["stopped", async (one: TestContainer) => one.stop(), /is not running/, "start"],
     ["paused", async (one: TestContainer) => (cleanups.push(() => one.unpause()), one.pause()), /is paused/, "unpause"],
   ] as const)(
     "a container that is %s is said to be so, with the command that makes it go",
@@ -134,7 +134,7 @@ describe.each(usable)("into a container of %s", (name) => {
     },
   );
 
-  test("a container that was made but never started is said to be so", async () => {
+  test("a container that was created but never started is reported as such", async () => {
     const one = await container(engine, { image: "busybox" });
     const { stdout } = await engine.run(["container", "inspect", "--format", "{{.Image}}", one.name]);
     const created = `${one.name}-created`;
@@ -147,10 +147,10 @@ describe.each(usable)("into a container of %s", (name) => {
     expect(failure.hint).toContain(`\`${name} start ${created}\``);
   });
 
-  test("a container without a shell is said to have none", async () => {
+  test("a container without a shell is reported as such", async () => {
     const one = await container(engine, { image: "bare" });
     const failure = await failureOf({ container: one.name });
-    expect(failure.message).toBe(`there is no /bin/sh in container ${one.name}, by which everything is done there`);
+    expect(failure.message).toBe(`container ${one.name} has no /bin/sh, which is needed to work in it`);
     expect(failure.mayPass).toBe(false);
   });
 
@@ -158,14 +158,14 @@ describe.each(usable)("into a container of %s", (name) => {
     const one = await container(engine, { image: "busybox" });
     await one.exec(["sh", "-c", "cat > /etc/profile"], { input: "exit 9\n" });
     const ending = await failureOf({ container: one.name });
-    expect(ending.message).toMatch(/the profile of a login in container .* ended the shell \(with status 9\)/);
+    expect(ending.message).toMatch(/the login profile in container .* ended the shell \(with status 9\)/);
     await one.exec(["sh", "-c", "cat > /etc/profile"], { input: "sleep 1000\n" });
     const hanging = await failureOf({ container: one.name }, { profileMs: 300 });
-    expect(hanging.message).toMatch(/the profile of a login in container .* does not come to its end/);
+    expect(hanging.message).toMatch(/the login profile in container .* does not finish/);
     await until("no client is left", async () => (await clientsOf(one.name)).length === 0);
   });
 
-  test("a container that is stopped while a script runs in it: the loss is told, and the next call says how to start it", async () => {
+  test("when a container is stopped during a script, the loss and how to restart it are reported", async () => {
     const one = await container(engine, { image: "busybox" });
     const shells = await shellsOf({ container: one.name });
     const asked = shells
@@ -173,7 +173,7 @@ describe.each(usable)("into a container of %s", (name) => {
       .catch((error: unknown) => error);
     await until("it sleeps", async () => (await one.exec(["test", "-e", "/tmp/asleep"])).status === 0);
     await one.stop();
-    expect(String(await asked)).toMatch(/sleeping may or may not have been done: container .* does not run/);
+    expect(String(await asked)).toMatch(/sleeping may or may not have happened: container .* is not running/);
     await expect(shells.ask("true")).rejects.toMatchObject({ hint: `Start it with \`${name} start ${one.name}\`.` });
     await one.start();
     expect(await said(shells, "echo again")).toBe("again\n");
@@ -181,7 +181,7 @@ describe.each(usable)("into a container of %s", (name) => {
     await expect(shells.ask("true")).rejects.toThrow(/was removed/);
   });
 
-  test("a container that is started anew is found again", async () => {
+  test("a container that is restarted is found again", async () => {
     const one = await container(engine, { image: "busybox" });
     const shells = await shellsOf({ container: one.name });
     await shells.ask("echo > /tmp/kept");
@@ -189,7 +189,7 @@ describe.each(usable)("into a container of %s", (name) => {
     expect(await said(shells, "ls /tmp/kept")).toBe("/tmp/kept\n");
   });
 
-  test("the shell there ends when our client is killed", async () => {
+  test("the remote shell ends when our client is killed", async () => {
     const one = await container(engine, { image: "busybox" });
     const shells = await shellsOf({ container: one.name });
     const inside = (await said(shells, "echo $PPID; echo $$")).trim().split("\n").at(-1);
@@ -201,7 +201,7 @@ describe.each(usable)("into a container of %s", (name) => {
     expect(await said(shells, "echo again")).toBe("again\n");
   });
 
-  test("when our own process is killed, no client here and no shell there goes on", async () => {
+  test("when our process is killed, no local client and no remote shell continues", async () => {
     const one = await container(engine, { image: "busybox" });
     const holder = await holdOpen("container", { container: one.name });
     expect(await clientsOf(one.name)).toHaveLength(2);
@@ -211,7 +211,7 @@ describe.each(usable)("into a container of %s", (name) => {
     await until("no shell is left there", async () => (await one.exec(["ls", "-d", ...shown])).stdout.length === 0);
   });
 
-  test("closing leaves no client here and no shell there", async () => {
+  test("closing leaves no local client and no remote shell", async () => {
     const one = await container(engine, { image: "busybox" });
     const shells = await shellsOf({ container: one.name });
     const [first, second] = [await shells.take(), await shells.take()];
@@ -226,7 +226,7 @@ describe.each(usable)("into a container of %s", (name) => {
     await until("no shell is left there", async () => (await one.exec(["ls", "-d", ...shown])).stdout.length === 0);
   });
 
-  test("the engine is found to answer, with its version", async () => {
+  test("the engine answers, with its version", async () => {
     const finding = (await probeEngines()).find((each) => each.engine === name);
     expect(finding).toEqual({ engine: name, version: expect.stringMatching(/^\d+\.\d+/) });
   });
@@ -239,7 +239,7 @@ describe("an engine that does not answer", () => {
       setVariable("DOCKER_HOST", `unix://${join(emptyFolder(), "none.sock")}`);
       const failure = await failureOf({ container: "docker:web" });
       expect(failure.message).toMatch(
-        /^container web cannot be looked for: docker is installed, but its engine does not answer/,
+        /^cannot look for container web: docker is installed, but its engine does not answer/,
       );
       expect(failure.hint).toMatch(/DOCKER_HOST/);
     },
@@ -261,7 +261,7 @@ describe("an engine that does not answer", () => {
       setVariable("PATH", `${folder}:${process.env["PATH"]}`);
       setVariable("HOME", folder);
       const failure = await failureOf({ container: "docker:web" });
-      expect(failure.message).toMatch(/this user may not talk to the Docker daemon \(permission denied/);
+      expect(failure.message).toMatch(/this user has no access to the Docker daemon \(permission denied/);
       expect(failure.hint).toMatch(/group docker/);
       expect(failure.mayPass).toBe(false);
     },

@@ -8,29 +8,29 @@ afterEach(() => void (process.env["PATH"] = PATH));
 
 describe("without a container", () => {
   test.each(["", "-x", "--help", "a b", "podman:", "web;id", "a\nb", "docker:-x", "../x", "crio:web"])(
-    "%j is refused as a name",
+    "%j is rejected as a name",
     async (given) => {
       await expect(containerTransport({ container: given })).rejects.toThrow(
-        /is no container: expected a name or an id/,
+        /is not a container name: expected a name or id of letters/,
       );
     },
   );
 
-  test.each(["", "-x", "a b", "root:", ":0", "a\n"])("%j is refused as a user", async (user) => {
-    await expect(containerTransport({ container: "web", user })).rejects.toThrow(/is no user of a container/);
+  test.each(["", "-x", "a b", "root:", ":0", "a\n"])("%j is rejected as a user", async (user) => {
+    await expect(containerTransport({ container: "web", user })).rejects.toThrow(/is not a container user/);
   });
 
-  test("two engines for one container are refused", async () => {
+  test("two engines for one container are rejected", async () => {
     await expect(containerTransport({ container: "podman:web", engine: "docker" })).rejects.toThrow(
-      /names podman as its engine, and the options name docker/,
+      /names the engine podman, but the options name docker/,
     );
   });
 
-  test("where no engine is installed, that is said, with what to install", async () => {
+  test("when no engine is installed, the error names what to install", async () => {
     process.env["PATH"] = temporaryFolder();
     const opened = async (container: string) => (await containerTransport({ container })).open("first");
     await expect(opened("web")).rejects.toThrow(
-      "neither docker nor podman is installed here, so there is no way into container web",
+      "neither docker nor podman is installed here, so container web cannot be used",
     );
     await expect(opened("docker:web")).rejects.toThrow(/^docker is not installed here/);
     expect(await probeEngines()).toEqual([

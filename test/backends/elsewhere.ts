@@ -1,22 +1,22 @@
-// A toolkit that works on another system, as a model uses it.
+// A toolkit on a remote target, as a model uses it.
 import { readFileSync, readdirSync } from "node:fs";
 import type { Backend } from "../../src/contract/backend.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { until } from "../support/until.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
-/** So long a call may take at most that has to notice that something is wrong, and to do something about it. */
+/** The maximum duration of a call that must notice a fault and react to it, in milliseconds. */
 const BOUND_MS = 25_000;
 
 export interface Hands {
   readonly toolkit: Toolkit;
-  /** Makes a call, to its end or that of the time; what the model reads. */
+  /** Makes a call, and returns what the model reads. Limited in time. */
   call(name: string, input: unknown): Promise<string>;
 }
 
-/** Every tool on the backend, with a person who allows all that is asked. Closed when the test file is done. */
+/** Opens all tools on the backend. Everything is approved. Closed at the end of the test file. */
 export async function handsOn(backend: Backend, options: ToolkitOptions = {}): Promise<Hands> {
   const toolkit = await toolkitWith({
     target: backend,
@@ -32,7 +32,7 @@ export async function handsOn(backend: Backend, options: ToolkitOptions = {}): P
   };
 }
 
-/** What the first call reads that works again. Who asks in the very moment in which it did not work yet is told so. */
+/** Returns the text of the first call that works again. Calls that are made just before report the fault. */
 export async function workingAgain(call: Hands["call"]): Promise<string> {
   let text = "";
   await until("a call works again", async () =>
@@ -41,7 +41,7 @@ export async function workingAgain(call: Hands["call"]): Promise<string> {
   return text;
 }
 
-/** Rejects when it takes longer than whatever it is that goes wrong here may take. */
+/** Rejects when the work takes longer than any fault here may take. */
 export function within<T>(what: string, done: Promise<T>, milliseconds = BOUND_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -50,7 +50,7 @@ export function within<T>(what: string, done: Promise<T>, milliseconds = BOUND_M
   return Promise.race([done, late]).finally(() => clearTimeout(timer));
 }
 
-/** Numbers of the processes here whose words fit. */
+/** Returns the ids of local processes whose command line matches. */
 export function processesHere(fits: (words: readonly string[]) => boolean): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -1,4 +1,4 @@
-// What goes wrong with a container goes wrong here, really; and what a model reads of it.
+// Real faults of a container, and what a model reads about them.
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ContainerOptions, container as containerBackend } from "../../src/backends/container/container.ts";
 import { type TestContainer, container } from "../support/containers.ts";
@@ -18,14 +18,14 @@ async function on({ name }: TestContainer, options: Partial<ContainerOptions> = 
   );
 }
 
-/** Our clients of the engine that hold a shell in it. */
+/** Returns our clients of the engine that hold a shell in the container. */
 function clientsOf({ name }: TestContainer): readonly number[] {
   return processesHere((words) => words.includes("exec") && words.includes("-i") && words.includes(name));
 }
 
 const hasIn = async (one: TestContainer, path: string) => (await one.exec(["test", "-e", path])).status === 0;
 
-/** True while a process runs there whose command line holds the words. */
+/** Returns true while a process with these words in its command line runs in the container. */
 async function runsIn(one: TestContainer, words: string): Promise<boolean> {
   return (await one.exec(["ps", "-o", "args"])).stdout.toString().includes(words);
 }
@@ -37,7 +37,7 @@ describe.each(usable)("in a container of %s", (engineName) => {
     engine = await engineOf(engineName);
   }, 300_000);
 
-  test("one that is stopped in the middle of a command ends it as one of which nobody can say how far it came; calls say how to start it, and then work", async () => {
+  test("when it stops during a command, the exit status is unknown; calls say how to start it, then work", async () => {
     const one = await container(engine, { user: "dev" });
     const { call } = await on(one);
     const running = call("bash", { command: "echo begun; touch begun; sleep 301" });
@@ -45,20 +45,20 @@ describe.each(usable)("in a container of %s", (engineName) => {
     await one.stop();
     const text = await running;
     expect(text).toContain("Tool error: the exit status of the command is unknown: ");
-    expect(text).toContain(`container ${one.name} (${engineName}) does not run`);
+    expect(text).toContain(`container ${one.name} (${engineName}) is not running`);
     expect(text).toContain("begun");
     const down = await call("bash", { command: "uptime" });
-    expect(down).toContain(`container ${one.name} (${engineName}) does not run`);
+    expect(down).toContain(`container ${one.name} (${engineName}) is not running`);
     expect(down).toContain(`Start it with \`${engineName} start ${one.name}\`.`);
     await one.start();
     const next = await workingAgain(call);
     expect(next).toMatch(
-      new RegExp(`The connection to container ${one.name} was lost and was opened again \\d+ s later\\.`),
+      new RegExp(`The connection to container ${one.name} was lost, and was reopened \\d+ s later\\.`),
     );
     expect(await call("ls", {})).toContain("begun");
   });
 
-  test("one that is removed in the middle of a command is said to be removed, then and at every later call", async () => {
+  test("when it is removed during a command, this is reported then and by every later call", async () => {
     const one = await container(engine, { user: "dev" });
     const { call } = await on(one);
     const running = call("bash", { command: "touch begun; sleep 302" });
@@ -67,14 +67,14 @@ describe.each(usable)("in a container of %s", (engineName) => {
     expect(await running).toContain(`container ${one.name} (${engineName}) was removed`);
     expect(await call("bash", { command: "uptime" })).toMatch(
       new RegExp(
-        `^Tool error: container ${one.name} \\(${engineName}\\) was removed\nMake it again, or name another\\.`,
+        `^Tool error: container ${one.name} \\(${engineName}\\) was removed\nCreate it again, or name another\\.`,
       ),
     );
     expect(await call("read", { path: "begun" })).toContain("was removed");
   });
 
   test.skipIf(pauseProblem(engineName) !== undefined)(
-    "one that is paused answers nobody: calls say so within seconds and how to let it go on, and then work",
+    "one that is paused answers nobody: calls say so within seconds, and how to continue; then they work",
     async () => {
       const one = await container(engine, { user: "dev" });
       const { call } = await on(one);
@@ -82,31 +82,29 @@ describe.each(usable)("in a container of %s", (engineName) => {
       await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
       await one.pause();
       const down = await call("bash", { command: "uptime" });
-      expect(down).toContain(`container ${one.name} (${engineName}) is paused, so nothing runs in it`);
-      expect(down).toContain(`Let it go on with \`${engineName} unpause ${one.name}\`.`);
+      expect(down).toContain(`container ${one.name} (${engineName}) is paused`);
+      expect(down).toContain(`Run \`${engineName} unpause ${one.name}\`.`);
       expect(await running).toMatch(/the exit status of the command is unknown: .* is paused/);
       await one.unpause();
-      const next = await workingAgain(call); // what was tried just before may still be told
-      expect(next).toMatch(/was lost and was opened again/);
+      const next = await workingAgain(call); // the call before may still report the fault
+      expect(next).toMatch(/was lost, and was reopened/);
       await until("nothing is left of the command", async () => !(await runsIn(one, "sleep 305")), 20_000);
     },
   );
 
-  test("our clients of the engine may be killed: the command is ended there, and the next call works", async () => {
+  test("when our clients of the engine are killed, the remote command is ended, and the next call works", async () => {
     const one = await container(engine, { user: "dev" });
     const { call } = await on(one);
     const running = call("bash", { command: "touch begun; sleep 303" });
     await until("it runs", () => hasIn(one, "/work/begun"), 20_000);
     for (const pid of clientsOf(one)) process.kill(pid, "SIGKILL");
-    expect(await running).toMatch(
-      /the exit status of the command is unknown: .*; it may have run to its end or in part/,
-    );
+    expect(await running).toMatch(/the exit status of the command is unknown: .*; it may have run in full or in part/);
     const next = await workingAgain(call);
-    expect(next).toMatch(/was lost and was opened again/);
+    expect(next).toMatch(/was lost, and was reopened/);
     await until("nothing is left of the command", async () => !(await runsIn(one, "sleep 303")), 20_000);
   });
 
-  test("a job lives on when all our clients are killed, with all it wrote, its true exit code and its stdin", async () => {
+  test("a job survives when all our clients are killed, with its output, true exit code and stdin", async () => {
     const one = await container(engine, { user: "dev" });
     const { call } = await on(one);
     const command =
@@ -121,16 +119,16 @@ describe.each(usable)("in a container of %s", (engineName) => {
     expect(await call("read", { path: "output://job-1" })).toContain("begun\naway\ngot word\n");
   });
 
-  test("a disk there that is full refuses a write whole, and neither commands nor jobs suffer by it", async () => {
+  test("a full remote disk rejects a write as a whole, and affects neither commands nor jobs", async () => {
     const args = ["--tmpfs", "/small:size=1m,mode=1777", "--env", "TMPDIR=/small"];
     const one = await container(engine, { user: "dev", args });
     const { call } = await on(one, { workDir: "/small" });
     await call("write", { path: "kept", content: "old\n".repeat(1_000) });
     expect(await call("write", { path: "kept", content: "x".repeat(2_000_000) })).toMatch(
-      /^Tool error: No space is left on the disk for: /,
+      /^Tool error: The disk is full: /,
     );
     expect(await call("write", { path: "new", content: "x".repeat(2_000_000) })).toMatch(
-      /^Tool error: No space is left on the disk for: /,
+      /^Tool error: The disk is full: /,
     );
     expect(await call("ls", { show_hidden: true })).not.toMatch(/new|\.tmp/);
     expect(await call("bash", { command: "wc -c <kept" })).toBe("4000\n");
@@ -150,7 +148,7 @@ describe.each(usable)("in a container of %s", (engineName) => {
     expect(await call("read", { path: "kept", limit: 1 })).toContain("old");
   });
 
-  test("two toolkits at once do not disturb each other, and what the profile prints or reads is nothing to either", async () => {
+  test("two concurrent toolkits do not affect each other, nor does what the profile prints or reads", async () => {
     const one = await container(engine, { user: "dev" });
     await one.exec(["sh", "-c", "cat >/etc/profile"], {
       user: "root",

@@ -1,4 +1,4 @@
-// What goes wrong with a host far away goes wrong here, really; and what a model reads of it.
+// Real faults of a remote host, and what a model reads about them.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -30,14 +30,14 @@ function ownerOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.uid;
 }
 
-/** What runs there as the server's user, by its command line. */
+/** Returns the command lines of processes of the server's user. */
 function runningThere({ user }: SshServer, text: string): readonly string[] {
   const all = execFileSync("ps", ["-u", user, "-o", "args="], { encoding: "utf8" });
   return all.split("\n").filter((line) => line.includes(text));
 }
 
 const LOST = "the connection to handrail-test-host was lost";
-const OPEN_AGAIN = /^\[?The connection to handrail-test-host was lost and was opened again \d+ s later\.\]?$/m;
+const OPEN_AGAIN = /^\[?The connection to handrail-test-host was lost, and was reopened \d+ s later\.\]?$/m;
 
 describe.skipIf(problem !== undefined)("over SSH", () => {
   let server: SshServer;
@@ -47,15 +47,15 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     server = await sshServer(OPTIONS);
   });
 
-  test("a connection that is killed in the middle of a command ends it as one of which nobody can say how far it came; the next call works and tells of the loss", async () => {
+  test("a connection killed during a command: its exit status is unknown; the next call works and says so", async () => {
     const { call } = await on(server);
     const running = call("bash", { command: "echo begun; touch killed-begun; sleep 301; touch killed-after" });
     await until("it runs", () => has("killed-begun"));
     await server.killConnections();
     const text = await running;
     expect(text).toContain(`Tool error: the exit status of the command is unknown: ${LOST}`);
-    expect(text).toMatch(/it may have run to its end or in part, and what was left of it is ended there/);
-    expect(text).toContain("It may have done a part of its work. Check that before you run it again.");
+    expect(text).toMatch(/it may have run in full or in part, and what remains of it is ended on the remote host/);
+    expect(text).toContain("It may have done part of its work. Check that before you run it again.");
     expect(text).toContain("begun");
     const next = await call("bash", { command: "echo here" });
     expect(next).toMatch(/^here\n/);
@@ -65,7 +65,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(has("killed-after")).toBe(false);
   });
 
-  test("what only looks is asked again after a loss, and nobody need know", async () => {
+  test("a call that only looks is repeated after a loss, without a notice", async () => {
     const { call } = await on(server);
     await call("write", { path: "looked-at", content: "content\n" });
     await server.killConnections();
@@ -76,7 +76,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(await call("grep", { pattern: "content", path: "looked-at" })).toContain("looked-at");
   });
 
-  test("a file that is being written when the connection goes is the old one or the new one, whole", async () => {
+  test("a file that is being written when the connection is lost is the old or the new one, complete", async () => {
     const { call } = await on(server);
     const [old, young] = ["old\n".repeat(10), "new line\n".repeat(2_000_000)];
     await call("write", { path: "torn", content: old });
@@ -93,7 +93,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(await call("bash", { command: "wc -c <torn" })).toContain(`${found.length}\n`);
   });
 
-  test("the ssh here that holds the connection may be killed: the same", async () => {
+  test("when the local ssh that holds the connection is killed, the same holds", async () => {
     const { call } = await on(server);
     const running = call("bash", { command: "touch master-begun; sleep 302" });
     await until("it runs", () => has("master-begun"));
@@ -106,17 +106,15 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("nothing is left of the command", () => runningThere(server, "sleep 302").length === 0);
   });
 
-  test("a host that neither answers nor goes is noticed within seconds; calls say so until it answers, and nothing of the old connection stays", async () => {
+  test("a host that does not answer is noticed within seconds, and nothing of the old connection remains", async () => {
     const { call } = await on(server, { keepAliveMs: 4_000, backOffMs: [0] });
     const running = call("bash", { command: "touch stopped-begun; sleep 303" });
     await until("it runs", () => has("stopped-begun"));
     await server.suspend();
     try {
-      expect(await running).toContain(
-        `the exit status of the command is unknown: ${LOST}: nothing was heard from it any more`,
-      );
+      expect(await running).toContain(`the exit status of the command is unknown: ${LOST}: it no longer answers`);
       expect(await call("bash", { command: "echo here" })).toMatch(
-        /^Tool error: .*handrail-test-host takes the connection but does not answer/,
+        /^Tool error: .*handrail-test-host accepts the connection but does not answer/,
       );
     } finally {
       await server.resume();
@@ -126,19 +124,19 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("nothing is left of the command", () => runningThere(server, "sleep 303").length === 0);
   });
 
-  test("while sshd is down a call says so and what to do; when it is up again the next one works", async () => {
+  test("while sshd is down, calls say so and what to do; once it is up again, the next one works", async () => {
     const { call } = await on(server);
     expect(await call("bash", { command: "echo here" })).toBe("here\n");
     await server.stop();
     try {
       expect(await call("bash", { command: "uptime" })).toMatch(
-        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nSee whether sshd runs there, and on this port\./,
+        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nCheck that sshd runs on it, on this port\./,
       );
       expect(await call("bash", { command: "touch never-run" })).toMatch(
         /127\.0\.0\.1 refuses connections on port \d+/,
       );
       expect(await call("read", { path: "looked-at" })).toMatch(
-        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nSee whether sshd runs there/,
+        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nCheck that sshd runs on it/,
       );
     } finally {
       await server.restart();
@@ -148,7 +146,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(has("never-run")).toBe(false);
   });
 
-  test("a job lives on over a lost connection: it can be read, written to and waited for, with all it wrote and its true exit code", async () => {
+  test("a job outlives a lost connection: it can be read, written to and waited for, with its exit code", async () => {
     const { call } = await on(server);
     const started = await call("bash", {
       command:
@@ -176,7 +174,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(await call("read", { path: `output://job-${id}`, limit: 4 })).toContain("begun\nwhile away\ngot word\n1\n");
   });
 
-  test("a job that is killed after a loss is gone with all that it started", async () => {
+  test("a job that is killed after a loss is gone with all its processes", async () => {
     const { call } = await on(server);
     const started = await call("bash", { command: "setsid sleep 304 & touch kill-begun; sleep 304", background: true });
     const [, id = ""] = /^Job (\w+) was started/.exec(started) ?? [];
@@ -186,7 +184,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("nothing is left of it", () => runningThere(server, "sleep 304").length === 0);
   });
 
-  test("two toolkits at once do not disturb each other: the loss and the end of one are nothing to the other", async () => {
+  test("two concurrent toolkits do not affect each other by a lost connection or by closing", async () => {
     const [one, other] = await Promise.all([on(server), on(server)]);
     const running = other.call("bash", {
       command: "touch two-begun; while [ ! -e two-go ]; do sleep 0.05; done; echo done",
@@ -203,9 +201,9 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(await running).toBe("done\n");
   });
 
-  test("closing leaves no ssh here and no shell there, and after a loss neither", async () => {
+  test("closing leaves no local ssh and no remote shell, also after a loss", async () => {
     const alone = await sshServer(OPTIONS);
-    const before = readdirSync("/tmp"); // an earlier user of the same number may have left things there
+    const before = readdirSync("/tmp"); // an earlier user with the same id may have left files
     const ours = () => processesHere((words) => words.includes(alone.configFile)).length;
     const { call, toolkit } = await on(alone);
     await call("bash", { command: "sleep 306", background: true });
@@ -222,7 +220,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(left.filter((name) => ownerOf(join("/tmp", name)) === ownerOf(alone.home))).toEqual([]);
   });
 
-  test("closing a toolkit whose host is silent takes seconds, and leaves nothing here; there all is ended but what is detached", async () => {
+  test("closing a toolkit whose host is silent takes seconds; all but detached processes end on the host", async () => {
     const alone = await sshServer(OPTIONS);
     const ours = () => processesHere((words) => words.includes(alone.configFile)).length;
     const folders = () => readdirSync("/tmp").filter((name) => name.startsWith("handrail-ssh-"));
@@ -243,7 +241,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(runningThere(alone, "sleep 308").length).toBeGreaterThan(0);
   });
 
-  test("a command that is stopped while its host is silent is over in seconds, and ended there when that hears us again", async () => {
+  test("a command that is stopped while its host is silent ends within seconds, and later on the host", async () => {
     const { toolkit } = await on(server, { keepAliveMs: 60_000 });
     const stopped = new AbortController();
     const { exit } = await toolkit.backend.spawn({ argv: ["sleep", "309"], signal: stopped.signal });
@@ -257,7 +255,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("it is ended there", () => runningThere(server, "sleep 309").length === 0);
   });
 
-  test("an sshd that grants two sessions a connection is enough for eight commands at once", async () => {
+  test("an sshd that grants two sessions per connection is enough for eight concurrent commands", async () => {
     const narrow = await sshServer({ ...OPTIONS, config: ["MaxSessions 2"] });
     const { call } = await on(narrow);
     const numbers = Array.from({ length: 8 }, (_, index) => index);
@@ -265,7 +263,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     expect(texts).toEqual(numbers.map((number) => `${number}\n`));
   });
 
-  test("a disk there that is full refuses a write whole, and neither commands nor jobs suffer by it", async () => {
+  test("a full remote disk rejects a write as a whole, and affects neither commands nor jobs", async () => {
     const small = await sshServer({ ...OPTIONS, homeFiles: { ".profile": "TMPDIR=$HOME/small; export TMPDIR\n" } });
     const disk = join(small.home, "small");
     mkdirSync(disk);
@@ -276,7 +274,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
       await call("write", { path: "kept", content: "old\n".repeat(1_000) });
       for (const path of ["kept", "new"]) {
         expect(await call("write", { path, content: "x".repeat(2_000_000) })).toBe(
-          `Tool error: No space is left on the disk for: ${disk}/${path}`,
+          `Tool error: The disk is full: ${disk}/${path}`,
         );
       }
       expect(readFileSync(join(disk, "kept"), "utf8")).toBe("old\n".repeat(1_000));
@@ -301,7 +299,7 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     }
   });
 
-  test("when our own process is killed with KILL, nothing of it stays here; there its commands are ended, its jobs wait for us, its detached jobs go on", async () => {
+  test("after KILL nothing is left locally; remotely commands end, jobs wait, detached jobs continue", async () => {
     const alone = await sshServer(OPTIONS);
     const folder = temporaryFolder();
     const child = spawn(

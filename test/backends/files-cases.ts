@@ -1,4 +1,4 @@
-// What is tried with the files of this machine and with those of another in the same words. What only one of them has is in its own test file.
+// Test cases for both local and remote files. Cases for only one of them are in its own test file.
 import { execFileSync } from "node:child_process";
 import {
   chmod,
@@ -20,9 +20,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Files } from "../../src/contract/backend.ts";
 import { failureOf } from "../support/failing.ts";
 
-/** Where a test works. */
+/** The environment of a test. */
 export interface FilesPlace {
-  /** Its own, empty when it begins; the working directory of `files`. */
+  /** The folder of the test, initially empty; the working directory of `files`. */
   readonly folder: string;
   readonly files: Files;
 }
@@ -32,7 +32,7 @@ const NAMED = ["open", "stat", "list", "remove", "realPath"] as const;
 
 export const bytes = (text: string) => Buffer.from(text);
 
-/** The file, up to a megabyte of it. */
+/** Returns the content of a file, up to a megabyte. */
 export async function readAll(path: string, from: Files): Promise<Buffer> {
   const file = await from.open(path);
   try {
@@ -43,14 +43,16 @@ export async function readAll(path: string, from: Files): Promise<Buffer> {
 }
 
 /**
- * `write`, beside what a backend promises of its own. `rounds`: so often a file is replaced under the eyes of a reader. `refusal`: what a reader may be told instead
- * of being given the old content or the new; left out, it is always given one of them.
+ * Registers cases of `write`, in addition to those of the backend suite.
+ *
+ * @param rounds how often a file is replaced while it is read
+ * @param refusal an error that a reader may get instead of the old or new content; default: none
  */
 export function writingCases(
   place: () => FilesPlace,
   { rounds, refusal }: { readonly rounds: number; readonly refusal?: RegExp },
 ): void {
-  test("makes the file and the folders on the way, and says what is there now", async () => {
+  test("creates the file and its folders, and returns the new file's info", async () => {
     const { files, folder } = place();
     const info = await files.write("a/b/c.txt", bytes("hello"));
     expect(await readFile(join(folder, "a/b/c.txt"), "utf8")).toBe("hello");
@@ -58,7 +60,7 @@ export function writingCases(
     expect(info).toMatchObject({ path: join(folder, "a/b/c.txt"), kind: "file", size: 5, links: 1 });
   });
 
-  test("a new file has the mode that the user's umask leaves, and an old one keeps its own, but for setuid, setgid and sticky", async () => {
+  test("a new file has the umask's mode, an old one keeps its own, except setuid, setgid and sticky", async () => {
     const { files, folder } = place();
     const old = join(folder, "old.txt");
     expect((await files.write("new.txt", bytes("x"))).mode).toBe(0o666 & ~process.umask());
@@ -75,7 +77,7 @@ export function writingCases(
     }
   });
 
-  test.skipIf(!isRoot)("the owner stays (NOT RUN without root)", async () => {
+  test.skipIf(!isRoot)("the owner is kept (NOT RUN without root)", async () => {
     const { files, folder } = place();
     const theirs = join(folder, "theirs.txt");
     await writeFile(theirs, "old");
@@ -86,7 +88,7 @@ export function writingCases(
     expect({ uid, gid, mode: mode & 0o7777 }).toEqual({ uid: 12_345, gid: 23_456, mode: 0o640 });
   });
 
-  test("through a link it changes what the link leads to, and the link stays a link", async () => {
+  test("through a link it changes the target, and the link stays a link", async () => {
     const { files, folder } = place();
     await writeFile(join(folder, "target.txt"), "old");
     await symlink("target.txt", join(folder, "link"));
@@ -100,7 +102,7 @@ export function writingCases(
     expect(await readFile(join(folder, "sub/not-yet.txt"), "utf8")).toBe("made");
   });
 
-  test("a reader sees the old content or the new, never a part or a mixture", async () => {
+  test("a reader sees the old or the new content, never a part or a mixture", async () => {
     const { files } = place();
     const size = 300_000;
     await files.write("file", Buffer.alloc(size, 0));
@@ -121,7 +123,7 @@ export function writingCases(
     await writes;
   });
 
-  test("of writes side by side one wins whole, and nothing else is left", async () => {
+  test("of parallel writes one wins as a whole, and no other file is left", async () => {
     const { files, folder } = place();
     const contents = Array.from({ length: 20 }, (_, index) => Buffer.alloc(index % 2 === 0 ? 70_000 : 500, 65 + index));
     await Promise.all(contents.map((content) => files.write("file", content)));
@@ -130,7 +132,7 @@ export function writingCases(
     expect(await readdir(folder)).toEqual(["file"]);
   });
 
-  test("it keeps nothing of a longer old content", async () => {
+  test("keeps nothing of a longer old content", async () => {
     const { files } = place();
     await files.write("file", bytes("a long old content"));
     await files.write("file", bytes(""));
@@ -153,18 +155,22 @@ export function writingCases(
     expect((await readdir(folder)).sort()).toEqual(["one", "two"]);
   });
 
-  test("a file in the place of a folder on the way is told", async () => {
+  test("a file in place of a parent folder is reported", async () => {
     const { files, folder } = place();
     await files.write("file", bytes("x"));
     for (const path of ["file/below", "file/far/below"])
-      expect(await failureOf(files.write(path, bytes("x")))).toBe(`Not a folder on the way to: ${path}`);
+      expect(await failureOf(files.write(path, bytes("x")))).toBe(`A part of the path is not a folder: ${path}`);
     expect(await readdir(folder)).toEqual(["file"]);
   });
 }
 
-/** What stands in a name. `runs`: so many names of any characters are tried. */
+/**
+ * Registers cases of names.
+ *
+ * @param runs how many names with random characters are tried
+ */
 export function namingCases(place: () => FilesPlace, { runs }: { readonly runs: number }): void {
-  test("a name that no system takes is told", async () => {
+  test("a name that no system accepts is reported", async () => {
     const { files, folder } = place();
     const name = "n".repeat(256);
     for (const operation of NAMED) expect(await failureOf(files[operation](name))).toContain("The name is too long");
@@ -172,13 +178,13 @@ export function namingCases(place: () => FilesPlace, { runs }: { readonly runs: 
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("a NUL byte is refused everywhere", async () => {
+  test("a NUL byte is rejected everywhere", async () => {
     const { files } = place();
     for (const operation of NAMED) expect(await failureOf(files[operation]("a\0b"))).toContain("null bytes");
     expect(await failureOf(files.write("a\0b", bytes("x")))).toContain("null bytes");
   });
 
-  test("whatever a name has in it, what is written is what is read", async () => {
+  test("with any characters in the name, what is written is what is read", async () => {
     const { files, folder } = place();
     const name = fc
       .string({ unit: "binary", minLength: 1, maxLength: 60 })
@@ -218,7 +224,10 @@ export function namingCases(place: () => FilesPlace, { runs }: { readonly runs: 
   });
 }
 
-/** A disk of 64 KiB, empty when a test begins. `body` registers what else is tried on it, beside the case that all files have to pass. */
+/**
+ * Creates a disk of 64 KiB, empty at the start of each test. `body` registers more cases, in addition to the one for
+ * all files.
+ */
 export function onFullDisk(filesOn: (disk: string) => Promise<Files>, body?: (disk: () => string) => void): void {
   describe.skipIf(!isRoot || process.platform !== "linux")(
     "a full disk (NOT RUN without root on Linux: it needs a mount)",
@@ -236,9 +245,9 @@ export function onFullDisk(filesOn: (disk: string) => Promise<Files>, body?: (di
         await rm(disk, { recursive: true });
       });
 
-      test("fails with a sentence, the old content stays, and nothing is left behind", async () => {
+      test("fails with a sentence, the old content is kept, and nothing is left behind", async () => {
         const files = await filesOn(disk);
-        const full = (name: string) => `No space is left on the disk for: ${name}`;
+        const full = (name: string) => `The disk is full: ${name}`;
         await files.write("file", bytes("old"));
         expect(await failureOf(files.write("file", Buffer.alloc(200_000)))).toBe(full("file"));
         expect(await failureOf(files.write("other", Buffer.alloc(200_000)))).toBe(full("other"));
@@ -250,7 +259,7 @@ export function onFullDisk(filesOn: (disk: string) => Promise<Files>, body?: (di
         expect((await readAll("file", files)).toString()).toBe("old");
         expect((await readdir(disk)).sort()).toEqual(["file", "filler"]);
         await files.remove("filler");
-        await files.write("file", Buffer.alloc(20_000, 7)); // and the space is there again
+        await files.write("file", Buffer.alloc(20_000, 7)); // the space is free again
         expect((await files.stat("file"))?.size).toBe(20_000);
       });
 

@@ -3,18 +3,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { shellText } from "../../scripts/lib/shell-text.mjs";
 
 const SOURCE = new URL("../../src/backends/", import.meta.url).pathname;
 
-/** A program of its own that holds shells open there. */
+/** A separate program that holds remote shells open. */
 export interface Holder {
-  /** The process ids of its shells there. */
+  /** The process ids of its remote shells. */
   readonly shells: readonly number[];
   /** Ends it with SIGKILL. */
   kill(): void;
 }
 
-/** Starts a program that opens two shells by `ssh/transport.ts#sshTransport` or `container/transport.ts#containerTransport` with these options, and keeps them. */
+/**
+ * Starts a program that opens two shells with `ssh/transport.ts#sshTransport` or
+ * `container/transport.ts#containerTransport` and these options, and keeps them.
+ */
 export async function holdOpen(room: "ssh" | "container", options: object): Promise<Holder> {
   const folder = mkdtempSync(join(tmpdir(), "handrail-test-"));
   const program = `
@@ -30,6 +34,7 @@ process.stdout.write(JSON.stringify(pids) + "\\n");
     input: entry,
     platform: "node",
     plugins: [
+      shellText(),
       { name: "holder", resolveId: (id) => (id === entry ? id : null), load: (id) => (id === entry ? program : null) },
     ],
   });

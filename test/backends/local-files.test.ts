@@ -23,7 +23,7 @@ describe("write", () => {
   writingCases(() => ({ folder, files }), { rounds: 40 });
 });
 
-describe("what is no regular file", () => {
+describe("a path that is not a regular file", () => {
   let server: ReturnType<typeof createServer>;
   beforeEach(async () => {
     execFileSync("mkfifo", [at("fifo")]);
@@ -51,7 +51,7 @@ describe("what is no regular file", () => {
     expect((await readdir(folder)).filter((name) => name.includes(".tmp"))).toEqual([]);
   });
 
-  test("stat and list tell what it is", async () => {
+  test("stat and list report its kind", async () => {
     expect((await files.list(".")).map(({ name, kind, target }) => [name, kind, target])).toEqual([
       ["fifo", "fifo", undefined],
       ["folder", "folder", undefined],
@@ -114,7 +114,7 @@ describe("names", () => {
 
   namingCases(() => ({ folder, files }), { runs: 60 });
 
-  test("the two spellings of one accent are two files", async () => {
+  test("the two Unicode forms of an accent are two files", async () => {
     await files.write("\u00e9", bytes("one"));
     await files.write("e\u0301", bytes("two"));
     expect((await readAll("\u00e9", files)).toString()).toBe("one");
@@ -122,13 +122,13 @@ describe("names", () => {
 });
 
 describe("list", () => {
-  test("it is sorted by code units, hidden names included", async () => {
+  test("is sorted by code units, including hidden names", async () => {
     const names = ["b", "B", "a", "ä", "Z", "10", "9", ".x", "-", "_", "é", "z", "\u{1f600}", "\uffee"];
     for (const name of names) await files.write(`./${name}`, bytes("x"));
     expect((await files.list(".")).map(({ name }) => name)).toEqual([...names].sort());
   });
 
-  test("it tells sizes, times and where links lead, dangling ones too", async () => {
+  test("reports sizes, times and link targets, including dangling ones", async () => {
     await files.write("file", bytes("12345"));
     await symlink("nowhere\nat all", at("link"));
     const [file, broken] = await files.list(".");
@@ -138,14 +138,14 @@ describe("list", () => {
   });
 
   test.skipIf(process.platform !== "linux")(
-    "a name that is no UTF-8 is there too, with a mark for what is not (NOT RUN except on Linux)",
+    "includes names that are not UTF-8, with replacement characters (NOT RUN except on Linux)",
     async () => {
       await writeFile(Buffer.concat([bytes(`${folder}/caf`), Buffer.from([0xe9]), bytes(".txt")]), "12345");
       expect(await files.list(".")).toMatchObject([{ name: "caf\ufffd.txt", kind: "file", size: 5 }]);
     },
   );
 
-  test("an entry that goes away meanwhile is left out, not an error", async () => {
+  test("omits an entry that disappears meanwhile, without an error", async () => {
     const names = Array.from({ length: 300 }, (_, index) => `file-${String(index).padStart(3, "0")}`);
     await Promise.all(names.map((name) => writeFile(at(name), "x")));
     const [listed] = await Promise.all([
@@ -156,7 +156,7 @@ describe("list", () => {
     expect(listed.map(({ name }) => name).filter((name) => kept.includes(name))).toEqual(kept);
   });
 
-  test("a folder of thousands is listed whole", async () => {
+  test("returns a folder of thousands of entries in full", async () => {
     const names = Array.from({ length: 3_000 }, (_, index) => `f${index}`);
     await mkdir(at("many"));
     for (let start = 0; start < names.length; start += 100)
@@ -166,7 +166,7 @@ describe("list", () => {
 });
 
 describe("open and read", () => {
-  test("any range is what a buffer would give", async () => {
+  test("any range is the same as that of a buffer", async () => {
     const content = Buffer.from(Uint8Array.from({ length: 5_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
     await files.write("file", content);
     const file = await files.open("file");
@@ -180,7 +180,7 @@ describe("open and read", () => {
     await file.close();
   });
 
-  test("what was opened stays what it was when the file is replaced or removed", async () => {
+  test("an open file keeps its content when it is replaced or removed", async () => {
     await files.write("file", bytes("old"));
     const file = await files.open("file");
     await files.write("file", bytes("new"));
@@ -189,7 +189,7 @@ describe("open and read", () => {
     await file.close();
   });
 
-  test("a file that is cut meanwhile gives what is left", async () => {
+  test("a file that is truncated meanwhile returns what is left", async () => {
     await files.write("file", Buffer.alloc(100_000, 1));
     const file = await files.open("file");
     await truncate(at("file"), 10);
@@ -198,14 +198,14 @@ describe("open and read", () => {
     await file.close();
   });
 
-  test("files of /proc have no size and a content all the same", async () => {
+  test("files of /proc have no size but a content", async () => {
     const file = await files.open("/proc/self/status");
     expect(file.info.size).toBe(0);
     expect(Buffer.from(await file.read(0, 100_000)).toString()).toContain(`Pid:\t${process.pid}\n`);
     await file.close();
   });
 
-  test("the version changes with every write, also within one tick of the clock, and not without", async () => {
+  test("the version changes with every write, also within one clock tick, and never without a write", async () => {
     const versions = new Set<string>();
     for (let round = 0; round < 20; round++) versions.add((await files.write("file", bytes("same"))).version);
     expect(versions.size).toBe(20);
@@ -215,24 +215,24 @@ describe("open and read", () => {
     await file.close();
   });
 
-  test("reading what was closed fails", async () => {
+  test("reading a closed file fails", async () => {
     await files.write("file", bytes("x"));
     const file = await files.open("file");
     await file.close();
     expect(await failureOf(file.read(0, 1))).toContain("file");
   });
 
-  test("what is not there is told with its path as it was written", async () => {
+  test("a missing file is reported with its path as it was given", async () => {
     expect(await failureOf(files.open("none/at/all"))).toContain("File not found: none/at/all");
     expect(await files.stat("none/at/all")).toBeUndefined();
     await files.write("file", bytes("x"));
-    expect(await failureOf(files.open("file/below"))).toContain("Not a folder on the way to: file/below");
+    expect(await failureOf(files.open("file/below"))).toContain("A part of the path is not a folder: file/below");
     expect(await files.stat("file/below")).toBeUndefined();
   });
 });
 
 describe("realPath", () => {
-  test("follows every link, and keeps the names of what does not exist behind the real path of what does", async () => {
+  test("follows every link, and appends the names of what does not exist to the real path of what does", async () => {
     await mkdir(at("real/sub"), { recursive: true });
     await symlink("real", at("link"));
     await symlink(at("link/sub"), at("deep"));
@@ -253,7 +253,7 @@ describe("realPath", () => {
     expect(await files.realPath("/none/../etc/./none")).toBe("/etc/none");
   });
 
-  test("a circle fails, also one that is only found behind a missing folder", async () => {
+  test("a circle fails, also one behind a missing folder", async () => {
     await symlink("two", at("one"));
     await symlink("one", at("two"));
     await symlink("self/x", at("self"));
@@ -269,7 +269,7 @@ describe("realPath", () => {
 });
 
 describe("remove", () => {
-  test("removes a file, a folder with all in it, and a link without what it leads to", async () => {
+  test("removes a file, a folder with its content, and a link without its target", async () => {
     await files.write("folder/deep/file", bytes("x"));
     await files.write("file", bytes("x"));
     await symlink("folder", at("link"));
@@ -281,7 +281,7 @@ describe("remove", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("through a linked folder it removes what is in there", async () => {
+  test("through a linked folder it removes entries of the target", async () => {
     await files.write("folder/file", bytes("x"));
     await symlink("folder", at("link"));
     await files.remove("link/file");
@@ -289,7 +289,7 @@ describe("remove", () => {
     expect((await lstat(at("link"))).isSymbolicLink()).toBe(true);
   });
 
-  test("dots at the end mean the folder they name, never one above it", async () => {
+  test("trailing dots mean the folder they name, never one above it", async () => {
     await files.write("keep/me", bytes("x"));
     await files.write("keep/go/away/file", bytes("x"));
     await files.remove("keep/go/away/.");
@@ -303,7 +303,7 @@ describe("remove", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("what is not there fails, and the root is refused", async () => {
+  test("a missing path fails, and the root is rejected", async () => {
     expect(await failureOf(files.remove("none"))).toContain("File not found: none");
     expect(await failureOf(files.remove("none/below"))).toContain("File not found: none/below");
     expect(await failureOf(files.remove("/"))).toContain("The root folder cannot be removed");
@@ -313,7 +313,7 @@ describe("remove", () => {
 onFullDisk(async (disk) => (await local({ workDir: disk, outputFolder: folder })).files);
 
 describe("the working directory", () => {
-  test("must be a folder that is there", async () => {
+  test("must be an existing folder", async () => {
     await files.write("file", bytes("x"));
     expect(await failureOf(local({ workDir: at("none"), outputFolder: folder }))).toContain(
       `The working directory does not exist: ${at("none")}`,
@@ -323,7 +323,7 @@ describe("the working directory", () => {
     );
   });
 
-  test("given through a link is the folder it leads to", async () => {
+  test("given through a link is the link's target", async () => {
     await mkdir(at("real"));
     await symlink("real", at("link"));
     expect((await local({ workDir: at("link"), outputFolder: folder })).workDir).toBe(at("real"));

@@ -24,21 +24,21 @@ async function place(folder = temporaryFolder()): Promise<Place> {
   return { folder, jobFolder, backend };
 }
 
-/** A program that starts this detached, says its id, and waits. */
+/** A program that starts this script as detached, prints its id, and waits. */
 const starting = (script: string) => `
   const { local } = await import(${JSON.stringify(LIBRARY)});
   const backend = await local({ workDir: ".", outputFolder: "outputs", jobFolder: "jobs" });
   const child = await backend.spawn({ argv: ["bash", "-c", ${JSON.stringify(script)}], lifetime: "detached", label: "the label" });
   say(child.id);`;
 
-// What a test that failed has left: it would live for ever.
+// Left by failed tests; otherwise they would run forever.
 const folders: string[] = [];
 afterAll(async () => {
   const lists = await Promise.all(folders.map((folder) => detachedIn(folder).list()));
   await Promise.all(lists.flat().map((found) => found.process.kill()));
 });
 
-/** The shell that such a program has started, once the program knows that it has. */
+/** Returns the shell that the program has started, once the program knows it. */
 async function shellOf(running: Program): Promise<number> {
   folders.push(join(running.folder, "jobs"));
   await until("it was started", () => running.stdout() !== "");
@@ -46,7 +46,7 @@ async function shellOf(running: Program): Promise<number> {
 }
 
 describe.concurrent("a detached process", () => {
-  test("goes on when its backend is closed, and a later one knows its label, output and exit code", async () => {
+  test("continues when its backend is closed, and a later one knows its label, output and exit code", async () => {
     const { folder, backend } = await place();
     const child = await backend.spawn({
       argv: bash("echo before; echo $$ >shell.pid; while [ ! -e go ]; do sleep 0.02; done; echo after; exit 7"),
@@ -70,7 +70,7 @@ describe.concurrent("a detached process", () => {
     await later.close();
   });
 
-  test("goes on when its owner is killed, and its end is told all the same; then its watcher goes", async () => {
+  test("continues when its owner is killed, and its end is recorded; then its watcher exits", async () => {
     const running = program(
       starting("echo $$ >shell.pid; while [ ! -e go ]; do sleep 0.02; done; echo done; exit 9") +
         `await there("never");`,
@@ -89,7 +89,7 @@ describe.concurrent("a detached process", () => {
     await until("its watcher has gone", async () => !(await isAlive(spawner)));
   });
 
-  test("does not keep the program that started it", async () => {
+  test("does not keep the program that started it alive", async () => {
     const running = program(starting("echo $$ >shell.pid; exec sleep 1000"));
     expect(await running.ended).toMatchObject({ code: 0, stderr: "" });
     const shell = await shellOf(running);
@@ -99,7 +99,7 @@ describe.concurrent("a detached process", () => {
     expect(await isAlive(shell)).toBe(false);
   });
 
-  test("is stopped by a later program with all that it started, and that is how it ended", async () => {
+  test("is stopped by a later program with all its processes, and its exit status says so", async () => {
     const script =
       "setsid sh -c 'echo $$ >away.pid; exec sleep 1000' & sh -c 'trap \"\" TERM; echo $$ >deaf.pid; while :; do sleep 1; done' & echo $$ >shell.pid; wait";
     const first = program(starting(script) + `await there("never");`);
@@ -124,7 +124,7 @@ describe.concurrent("a detached process", () => {
     for (const pid of pids) expect(await isAlive(pid)).toBe(false);
   });
 
-  test("whose watcher was killed goes on, and its end is lost", async () => {
+  test("continues when its watcher is killed, and its end is lost", async () => {
     const { folder, jobFolder } = await place();
     const running = program(
       starting("seq 100; echo $$ >shell.pid; while [ ! -e go ]; do sleep 0.02; done; seq 101 200") +
@@ -141,7 +141,7 @@ describe.concurrent("a detached process", () => {
     const [found] = await detachedIn(jobFolder).list();
     expect(found?.ended).toBeUndefined();
     await writeFile(join(folder, "go"), "");
-    expect(await found!.process.exit).toEqual({ how: "lost", reason: "what watched over it has died too" });
+    expect(await found!.process.exit).toEqual({ how: "lost", reason: "the process that watched it has died too" });
     expect(Buffer.from(await found!.process.output.tail(8)).toString()).toBe("199\n200\n");
     const [lost] = await detachedIn(jobFolder).list();
     expect(lost?.ended).toMatchObject({ how: "lost" });
@@ -151,7 +151,7 @@ describe.concurrent("a detached process", () => {
     expect(await detachedIn(jobFolder, () => weekLater).list()).toEqual([]);
   });
 
-  test("whose watcher was killed can still be stopped", async () => {
+  test("can still be stopped when its watcher was killed", async () => {
     const { folder, jobFolder } = await place();
     const running = program(starting("echo $$ >shell.pid; exec sleep 1000") + `await there("never");`, { folder });
     const shell = await shellOf(running);
@@ -164,7 +164,7 @@ describe.concurrent("a detached process", () => {
     expect(await found!.process.exit).toEqual({ how: "aborted" });
   });
 
-  test("goes on when its watcher is killed while its owner lives, who starts another for what comes", async () => {
+  test("continues when its watcher is killed while its owner lives, who starts another for later jobs", async () => {
     const running = program(
       starting("echo $$ >shell.pid; exec sleep 1000") +
         `await there("go"); say((await (await backend.spawn({ argv: ["true"] })).exit).code); await child.kill(); say(1); await backend.close();`,
@@ -181,7 +181,7 @@ describe.concurrent("a detached process", () => {
     expect(await isAlive(shell)).toBe(false);
   });
 
-  test("that ends at once is known to have ended", async () => {
+  test("that ends at once is recorded as ended", async () => {
     const { backend } = await place();
     const children = await Promise.all(
       [0, 1, 2, 3].map((code) =>
@@ -195,7 +195,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("writes to a file for this user alone, which has a limit, and is not stopped at it", async () => {
+  test("writes to a private file with a limit, and is not stopped by the limit", async () => {
     const { jobFolder, backend, folder } = await place();
     const child = await backend.spawn({
       argv: bash("head -c 300000000 /dev/zero; echo done >finished"),
@@ -213,7 +213,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("can be removed when it has ended, not before", async () => {
+  test("can be removed once it has ended, not before", async () => {
     const { backend, folder } = await place();
     const child = await backend.spawn({
       argv: bash("echo $$ >shell.pid; exec sleep 1000"),
@@ -230,7 +230,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("is removed by its id, never by a path to another", async () => {
+  test("is removed by its id, never by a path to another job", async () => {
     const { backend, folder, jobFolder } = await place();
     const child = await backend.spawn({ argv: ["true"], lifetime: "detached", label: "true" });
     await child.exit;
@@ -241,7 +241,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("that ended a week ago is forgotten when it is listed, one that runs never is", async () => {
+  test("that ended a week ago is removed when jobs are listed, a running one never is", async () => {
     const { jobFolder, backend } = await place();
     const ended = await backend.spawn({ argv: bash("exit 1"), lifetime: "detached", label: "ended" });
     const running = await backend.spawn({ argv: bash("sleep 600"), lifetime: "detached", label: "running" });
@@ -258,7 +258,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("has a stdin where it was to, for a later program too", async () => {
+  test("has a stdin if requested, also for a later program", async () => {
     const { backend, folder, jobFolder } = await place();
     const argv = bash("while read -r word; do echo got $word; done; echo end of input");
     const child = await backend.spawn({ argv, lifetime: "detached", stdin: "pipe" });
@@ -267,19 +267,19 @@ describe.concurrent("a detached process", () => {
     const later = (await place(folder)).backend;
     const [found] = await later.detached!.list();
     await found!.process.write("two\n");
-    await child.write(""); // neither keeps the other from ending it
+    await child.write(""); // neither prevents the other from ending the input
     await found!.process.endInput();
     expect(await found!.process.exit).toEqual({ how: "exited", code: 0 });
     expect(Buffer.from(await child.output.tail(99)).toString()).toBe("got one\ngot two\nend of input\n");
     await expect(child.write("x")).rejects.toThrow("the process no longer reads its stdin: it has ended");
     const closed = await later.spawn({ argv: bash("exec sleep 1000"), lifetime: "detached" });
-    await expect(closed.write("x")).rejects.toThrow("this process has no stdin");
+    await expect(closed.write("x")).rejects.toThrow("the stdin of this process is closed");
     await closed.kill();
     expect(readdirSync(join(jobFolder, child.id)).filter((name) => name.startsWith("holder"))).toEqual([]);
     await later.close();
   });
 
-  test("that does not read its stdin holds up nobody, and what it did not take is a failure", async () => {
+  test("that does not read its stdin blocks nobody, and input that it did not accept is a failure", async () => {
     const { backend } = await place();
     const child = await backend.spawn({ argv: bash("sleep 0.5"), lifetime: "detached", stdin: "pipe" });
     await expect(child.write("x".repeat(1_000_000))).rejects.toThrow("the process no longer reads its stdin");
@@ -287,7 +287,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("that cannot be started leaves nothing of itself", async () => {
+  test("that cannot be started leaves nothing behind", async () => {
     const { backend, jobFolder } = await place();
     await expect(backend.spawn({ argv: ["no-such-program-at-all"], lifetime: "detached", label: "x" })).rejects.toThrow(
       "cannot start no-such-program-at-all: no such program on the PATH",
@@ -296,7 +296,7 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("is not confused by what else is in its folder", async () => {
+  test("is not confused by other files in its folder", async () => {
     const { backend, jobFolder } = await place();
     await mkdir(join(jobFolder, "half"), { recursive: true });
     await mkdir(join(jobFolder, "broken"));
@@ -308,13 +308,13 @@ describe.concurrent("a detached process", () => {
     await backend.close();
   });
 
-  test("that is another one by now, under the same number, is not taken for it", async () => {
+  test("is not confused with another process that reuses its number", async () => {
     const { backend, jobFolder } = await place();
     const child = await backend.spawn({ argv: ["true"], lifetime: "detached", label: "true" });
     await child.exit;
     const own = join(jobFolder, child.id);
     const plan = readFileSync(join(own, "job"));
-    // As after a death of all: no end was told, and the number is ours now.
+    // As after the death of all: no end was recorded, and the process id now is this process's.
     await mkdir(join(jobFolder, "copy"));
     writeFileSync(join(jobFolder, "copy", "job"), plan);
     writeFileSync(join(jobFolder, "copy", `pid-${process.pid}-1`), "");
@@ -332,7 +332,7 @@ describe.concurrent("a process that ends with its backend", () => {
     say(child.id);
     await there("never");`;
 
-  test("is in nobody's list, and leaves nothing when the backend is closed", async () => {
+  test("is in no list, and leaves nothing when the backend is closed", async () => {
     const { backend, jobFolder, folder } = await place();
     const child = await backend.spawn({ argv: bash("echo hi; exec sleep 1000"), lifetime: "toolkit", stdin: "pipe" });
     await child.output.grown(2);
@@ -362,11 +362,11 @@ describe.concurrent("a process that ends with its backend", () => {
     process.kill(running.pid, "SIGKILL");
   });
 
-  test("whose program and watcher were killed is ended by whoever lists what is there", async () => {
+  test("whose program and watcher were killed is ended by the next process that lists jobs", async () => {
     const running = program(leased("echo $$ >shell.pid; exec sleep 1000"));
     const shell = await shellOf(running);
     const spawner = await spawnerOf(running.pid);
-    process.kill(running.pid, "SIGSTOP"); // so that it does not hear of the watcher's death
+    process.kill(running.pid, "SIGSTOP"); // so that it does not notice the watcher's death
     process.kill(spawner, "SIGKILL");
     process.kill(running.pid, "SIGKILL");
     await running.ended;

@@ -1,4 +1,4 @@
-// What is this machine's own: suite-local.test.ts holds the same backend to what every backend has to do.
+// Cases of this machine only. suite-local.test.ts runs the backend suite.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, writeFile } from "node:fs/promises";
@@ -41,7 +41,7 @@ async function run(
   return ended;
 }
 
-/** The process ids that a script has written to `pids`, one a line, once there are so many. */
+/** Returns the process ids that a script has written to `pids`, one per line, once there are this many. */
 async function pidsOf(count: number): Promise<readonly number[]> {
   const read = () =>
     existsSync(at("pids")) ? readFileSync(at("pids"), "utf8").split("\n").slice(0, -1).map(Number) : [];
@@ -49,16 +49,19 @@ async function pidsOf(count: number): Promise<readonly number[]> {
   return read();
 }
 
-/** Our own open file descriptors. */
+/** Counts our own open file descriptors. */
 const descriptors = () => readdirSync("/proc/self/fd").length;
 
 describe("how a process ends", () => {
-  test.each(["TERM", "KILL", "HUP", "INT", "PIPE", "SEGV", "ABRT", "USR1"])("SIG%s is told by name", async (signal) => {
-    expect((await run(`ulimit -c 0; echo before; kill -${signal} $$; sleep 1000`)).exit).toEqual({
-      how: "signaled",
-      signal: `SIG${signal}`,
-    });
-  });
+  test.each(["TERM", "KILL", "HUP", "INT", "PIPE", "SEGV", "ABRT", "USR1"])(
+    "SIG%s is reported by name",
+    async (signal) => {
+      expect((await run(`ulimit -c 0; echo before; kill -${signal} $$; sleep 1000`)).exit).toEqual({
+        how: "signaled",
+        signal: `SIG${signal}`,
+      });
+    },
+  );
 });
 
 describe("what cannot be started", () => {
@@ -68,7 +71,7 @@ describe("what cannot be started", () => {
       { argv: ["no-such-program-at-all"] },
       /^cannot start no-such-program-at-all: no such program on the PATH$/,
     ],
-    ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such program/],
+    ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such file/],
     ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: there is no folder .*\/none$/],
     ["a folder that is a file", { argv: ["true"], cwd: "file" }, /^cannot start true: /],
     ["a file that is not executable", { argv: ["./file"] }, /^cannot start \.\/file: it is not executable/],
@@ -99,7 +102,7 @@ describe("what cannot be started", () => {
     expect(existsSync(at("ran"))).toBe(false);
   });
 
-  test("a backend that is closed starts nothing more", async () => {
+  test("a closed backend starts nothing", async () => {
     await backend.close();
     expect(await failureOf(backend.spawn({ argv: ["true"] }))).toMatch("the backend is closed");
   });
@@ -126,7 +129,7 @@ describe("stdin", () => {
     expect(await ended.exit).toEqual({ how: "exited", code: 0 });
   });
 
-  test("writing more than a process takes waits, and fails when it is killed", async () => {
+  test("writing more than a process reads waits, and fails when the process is killed", async () => {
     const child = await backend.spawn({ argv: ["sleep", "1000"], stdin: "pipe" });
     const writing = failureOf(child.write("x".repeat(2_000_000)));
     await child.kill();
@@ -135,7 +138,7 @@ describe("stdin", () => {
 });
 
 describe("output", () => {
-  test("merged streams keep their order, split streams are apart", async () => {
+  test("merged streams keep their order, split streams are separate", async () => {
     const script = "for i in $(seq 1 200); do echo out $i; echo err $i >&2; done";
     const numbers = Array.from({ length: 200 }, (_, index) => index + 1);
     const merged = await run(script);
@@ -156,7 +159,7 @@ describe("output", () => {
     expect([split.output, split.errors]).toEqual(["out\nboth\n", "err\nboth\n"]);
   });
 
-  test("fifty megabytes of binary come through whole, whichever stream", async () => {
+  test("fifty megabytes of binary data arrive complete, on either stream", async () => {
     const block = Buffer.from(Uint8Array.from({ length: 1_000_003 }, (_, index) => (index * 7 + (index >> 9)) & 255));
     await writeFile(at("block"), block);
     const hash = createHash("sha256");
@@ -178,7 +181,7 @@ describe("output", () => {
     }
   });
 
-  test("a disk that is slow loses nothing of what was written before the end", async () => {
+  test("on a slow disk nothing of what was written before the end is lost", async () => {
     const size = 4 * 1_048_576 + 60_000;
     const handle = await open(join(folder, "any"), "w");
     const prototype = Object.getPrototypeOf(handle) as Pick<FileHandle, "writev">;
@@ -229,7 +232,7 @@ describe("output", () => {
     expect(seen).toBe("one\ntwo\n");
   });
 
-  test("a child in the background does not hold the call, what it writes until then is there", async () => {
+  test("a background child does not delay the call; what it has written until then is included", async () => {
     const { exit, output } = await run("sleep 1000 & echo $! >pids; echo started");
     const [pid] = await pidsOf(1);
     expect({ exit, output }).toEqual({ exit: { how: "exited", code: 0 }, output: "started\n" });
@@ -238,7 +241,7 @@ describe("output", () => {
     expect(await isAlive(pid!)).toBe(false);
   });
 
-  test("a child in the background may go on writing after its command has ended, and lives", async () => {
+  test("a background child may continue to write after its command has ended, and is not killed", async () => {
     const { exit } = await run("(i=0; while :; do echo $((i += 1)); echo x >>beats; sleep 0.01; done) & echo $! >pids");
     expect(exit).toEqual({ how: "exited", code: 0 });
     const beats = () => (existsSync(at("beats")) ? readFileSync(at("beats")).length : 0);
@@ -247,14 +250,14 @@ describe("output", () => {
     expect(await isAlive((await pidsOf(1))[0]!)).toBe(true);
   });
 
-  test("one that floods us after its command has ended is cut off in the end", async () => {
+  test("a background child that floods us after its command has ended is eventually cut off", async () => {
     const { exit } = await run("yes & echo $! >pids");
     expect(exit).toEqual({ how: "exited", code: 0 });
     const [pid] = await pidsOf(1);
     await until("its pipe was closed and it has ended", async () => !(await isAlive(pid!)), 25_000);
   });
 
-  test("a child in the background that writes without end does not hold the call either", async () => {
+  test("a background child that writes endlessly does not delay the call either", async () => {
     for (const writer of ["yes", "while :; do echo y; sleep 0.002; done"]) {
       const { exit, output } = await run(`echo before; (${writer}) & echo after`);
       expect(exit).toEqual({ how: "exited", code: 0 });
@@ -264,7 +267,7 @@ describe("output", () => {
   });
 });
 
-describe("what a process is given", () => {
+describe("what a process gets", () => {
   const SECRETS = {
     OPENAI_API_KEY: "sk-secret",
     AWS_SECRET_ACCESS_KEY: "secret",
@@ -297,7 +300,7 @@ describe("what a process is given", () => {
     );
   };
 
-  test("of our environment only what is harmless, and none of the secrets", async () => {
+  test("of our environment only the harmless variables, and no secrets", async () => {
     Object.assign(process.env, SECRETS, { LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
     const { HANDRAIL_PROCESS: mark, ...environment } = await environmentOf();
     const allowed =
@@ -318,13 +321,13 @@ describe("what a process is given", () => {
     expect(JSON.stringify(environment)).not.toContain("secret");
   });
 
-  test("an exported function of ours is not there, and no start-up file runs", async () => {
+  test("no exported functions of ours, and no start-up files", async () => {
     writeFileSync(at("evil.sh"), "echo evil");
     Object.assign(process.env, { "BASH_FUNC_ls%%": "() { echo evil; }", BASH_ENV: at("evil.sh"), ENV: at("evil.sh") });
     expect((await run("ls | wc -l; type -t ls")).output).toMatch(/^\s*1\nfile\n$/);
   });
 
-  test("PATH has no folder that is relative or empty", async () => {
+  test("a PATH without relative or empty folders", async () => {
     for (const [path, expected] of [
       [`.:${before["PATH"]}::bin:../x:`, before["PATH"]],
       [".", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
@@ -335,7 +338,7 @@ describe("what a process is given", () => {
     }
   });
 
-  test("what the command adds, and what was asked to be passed", async () => {
+  test("the variables that the command adds, and those that are passed on request", async () => {
     Object.assign(process.env, SECRETS);
     expect(await environmentOf({ env: { CI: "1", LANG: "de_DE.UTF-8" } })).toMatchObject({
       CI: "1",
@@ -348,21 +351,21 @@ describe("what a process is given", () => {
     await passing.close();
   });
 
-  test("its folder: the working directory, or the one asked for, by its real path", async () => {
+  test("the working directory, or the requested folder, by its real path", async () => {
     mkdirSync(at("sub"));
     expect((await run("pwd")).output).toBe(`${at("")}\n`.replace("/\n", "\n"));
     expect((await run("pwd -P", { cwd: "sub" })).output).toBe(`${at("sub")}\n`);
     expect((await run("pwd", { cwd: at("sub/../sub") })).output).toBe(`${at("sub")}\n`);
   });
 
-  test("no terminal: none on its streams and none to open", async () => {
+  test("no terminal: neither as a stream nor to open", async () => {
     const { output } = await run(
       "test -t 0 || test -t 1 || test -t 2 || echo none; (: </dev/tty) 2>/dev/null || echo cannot; ps -o tty= -p $$",
     );
     expect(output).toBe("none\ncannot\n?\n");
   });
 
-  test("none of our file descriptors beside its three streams", async () => {
+  test("none of our file descriptors besides its three streams", async () => {
     const ours = await open(join(folder, "ours"), "w");
     // What we ourselves were started with goes on to everyone: O_CLOEXEC (0o2000000) is not set on it.
     const flags = (fd: string) =>
@@ -383,7 +386,7 @@ describe("what a process is given", () => {
     await ours.close();
   });
 
-  test("and it leaves none of ours behind", async () => {
+  test("and no new file descriptors in our process", async () => {
     await run("true", { streams: "split" });
     const count = descriptors();
     for (let round = 0; round < 20; round++) {
@@ -397,7 +400,7 @@ describe("what a process is given", () => {
     await expect.poll(descriptors).toBeLessThanOrEqual(count);
   });
 
-  test("its output is no file that others can find", async () => {
+  test("no output file that others can find", async () => {
     const child = await backend.spawn({ argv: bash("readlink /proc/$$/fd/1; exec sleep 1000") });
     await until("it has said where it writes", async () => (await text(child.output)) !== "");
     await expect.poll(() => readlinkSync(`/proc/${child.id}/fd/1`)).toMatch(/\(deleted\)$/);
@@ -422,7 +425,7 @@ describe("stopping", () => {
     ],
   ];
 
-  test.each(ESCAPES)("an abort ends what was started %s", async (_, escape) => {
+  test.each(ESCAPES)("an abort ends all started processes %s", async (_, escape) => {
     const controller = new AbortController();
     const child = await backend.spawn({
       argv: bash(`${escape}\necho $$ >>pids; sleep 1000`),
@@ -446,13 +449,13 @@ describe("stopping", () => {
   /** The first of the list never gets to its second line. */
   const pidsWhenTwo = (escape: string) => pidsOf(escape.startsWith("sh -c 'echo") ? 1 : 2);
 
-  test("a timeout longer than timers can be does not fire at once", async () => {
+  test("a timeout longer than timers allow does not fire at once", async () => {
     for (const timeoutMs of [2 ** 31, 1e12, Infinity]) {
       expect((await run("sleep 0.05; echo done", { timeoutMs })).output).toBe("done\n");
     }
   });
 
-  test("closing the backend stops what runs, and is not confused by being called twice", async () => {
+  test("closing the backend stops running processes, and may be called twice", async () => {
     const children = await Promise.all(
       Array.from({ length: 5 }, () =>
         backend.spawn({ argv: bash("trap '' TERM; while :; do sleep 0.1; done & wait") }),
@@ -466,7 +469,7 @@ describe("stopping", () => {
     }
   });
 
-  test("a program whose last word is close() stays until all is gone", async () => {
+  test("a program whose last act is close() stays until all processes are gone", async () => {
     const script = `
       import { local } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
       const backend = await local({ workDir: ".", outputFolder: "." });

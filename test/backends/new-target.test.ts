@@ -12,7 +12,10 @@ import { asText } from "../../src/engine/result.ts";
 import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
-/** A folder of this machine whose commands run in a user namespace of their own: a kind of target, written with the public contract alone. */
+/**
+ * A folder of this machine whose commands run in a user namespace of their own: a kind of target, written with the
+ * public contract alone.
+ */
 const unshared: TargetKind = {
   schemes: ["unshare"],
   address: "FOLDER",
@@ -85,7 +88,7 @@ describe.skipIf(why !== undefined)("a new kind of target", () => {
     const folder = await workspace();
     expect(await printed("--help")).toMatch(/--unshare <folder> +work in a folder whose commands have/);
     const options = { target: `unshare:${folder}`, targets: [unshared] };
-    const named = checks(options).filter(({ name }) => ["unshare", "place of work"].includes(name));
+    const named = checks(options).filter(({ name }) => ["unshare", "work folder"].includes(name));
     const [program, place] = await runChecks(named);
     expect(program).toMatchObject({ status: "ok", detail: expect.stringMatching(/: work in a namespace/) as string });
     expect(place).toMatchObject({
@@ -95,14 +98,14 @@ describe.skipIf(why !== undefined)("a new kind of target", () => {
     expect(await printed("call", "bash", '{"command":"id -u"}', "--unshare", folder, "--yes")).toBe(NOBODY);
   });
 
-  test("that is not known is an error with those that are", async () => {
+  test("an unknown kind is an error that names the known ones", async () => {
     await expect(toolkitWith({ target: "k8s:web", targets: [unshared], stateDir: temporaryFolder() })).rejects.toThrow(
       'no target "k8s:web": expected local, container:NAME, docker:NAME, podman:NAME, ssh:[USER@]HOST, unshare:FOLDER, or a backend',
     );
   });
 });
 
-test("nothing outside of its folder but the registry knows a kind of target", () => {
+test("nothing outside its folder but the registry knows a kind of target", () => {
   const importsFrom = (folder: string) => new RegExp(`["'](?:\\./|[./]+backends/)${folder}/`);
   const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   for (const [folder = ""] of TARGETS.map(({ schemes }) => schemes)) {

@@ -10,7 +10,7 @@ import { LIBRARY, type Program, pipesFolders, program, runningPid, said, spawner
 
 const COMMAND = JSON.stringify(WITH_CHILDREN);
 
-/** Everything of ours that ran for a program has gone: its spawner and its pipes too. */
+/** Waits until all processes of a program are gone, including its spawner and pipes. */
 async function untilNothingIsLeft({ temporary }: Program, spawner: number): Promise<void> {
   await until("the spawner is gone", async () => !(await isAlive(spawner)), 15_000);
   expect(pipesFolders(temporary)).toEqual([]);
@@ -40,7 +40,7 @@ describe.concurrent("nothing of a command is left", () => {
     await expectGone(children);
   });
 
-  test("after its toolkit was closed while it ran", async () => {
+  test("after its toolkit was closed while it was running", async () => {
     const folder = await workspace();
     const toolkit = await toolkitWith({ workDir: folder, preset: "all", policy: { autonomy: "full" } });
     const call = toolkit.call({ name: "bash", input: { command: WITH_CHILDREN } });
@@ -50,7 +50,7 @@ describe.concurrent("nothing of a command is left", () => {
     expect(await call).toMatchObject({ status: "aborted" });
   });
 
-  test("after its toolkit was closed when it had long ended", async () => {
+  test("after its toolkit was closed long after it had ended", async () => {
     const folder = await workspace();
     const toolkit = await toolkitWith({ workDir: folder, preset: "all", policy: { autonomy: "full" } });
     expect(await toolkit.call({ name: "bash", input: { command: LEAVING_CHILDREN } })).toMatchObject({ status: "ok" });
@@ -71,7 +71,7 @@ describe.concurrent("nothing of a command is left", () => {
   });
 
   test.for(["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"] as const)(
-    "after %s ended a program that uses us",
+    "after %s ended a program that uses the library",
     async (signal) => {
       const running = program(`await bash({ command: ${COMMAND} });`);
       const children = await childrenIn(running.folder);
@@ -83,7 +83,7 @@ describe.concurrent("nothing of a command is left", () => {
     },
   );
 
-  test("after a program that uses us has ended in the middle by process.exit()", async () => {
+  test("after a program that uses the library has called process.exit()", async () => {
     const running = program(`void bash({ command: ${COMMAND} }); await there("go"); process.exit(3);`);
     const children = await childrenIn(running.folder);
     const spawner = await spawnerOf(running.pid);
@@ -102,7 +102,7 @@ describe.concurrent("nothing of a command is left", () => {
     await expect(untilNothingIsLeft(running, spawner)).resolves.toBeUndefined();
   });
 
-  test("after a program was killed, of several toolkits, jobs and calls at once", async () => {
+  test("after a program with several toolkits, jobs and concurrent calls was killed", async () => {
     const [one, two] = [await workspace(), await workspace()];
     const body = `
       for (const workDir of ${JSON.stringify([one, two])}) {
@@ -120,7 +120,7 @@ describe.concurrent("nothing of a command is left", () => {
 });
 
 describe.concurrent("stopping one command", () => {
-  test("leaves others alone, whose children have left their groups too", async () => {
+  test("leaves others running, also those whose children have left their groups", async () => {
     const folders = await Promise.all(Array.from({ length: 4 }, () => workspace()));
     const root = await workspace();
     const toolkit = await toolkitWith({
@@ -145,7 +145,7 @@ describe.concurrent("stopping one command", () => {
     }
   });
 
-  test("tells number 1 from number 11", async () => {
+  test("distinguishes number 1 from number 11", async () => {
     const folder = await workspace();
     const toolkit = await toolkitWith({ workDir: folder, preset: "all", policy: { autonomy: "full" } });
     const first = new AbortController();
@@ -165,7 +165,7 @@ describe.concurrent("stopping one command", () => {
     expect(await isAlive(eleven)).toBe(true);
   });
 
-  test("of a program that uses us too ends all that one has started", async () => {
+  test("also ends everything started by a program inside it that uses the library", async () => {
     const folder = await workspace();
     const temporary = temporaryFolder();
     const inner = `
@@ -189,15 +189,15 @@ describe.concurrent("stopping one command", () => {
   });
 });
 
-describe.concurrent("a program that uses us", () => {
-  test("ends by itself when it has nothing left to do, though it closed nothing", async () => {
+describe.concurrent("a program that uses the library", () => {
+  test("exits when it has nothing left to do, although it closed nothing", async () => {
     const running = program(`const { status } = await bash({ command: "echo hi" }); say(status);`);
     const { code, stdout, stderr } = await running.ended;
     expect({ code, said: said(stdout), stderr }).toEqual({ code: 0, said: ["ok"], stderr: "" });
     await until("its pipes are gone", () => pipesFolders(running.temporary).length === 0);
   });
 
-  test("is not held by a child in the background that writes on, and nothing of that is left", async () => {
+  test("is not kept alive by a background child that writes, and leaves nothing of it", async () => {
     const command =
       "sh -c 'echo $$ >writer.pid; while :; do echo x; sleep 0.01; done' & while [ ! -s writer.pid ]; do sleep 0.01; done";
     const running = program(`

@@ -15,12 +15,12 @@ const CLOSED = new ToolFailure("it is closed");
 
 interface Counted {
   readonly pool: Pool;
-  /** Shells that were opened, and that have ended. */
+  /** The shells that were opened, and those that have ended. */
   readonly opened: Shell[];
   readonly ended: Set<Shell>;
 }
 
-/** A pool of shells here. `refuse` says why none is opened just now. */
+/** Creates a pool of local shells. `refuse` returns why none can be opened at the moment. */
 function poolOf(options: Partial<PoolOptions> = {}, refuse: () => Error | undefined = () => undefined): Counted {
   const opened: Shell[] = [];
   const ended = new Set<Shell>();
@@ -43,7 +43,7 @@ function poolOf(options: Partial<PoolOptions> = {}, refuse: () => Error | undefi
 
 const answerOf = async (shell: Shell) => (await shell.ask("echo here")).out.toString();
 
-/** Takes so many, one by one. */
+/** Acquires this many shells, one by one. */
 async function takeAll(pool: Pool, many: number): Promise<readonly Shell[]> {
   const taken: Shell[] = [];
   for (let count = 0; count < many; count++) taken.push(await pool.take());
@@ -51,14 +51,14 @@ async function takeAll(pool: Pool, many: number): Promise<readonly Shell[]> {
 }
 
 describe("the shells of a backend", () => {
-  test("nobody waits for those who never give back what they took", async () => {
+  test("callers do not wait for others who never release what they acquired", async () => {
     const { pool } = poolOf();
     const taken = await within("taking", Promise.all(Array.from({ length: 30 }, () => pool.take())));
     expect(new Set(taken).size).toBe(30);
     expect(await Promise.all(taken.map(answerOf))).toEqual(Array.from({ length: 30 }, () => "here\n"));
   });
 
-  test("a burst of what is short shares a few", async () => {
+  test("a burst of short uses shares a few shells", async () => {
     const { pool, opened } = poolOf();
     const short = async () => {
       const shell = await pool.take();
@@ -67,10 +67,10 @@ describe("the shells of a backend", () => {
       return answer;
     };
     expect(await Promise.all(Array.from({ length: 200 }, short))).toEqual(Array.from({ length: 200 }, () => "here\n"));
-    expect(opened.length).toBeLessThanOrEqual(40); // eight, were it not for machines that stand still for a moment
+    expect(opened.length).toBeLessThanOrEqual(40); // eight, except on machines that pause for a moment
   });
 
-  test("what is given back is used again, but not when it has ended, and twice is once", async () => {
+  test("a released shell is used again, unless it has ended, and releasing twice counts once", async () => {
     const { pool, opened } = poolOf();
     const first = await pool.take();
     pool.giveBack(first);
@@ -85,7 +85,7 @@ describe("the shells of a backend", () => {
     expect(opened.length).toBe(3);
   });
 
-  test("beyond the most that there may be at once somebody waits until one comes back", async () => {
+  test("at the maximum number, a caller waits until a shell is released", async () => {
     const { pool } = poolOf({ mostInUse: 3 });
     const [one] = await takeAll(pool, 3);
     if (one === undefined) throw new Error("three were taken");
@@ -94,7 +94,7 @@ describe("the shells of a backend", () => {
     expect(await fourth).toBe(one);
   });
 
-  test("who waits in vain is told why, and what to do; those behind him too, and then there is room again", async () => {
+  test("a caller that waits too long gets the reason and the next step, as do those behind it", async () => {
     const { pool } = poolOf({ mostInUse: 2, longestWaitMs: 300 });
     const [one] = await takeAll(pool, 2);
     if (one === undefined) throw new Error("two were taken");
@@ -102,8 +102,8 @@ describe("the shells of a backend", () => {
       expect(failed).toMatchObject({
         status: "rejected",
         reason: {
-          message: "nothing more can be begun on here: 2 commands are running or files being read there",
-          hint: "Wait until one has come to its end, or stop one.",
+          message: "here takes no more work: 2 commands or reads are in progress on it",
+          hint: "Wait until one ends, or stop one.",
         },
       });
     }
@@ -111,7 +111,7 @@ describe("the shells of a backend", () => {
     expect(await pool.take()).toBe(one);
   });
 
-  test("where no more can be opened beside others, it is waited for one of them", async () => {
+  test("when no more can be opened next to others, a caller waits for one of them", async () => {
     let refused = 0;
     let mayOpen = true;
     const refuse = () => {
@@ -134,7 +134,7 @@ describe("the shells of a backend", () => {
     expect(refused).toBeLessThan(10);
   });
 
-  test("who was refused for long is told so with what was said; who is alone, at once", async () => {
+  test("a caller that is refused for long gets the host's message; a single caller gets it at once", async () => {
     let mayOpen = true;
     const why = new Unreachable("no more sessions", { mayPass: true });
     const { pool } = poolOf({ longestWaitMs: 300 }, () => (mayOpen ? undefined : why));
@@ -142,8 +142,8 @@ describe("the shells of a backend", () => {
     if (one === undefined) throw new Error("one was taken");
     mayOpen = false;
     await expect(pool.take()).rejects.toMatchObject({
-      message: "nothing more can be begun on here: 1 commands are running or files being read there; no more sessions",
-      hint: "Wait until one has come to its end, or stop one.",
+      message: "here takes no more work: 1 commands or reads are in progress on it; no more sessions",
+      hint: "Wait until one ends, or stop one.",
     });
     one.end();
     pool.giveBack(one);
@@ -152,7 +152,7 @@ describe("the shells of a backend", () => {
     expect(await answerOf(await pool.take())).toBe("here\n");
   });
 
-  test("where there is no connection at all nobody waits", async () => {
+  test("without any connection nobody waits", async () => {
     let mayOpen = true;
     const why = new Unreachable("nobody is there", { mayPass: true });
     const { pool } = poolOf({ isConnected: () => false }, () => (mayOpen ? undefined : why));
@@ -161,7 +161,7 @@ describe("the shells of a backend", () => {
     await expect(pool.take()).rejects.toBe(why);
   });
 
-  test("closing ends all of them, tells those who wait, and what is opened meanwhile is ended too", async () => {
+  test("closing ends all shells, rejects waiting callers, and ends shells that are being opened", async () => {
     const { pool, opened, ended } = poolOf({ mostInUse: 3 });
     const [one] = await takeAll(pool, 2);
     const [third, fourth] = await Promise.allSettled([pool.take(), pool.take(), (async () => pool.close(CLOSED))()]);

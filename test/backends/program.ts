@@ -8,12 +8,12 @@ import { temporaryFolder } from "../support/workspace.ts";
 /** The built library, as programs import it. */
 export const LIBRARY = new URL("../../dist/index.js", import.meta.url).href;
 
-/** A program that uses the built library, in a process group of its own. */
+/** A program that uses the built library, in its own process group. */
 export interface Program {
   readonly pid: number;
   /** Its working directory, which is its toolkit's too. */
   readonly folder: string;
-  /** Its temporary folder, and nobody else's. */
+  /** Its own temporary folder. */
   readonly temporary: string;
   readonly stateDir: string;
   stdout(): string;
@@ -39,8 +39,8 @@ afterFile(() => {
 });
 
 /**
- * Runs `body` as a module, behind: `toolkit` with every tool, which is allowed everything; `bash(input, options)`, which calls that tool;
- * `say(value)`, which writes a line of JSON; `there(name)`, which waits for a file.
+ * Runs `body` as a module after definitions of `toolkit` with every tool and full approval; `bash(input, options)`,
+ * which calls that tool; `say(value)`, which prints a line of JSON; `there(name)`, which waits for a file.
  */
 export function program(
   body: string,
@@ -86,7 +86,7 @@ export function program(
   };
 }
 
-/** The lines that a program has said, parsed. */
+/** Parses the lines that a program has printed. */
 export function said(stdout: string): readonly unknown[] {
   return stdout
     .split("\n")
@@ -100,7 +100,7 @@ interface Status {
   readonly parent: number;
 }
 
-/** Every process of the machine. */
+/** Returns every process of the machine. */
 export function processes(): readonly Status[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -114,7 +114,7 @@ export function processes(): readonly Status[] {
   });
 }
 
-/** The spawner of a process, once it has one. */
+/** Returns the spawner of a process, once there is one. */
 export async function spawnerOf(owner: number): Promise<number> {
   const found = () =>
     processes().find(({ pid, parent, state }) => parent === owner && state !== "Z" && isSpawner(pid))?.pid;
@@ -130,12 +130,12 @@ function isSpawner(pid: number): boolean {
   }
 }
 
-/** The folders of pipes in a temporary folder. */
+/** Returns the folders of pipes in a temporary folder. */
 export function pipesFolders(temporary: string): readonly string[] {
   return readdirSync(temporary).filter((name) => name.startsWith("handrail-pipes-"));
 }
 
-/** What was to prove that a process runs: its number in the file `NAME.pid`, and that it is there. */
+/** Returns the process id in the file `NAME.pid`, and checks that the process is running. */
 export async function runningPid(folder: string, name: string): Promise<number> {
   const read = () => {
     try {

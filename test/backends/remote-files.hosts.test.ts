@@ -19,7 +19,8 @@ import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { localFiles } from "../../src/backends/local/files.ts";
 import { type Facts, askFacts } from "../../src/backends/remote/facts.ts";
-import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
+import FILES from "../../src/backends/remote/files.sh";
+import PATHS from "../../src/backends/remote/path.sh";
 import { remoteFiles } from "../../src/backends/remote/files.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Files } from "../../src/contract/backend.ts";
@@ -31,13 +32,13 @@ import { temporaryFolder } from "../support/workspace.ts";
 import { bytes, namingCases, onFullDisk, readAll, writingCases } from "./files-cases.ts";
 import { shellsHere } from "./there.ts";
 
-/** `plain`: as on a system that has no stat(1). */
+/** `plain` is a system without stat(1). */
 const SYSTEMS: readonly { readonly argv: readonly [string, ...string[]]; readonly plain?: boolean }[] = [
   ...shellsHere().map((argv) => ({ argv })),
   { argv: ["sh"], plain: true },
 ];
 
-/** Files in one folder, made once for all shells: to make and to remove so many takes long where the disk is slow. */
+/** The number of files in one folder, created once for all shells, because this takes long on a slow disk. */
 const CROWD = 5_000;
 let crowd: Promise<string> | undefined;
 async function crowded(): Promise<string> {
@@ -57,7 +58,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
 
   beforeAll(async () => {
     transport = localTransport(argv);
-    shells = await openShells({ transport, preamble: () => FILE_FUNCTIONS });
+    shells = await openShells({ transport, preamble: () => PATHS + FILES });
     const shell = await shells.take();
     const asked = await askFacts(shell);
     shells.giveBack(shell);
@@ -70,12 +71,12 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
     here = localFiles({ workDir: folder, home: join(folder, "home") });
   });
 
-  /** What is told, without what only this machine can know so exactly, and in which words a circle is found. */
+  /** Returns the outcome without details that only this machine can know, and without the wording for circles. */
   const told = async (work: Promise<unknown>): Promise<unknown> => {
     const result: unknown = await work.then(
       (value) => ({ value }),
       (error: unknown) => ({
-        failed: error instanceof ToolFailure ? error.message.replace(/^(Links lead in a circle).*/, "$1") : error,
+        failed: error instanceof ToolFailure ? error.message.replace(/^(The links form a circle).*/, "$1") : error,
       }),
     );
     return JSON.parse(
@@ -90,7 +91,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
     expect(await told(operation(files))).toEqual(await told(operation(here)));
 
   describe("real paths", () => {
-    test("are those that this machine finds, whatever leads where", async () => {
+    test("are those that this machine finds, wherever links lead", async () => {
       await mkdir(at("a/b/c"), { recursive: true });
       await writeFile(at("a/file"), "x");
       expect(await files.realPath("none/x")).toBe(at("none/x"));
@@ -154,9 +155,9 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
               file: () => writeFile(there, ""),
               link: () => symlink(entry.target.replace("<root>", root), there),
             };
-            await make[entry.kind]().catch(() => undefined); // something is there
+            await make[entry.kind]().catch(() => undefined); // the path exists already
           }
-          // Asked together: they must not disturb each other.
+          // Requested together: they must not affect each other.
           const [ours, theirs] = await Promise.all(
             [files, here].map((on) => Promise.all(asked.map((each) => told(on.realPath(`${root}/${each}`))))),
           );
@@ -170,15 +171,15 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
   describe("write", () => {
     writingCases(() => ({ folder, files }), {
       rounds: 15,
-      refusal: /was replaced or removed while it was being read|changed while it was being opened/,
+      refusal: /was replaced or removed while it was read|was replaced while it was being opened/,
     });
 
-    test("what it says is there is what this machine finds", async () => {
+    test("the returned info is what this machine finds", async () => {
       await files.write("a/b/c.txt", bytes("hello"));
       expect(await told(files.stat("a/b/c.txt"))).toEqual(await told(here.stat("a/b/c.txt")));
     });
 
-    test("any content of any size arrives as it is, and nothing of it is run", async () => {
+    test("any content of any size arrives unchanged, and none of it is executed", async () => {
       const evil = `'; touch ${at("run")}; $(touch ${at("run")}) \`touch ${at("run")}\`\nexit\n%s\\0\\n`;
       const sizes = [0, 1, 8_191, 8_192, 8_193, 65_535, 65_536, 65_537, 300_000];
       const contents = [
@@ -199,18 +200,18 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       expect(await readdir(folder)).toEqual(["file"]);
     });
 
-    test("content that is refused is not run either", async () => {
+    test("rejected content is not executed either", async () => {
       const evil = bytes(`\n\n)\ntouch '${at("run")}'\n`.repeat(10_000));
       await mkdir(at("folder"));
       await writeFile(at("file"), "x");
       expect(await failureOf(files.write("folder", evil))).toBe("This is a folder, not a file: folder");
-      expect(await failureOf(files.write("file/x", evil))).toBe("Not a folder on the way to: file/x");
-      expect(await failureOf(files.write("file/x", bytes("small")))).toBe("Not a folder on the way to: file/x");
+      expect(await failureOf(files.write("file/x", evil))).toBe("A part of the path is not a folder: file/x");
+      expect(await failureOf(files.write("file/x", bytes("small")))).toBe("A part of the path is not a folder: file/x");
       await files.write("other", bytes("still in step"));
       expect((await readdir(folder)).sort()).toEqual(["file", "folder", "other"]);
     });
 
-    test("a connection that is lost in the middle leaves the old content or the new, and it is written again", async () => {
+    test("after a connection lost in the middle the content is old or new, and it can be written again", async () => {
       await files.write("file", bytes("old"));
       for (let round = 0; round < 5; round++) {
         const content = Buffer.alloc(3_000_000, 65 + round);
@@ -229,7 +230,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
   });
 
   describe("read", () => {
-    test("any range is what stands there", async () => {
+    test("any range has the right bytes", async () => {
       const content = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 7 + (index >> 8)) & 255));
       await writeFile(at("file"), content);
       const file = await files.open("file");
@@ -244,14 +245,14 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       }
     });
 
-    test("a long file comes whole", async () => {
+    test("a long file is read completely", async () => {
       const content = Buffer.alloc(20_000_003, "some bytes \0\xff\x01\n");
       await writeFile(at("file"), content);
       const file = await files.open("file");
       expect(content.equals(await file.read(0, 30_000_000))).toBe(true);
     });
 
-    test("a file that grew or shrank is the same file, one that was replaced is not", async () => {
+    test("a file that grew or shrank is the same file, a replaced one is not", async () => {
       await writeFile(at("log"), Buffer.alloc(100_000, 1));
       const log = await files.open("log");
       await writeFile(at("log"), Buffer.alloc(50_000, 2), { flag: "a" });
@@ -262,18 +263,18 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       }
       await writeFile(at("other"), Buffer.alloc(100_000, 3));
       await rename(at("other"), at("log"));
-      expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was being read");
+      expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was read");
       await rm(at("log"));
-      expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was being read");
+      expect(await failureOf(log.read(70_000, 10))).toContain("log was replaced or removed while it was read");
     });
 
-    test("what the kernel makes up when it is read is read too", async () => {
+    test("files whose content the kernel generates are read too", async () => {
       expect((await readAll("/proc/version", files)).toString()).toBe(await readFile("/proc/version", "utf8"));
     });
   });
 
-  describe("what is no regular file", () => {
-    test("is told, refused at once, and stays what it is", async () => {
+  describe("a path that is not a regular file", () => {
+    test("is reported, rejected at once, and not changed", async () => {
       execFileSync("mkfifo", [at("fifo")]);
       await mkdir(at("folder"));
       await symlink("fifo", at("link-to-fifo"));
@@ -295,7 +296,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
   });
 
   describe("list", () => {
-    test("is what this machine lists, strange names and links included", async () => {
+    test("is the same as on this machine, including strange names and links", async () => {
       expect(await files.list(".")).toEqual([]);
       const names = [
         "b",
@@ -339,7 +340,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       await same((on) => on.list("sub"));
     });
 
-    test.skipIf(plain)("thousands of entries come at once", async () => {
+    test.skipIf(plain)("thousands of entries are returned at once", async () => {
       crowd ??= crowded();
       const there = await crowd;
       expect((await files.list(there)).length).toBe(CROWD);
@@ -348,7 +349,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
   });
 
   describe("remove", () => {
-    test("takes a file, a link itself, or a folder with all in it, and nothing else", async () => {
+    test("removes a file, a link itself, or a folder with its content, and nothing else", async () => {
       await mkdir(at("folder/deep/er"), { recursive: true });
       await writeFile(at("folder/deep/file"), "x");
       await mkdir(at("kept"));
@@ -364,8 +365,8 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
     });
   });
 
-  describe("a path that is real already", () => {
-    test("is refused where a link stands on the way by now, and nothing is touched", async () => {
+  describe("a path that is already real", () => {
+    test("is rejected when a link has been put on the way to it, and nothing is changed", async () => {
       await mkdir(at("secret"));
       await writeFile(at("secret/file"), "kept");
       await symlink("secret", at("way"));
@@ -373,14 +374,14 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       const real = { real: true };
       for (const path of [at("way/file"), at("name")]) {
         for (const work of [files.open(path, real), files.write(path, bytes("x"), real), files.stat(path, real)]) {
-          expect(await failureOf(work)).toContain("changed while it was being opened; nothing was done");
+          expect(await failureOf(work)).toContain("was replaced while it was being opened; nothing was done");
         }
       }
       expect(await failureOf(files.write(at("way/new/file"), bytes("x"), real))).toContain(
-        "changed while it was being opened",
+        "was replaced while it was being opened",
       );
-      expect(await failureOf(files.list(at("way"), real))).toContain("changed while it was being opened");
-      expect(await failureOf(files.remove(at("way/file"), real))).toContain("changed while it was being opened");
+      expect(await failureOf(files.list(at("way"), real))).toContain("was replaced while it was being opened");
+      expect(await failureOf(files.remove(at("way/file"), real))).toContain("was replaced while it was being opened");
       expect(await readFile(at("secret/file"), "utf8")).toBe("kept");
       expect(await readdir(at("secret"))).toEqual(["file"]);
       expect((await files.stat(at("secret/file"), real))?.size).toBe(4);
@@ -395,13 +396,11 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
 
   const filesOn = async (disk: string) => remoteFiles({ shells, facts, base: { workDir: disk, home: disk } });
   onFullDisk(filesOn, (disk) => {
-    test("what has two names is copied first, and stays where there is no space for both", async () => {
+    test("a file with two names is copied first, and is kept if there is no space for both", async () => {
       const there = await filesOn(disk());
       await there.write("file", bytes("old"));
       await link(join(disk(), "file"), join(disk(), "file-too"));
-      expect(await failureOf(there.write("file", Buffer.alloc(50_000, 65)))).toBe(
-        "No space is left on the disk for: file",
-      );
+      expect(await failureOf(there.write("file", Buffer.alloc(50_000, 65)))).toBe("The disk is full: file");
       expect((await readAll("file", there)).toString()).toBe("old");
       expect((await readdir(disk())).sort()).toEqual(["file", "file-too"]);
     });

@@ -7,19 +7,19 @@ import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { running, textOf, there } from "./there.ts";
 
-/** Seconds that nothing else sleeps, so that a process is found by them. */
+/** Returns seconds that no other process sleeps, to find the process by. */
 const someSeconds = () => String(100_000 + Math.floor(Math.random() * 900_000));
 
 const leased = { lifetime: "toolkit" } as const;
 
-/** The folders of jobs there. */
+/** Returns the remote folders of jobs. */
 const jobsIn = (folder: string) =>
   readdirSync(folder)
     .filter((name) => name.startsWith("handrail-"))
     .flatMap((name) => readdirSync(join(folder, name)).filter((job) => !job.startsWith("claim")));
 
 describe("a job", () => {
-  test("says what it wrote and how it ended, and leaves nothing there once nobody wants that any more", async () => {
+  test("returns its output and exit status, and leaves nothing on the host once it is disposed", async () => {
     const host = await there();
     const job = await host.sh("echo one; echo two >&2; pwd; exit 7", leased);
     expect(await job.exit).toEqual({ how: "exited", code: 7 });
@@ -30,7 +30,7 @@ describe("a job", () => {
     expect(readdirSync(host.folder).filter((name) => name.startsWith("handrail-"))).toEqual([]);
   });
 
-  test("that cannot be started is said to", async () => {
+  test("that cannot be started is reported", async () => {
     const host = await there();
     await expect(host.start(["no-such-program-here"], leased)).rejects.toThrow(
       "cannot start no-such-program-here: no such program on the PATH",
@@ -44,7 +44,7 @@ describe("a job", () => {
     expect(jobsIn(host.folder)).toEqual([]);
   });
 
-  test("shows what it writes while it runs, byte by byte the same", async () => {
+  test("shows its output while it runs, unchanged to the byte", async () => {
     const host = await there();
     const job = await host.start(
       ["sh", "-c", "printf '\\001\\000\\377'; sleep 0.3; echo; head -c 3000000 /dev/zero; sleep 0.2; echo end"],
@@ -57,7 +57,7 @@ describe("a job", () => {
     expect(Buffer.from(await job.output.tail(5)).toString("latin1")).toBe("\0end\n");
   });
 
-  test("ignores no signals, and has arguments, variables, no descriptors of ours and a session of its own", async () => {
+  test("ignores no signals, and has arguments, variables, its own session and no descriptors of ours", async () => {
     const host = await there();
     const script =
       'printf "%s|" "$@" "$WORD"; echo; ls /proc/$$/fd; grep SigIgn /proc/$$/status; cut -d" " -f 1,6 /proc/$$/stat';
@@ -73,7 +73,7 @@ describe("a job", () => {
     expect(new Set(lines.at(-1)?.split(" ")).size).toBe(1);
   });
 
-  test("lives on over a lost connection, its stdin too, and all that it wrote comes", async () => {
+  test("survives a lost connection with its stdin, and all its output arrives", async () => {
     const host = await there();
     const job = await host.start(["sh", "-c", "echo begun; while read line; do echo got $line; done; exit 5"], {
       ...leased,
@@ -93,7 +93,7 @@ describe("a job", () => {
     await expect(job.write("late")).rejects.toThrow("the process no longer reads its stdin");
   });
 
-  test("that ends while the connection is lost gives its true exit", async () => {
+  test("that ends while the connection is lost reports its true exit status", async () => {
     const host = await there();
     const job = await host.start(["sh", "-c", "sleep 0.3; echo done; exit 9"], leased);
     host.transport.cut();
@@ -101,7 +101,7 @@ describe("a job", () => {
     expect(await textOf(job)).toBe("done\n");
   });
 
-  test("is killed with all that it started, after a lost connection too", async () => {
+  test("is killed with all its processes, also after a lost connection", async () => {
     const host = await there();
     const seconds = someSeconds();
     const job = await host.start(
@@ -127,7 +127,7 @@ describe("a job", () => {
     expect(running(`^sleep ${seconds}`)).toEqual([]);
   });
 
-  test("that ends while a child in the background holds its output has ended", async () => {
+  test("that ends while a background child holds its output has ended", async () => {
     const host = await there();
     const seconds = someSeconds();
     const job = await host.sh(`sleep ${seconds} & echo mine`, leased);
@@ -135,7 +135,7 @@ describe("a job", () => {
     expect(await textOf(job)).toBe("mine\n");
   });
 
-  test("that ends while a child in the background writes on and on has ended", async () => {
+  test("that ends while a background child writes endlessly has ended", async () => {
     const host = await there();
     const job = await host.sh("(while :; do echo more; done) & echo mine", leased);
     expect(await job.exit).toEqual({ how: "exited", code: 0 });
@@ -143,7 +143,7 @@ describe("a job", () => {
     await host.close();
   });
 
-  test("that does not read its stdin holds up nobody", async () => {
+  test("that does not read its stdin blocks nobody", async () => {
     const host = await there();
     const job = await host.start(["sleep", "1"], { ...leased, stdin: "pipe" });
     const writing = job.write("x".repeat(1_000_000));
@@ -153,7 +153,7 @@ describe("a job", () => {
     expect(await job.exit).toEqual({ how: "exited", code: 0 });
   });
 
-  test("runs beside others, more than there are shells", async () => {
+  test("runs concurrently with others, with more jobs than shells", async () => {
     const host = await there();
     const all = await Promise.all(
       Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.5; echo ${index}`, leased)),
@@ -161,12 +161,12 @@ describe("a job", () => {
     expect(await Promise.all(all.map(textOf))).toEqual(Array.from({ length: 12 }, (_, index) => `${index}\n`));
   });
 
-  test("is ended there when nobody claims it in time", async () => {
+  test("is ended on the host when its owner does not return in time", async () => {
     const host = await there({ unclaimedSeconds: 1 });
     const seconds = someSeconds();
     const job = await host.start(["sleep", seconds], leased);
     const first = Number((await host.shells.ask("echo $$")).out.toString());
-    // As if the network were gone: nothing opens it again.
+    // As if the network were gone: no connection can be opened.
     host.transport.open = () => Promise.reject(new Error("no network"));
     process.kill(first, "SIGHUP");
     await until("it is ended there", () => running(`^sleep ${seconds}`).length === 0);
@@ -175,7 +175,7 @@ describe("a job", () => {
   });
 });
 
-describe("a full disk there", () => {
+describe("a full remote disk", () => {
   test.skipIf(process.getuid?.() !== 0)(
     "does not stop a detached process, and what is not kept is counted",
     async () => {
@@ -220,14 +220,14 @@ describe("a full disk there", () => {
   );
 });
 
-describe("what outlives a connection, when its watcher there was killed,", () => {
+describe("a job that outlives a connection, when its remote watcher was killed,", () => {
   const UNTIL_GO = "echo $$ >shell.pid; seq 3; while [ ! -e go ]; do sleep 0.02; done; seq 4 6";
   const KINDS: readonly (readonly [string, Omit<Command, "argv">])[] = [
     ["a job", leased],
     ["a detached process", { lifetime: "detached", label: "some" }],
   ];
 
-  /** Starts it, and kills the shell there that waits for its end. */
+  /** Starts a job, and kills the remote shell that waits for its end. */
   const unwatched = async (script: string, command: Omit<Command, "argv">) => {
     const host = await there();
     const child = await host.start(["sh", "-c", script], command);
@@ -241,16 +241,16 @@ describe("what outlives a connection, when its watcher there was killed,", () =>
     return { host, child, pid: Number(pid) };
   };
 
-  test.each(KINDS)("%s goes on, and its end is lost, its output is not", async (_, command) => {
+  test.each(KINDS)("%s continues; its exit status is lost, its output is not", async (_, command) => {
     const { host, child } = await unwatched(UNTIL_GO, command);
     writeFileSync(join(host.folder, "go"), "");
-    expect(await child.exit).toEqual({ how: "lost", reason: "what watched over it has died too" });
+    expect(await child.exit).toEqual({ how: "lost", reason: "the process that watched it has died too" });
     expect(await textOf(child)).toBe("1\n2\n3\n4\n5\n6\n");
     if (command.lifetime !== "detached") return;
     const [found] = await host.processes.detached.list();
-    expect(found?.ended).toEqual({ how: "lost", reason: "what watched over it has died too" });
+    expect(found?.ended).toEqual({ how: "lost", reason: "the process that watched it has died too" });
     const [again] = await host.processes.detached.list();
-    expect(again?.endedMs).toBe(found?.endedMs); // so that it is forgotten some day
+    expect(again?.endedMs).toBe(found?.endedMs); // so that it is removed some day
   });
 
   test.each(KINDS)("%s can still be stopped", async (_, command) => {
@@ -260,8 +260,8 @@ describe("what outlives a connection, when its watcher there was killed,", () =>
   });
 });
 
-describe("a connection that stands still", () => {
-  test("leaves nothing there once another is open: its first shell is ended, and what ran in it", async () => {
+describe("a connection that hangs", () => {
+  test("leaves nothing on the host once another is open: its first shell and its processes are ended", async () => {
     const host = await there();
     const seconds = someSeconds();
     const child = await host.start(["sh", "-c", `echo go; exec sleep ${seconds}`]);
@@ -278,7 +278,7 @@ describe("a connection that stands still", () => {
 });
 
 describe("a detached process", () => {
-  test("is followed to its very end, over a lost connection too", async () => {
+  test("is followed to its end, also over a lost connection", async () => {
     const host = await there();
     const script =
       "head -c 200000 /dev/zero; until [ -e go ]; do sleep 0.02; done; head -c 300000 /dev/zero; printf end";
@@ -302,7 +302,7 @@ describe("a detached process", () => {
     );
   });
 
-  test("outlives its backend, and is found, read and stopped by the next", async () => {
+  test("outlives its backend, and is found, read and stopped by the next one", async () => {
     const one = await there({ detachedOwner: "someone" });
     const seconds = someSeconds();
     const process = await one.start(["sh", "-c", `echo hello; exec sleep ${seconds}`], {

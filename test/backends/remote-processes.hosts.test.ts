@@ -5,17 +5,17 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exitOf } from "../../src/backends/remote/ending.ts";
+import { exitOf } from "../../src/backends/remote/end-processes.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bundled } from "./bundled.ts";
 import { running, textOf, there } from "./there.ts";
 
-/** Seconds that nothing else sleeps, so that a process is found by them. */
+/** Returns seconds that no other process sleeps, to find the process by. */
 const someSeconds = () => String(100_000 + Math.floor(Math.random() * 900_000));
 
 describe("a command", () => {
-  test("says what it wrote and how it ended", async () => {
+  test("returns its output and exit status", async () => {
     const host = await there();
     const child = await host.sh("echo one; echo two >&2; pwd; exit 7");
     expect(await child.exit).toEqual({ how: "exited", code: 7 });
@@ -23,7 +23,7 @@ describe("a command", () => {
     expect(Number(child.id)).toBeGreaterThan(1);
   });
 
-  test("has its stdout and stderr apart when they are split", async () => {
+  test("has separate stdout and stderr when they are split", async () => {
     const host = await there();
     const child = await host.sh("echo out; echo error >&2; echo more; exit 255", { streams: "split" });
     expect(await child.exit).toEqual({ how: "exited", code: 255 });
@@ -31,13 +31,13 @@ describe("a command", () => {
     expect(child.errors === undefined ? undefined : await textOf({ output: child.errors })).toBe("error\n");
   });
 
-  test("that does not exist, or stands in no folder, is said to", async () => {
+  test("that does not exist, or whose folder does not exist, is reported", async () => {
     const host = await there();
     await expect(host.start(["no-such-program-here"])).rejects.toThrow(
       "cannot start no-such-program-here: no such program on the PATH",
     );
     await expect(host.start(["cd"])).rejects.toThrow("cannot start cd: no such program on the PATH");
-    await expect(host.start(["./nothing"])).rejects.toThrow("cannot start ./nothing: no such program");
+    await expect(host.start(["./nothing"])).rejects.toThrow("cannot start ./nothing: no such file");
     await expect(host.start(["/etc/passwd"])).rejects.toThrow("cannot start /etc/passwd: it is not executable");
     await expect(host.start(["true"], { cwd: "/no/such/folder" })).rejects.toThrow(
       "cannot start true: there is no folder /no/such/folder",
@@ -48,7 +48,7 @@ describe("a command", () => {
     expect(await (await host.start(["true"])).exit).toEqual({ how: "exited", code: 0 });
   });
 
-  test("gets its arguments as they are", async () => {
+  test("gets its arguments unchanged", async () => {
     const host = await there();
     const words = fc.array(
       fc.string({ unit: "binary", maxLength: 12 }).filter((word) => !word.includes("\0")),
@@ -64,7 +64,7 @@ describe("a command", () => {
     );
   });
 
-  test("gets variables whatever their names, and the shell keeps its own", async () => {
+  test("gets variables with any names, and the shell keeps its own", async () => {
     const host = await there();
     const env = {
       PLAIN: "a b'c\n",
@@ -82,7 +82,7 @@ describe("a command", () => {
     expect(await textOf(await host.sh("echo $PLAIN-"))).toBe("-\n");
   });
 
-  test("has no descriptors of ours, ignores no signals, and stands in a session of its own", async () => {
+  test("has none of our descriptors, ignores no signals, and has its own session", async () => {
     const host = await there();
     for (const streams of ["merged", "split"] as const) {
       const child = await host.start(
@@ -92,14 +92,14 @@ describe("a command", () => {
       await child.exit;
       const lines = (await textOf(child)).trim().split("\n");
       const [signals, ids = ""] = lines.slice(-2);
-      // Higher ones may come from whoever started the tests.
+      // Higher ones may come from the process that started the tests.
       expect(lines.slice(0, -2).filter((line) => Number(line) < 10)).toEqual(["0", "1", "2"]);
       expect(signals).toMatch(/^SigIgn:\s0000000000000000$/);
       expect(new Set(ids.split(" ")).size).toBe(1);
     }
   });
 
-  test("is read whole, every byte of it", async () => {
+  test("is read completely, every byte of it", async () => {
     const host = await there();
     const child = await host.start(["head", "-c", "5000000", "/dev/urandom"]);
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
@@ -123,7 +123,7 @@ describe("a command", () => {
     await expect(child.write("late")).rejects.toThrow("the process no longer reads its stdin");
     const closed = await host.sh("cat; echo done");
     expect(await textOf(closed)).toBe("done\n");
-    await expect(closed.write("x")).rejects.toThrow("this process has no stdin: it was started with stdin closed");
+    await expect(closed.write("x")).rejects.toThrow("this process was started with stdin closed");
   });
 
   test("that leaves its stdin unread leaves nothing for the shell to run", async () => {
@@ -136,7 +136,7 @@ describe("a command", () => {
     await expect(stat(file)).rejects.toThrow("ENOENT");
   });
 
-  test("is stopped with all that it started: sessions of their own, double forks, environments thrown away, TERM ignored", async () => {
+  test("is stopped with all its processes: own sessions, double forks, no environment, TERM ignored", async () => {
     const host = await there();
     const seconds = someSeconds();
     const child = await host.start([
@@ -169,7 +169,7 @@ describe("a command", () => {
     );
   });
 
-  test("is over when it has ended, whoever holds its output, and its shell is used again", async () => {
+  test("has ended when its process has, whoever holds its output, and its shell is used again", async () => {
     const host = await there();
     const seconds = someSeconds();
     for (let round = 0; round < 10; round++) {
@@ -182,20 +182,20 @@ describe("a command", () => {
     expect(running(`^sleep ${seconds}`)).toEqual([]);
   });
 
-  test("is over though a child in the background never stops writing", async () => {
+  test("has ended although a background child never stops writing", async () => {
     const host = await there();
     const child = await host.sh("yes & echo mine");
     expect(await child.exit).toEqual({ how: "exited", code: 0 });
     expect(await textOf(await host.sh("echo next"))).toBe("next\n");
   });
 
-  test("runs beside others, more than there are shells", async () => {
+  test("runs concurrently with others, with more commands than shells", async () => {
     const host = await there();
     const all = await Promise.all(Array.from({ length: 12 }, (_, index) => host.sh(`sleep 0.1; echo ${index}`)));
     expect(await Promise.all(all.map(textOf))).toEqual(Array.from({ length: 12 }, (_, index) => `${index}\n`));
   });
 
-  test("can be stopped though it never begins, since something hangs on the way to it", async () => {
+  test("can be stopped while something on the way keeps it from starting", async () => {
     const host = await there();
     const hung = async () => {
       await host.sh("true");
@@ -205,17 +205,17 @@ describe("a command", () => {
     };
     await hung();
     await expect(host.start(["true"], { signal: AbortSignal.timeout(200) })).rejects.toThrow(
-      "true was stopped while it was being started",
+      "true was stopped while it was starting",
     );
     await hung();
     await expect(host.start(["true"], { timeoutMs: 200 })).rejects.toMatchObject({
-      message: "true was stopped while it was being started",
-      hint: expect.stringContaining(`see whether ${host.folder}`),
+      message: "true was stopped while it was starting",
+      hint: expect.stringContaining(`check that ${host.folder}`),
     });
     expect(await textOf(await host.sh("echo next"))).toBe("next\n");
   });
 
-  test("that is stopped in the very moment of its start is ended, or never begins", async () => {
+  test("that is stopped at the moment of its start is ended, or never starts", async () => {
     const host = await there();
     const seconds = someSeconds();
     for (const wait of [0, 1, 2, 4, 8, 16]) {
@@ -232,7 +232,7 @@ describe("a command", () => {
     }
   });
 
-  test("that is started in the very moment of closing is ended, or never begins", async () => {
+  test("that is started at the moment of closing is ended, or never starts", async () => {
     const seconds = someSeconds();
     for (const wait of [0, 1, 3, 8]) {
       const host = await there();
@@ -246,7 +246,7 @@ describe("a command", () => {
     }
   });
 
-  test("is lost when the first shell there is killed, and ended when the connection is open again", async () => {
+  test("is lost when the first remote shell is killed, and ended when the connection is open again", async () => {
     const host = await there();
     const seconds = someSeconds();
     const child = await host.start(["sh", "-c", `trap 'exit 3' TERM; echo begun; sleep ${seconds} & wait`]);
@@ -258,7 +258,7 @@ describe("a command", () => {
     await until("nothing of it is left", () => running(`sleep ${seconds}`).length === 0);
   });
 
-  test("is ended there when we are killed, with its children; the jobs after a while", async () => {
+  test("is ended on the host when our process is killed, with its children; jobs end after a while", async () => {
     const seconds = someSeconds();
     const folder = temporaryFolder();
     const argv = JSON.stringify(["sh", "-c", `(setsid sleep ${seconds} &); sleep ${seconds}`]);
@@ -280,7 +280,7 @@ console.log("started");`,
     await until("nothing is left of it", () => !readdirSync(folder).some((name) => name.startsWith("handrail-")));
   });
 
-  test("is lost with the connection, and ended there; the next one runs", async () => {
+  test("is lost with the connection, and ended on the host; the next one runs", async () => {
     const host = await there();
     const seconds = someSeconds();
     const child = await host.start(["sh", "-c", `echo begun; (setsid sleep ${seconds} &); sleep ${seconds}`]);
@@ -297,7 +297,7 @@ console.log("started");`,
   });
 });
 
-test("an exit code that no process can have is a signal, any other only when it was ours", () => {
+test("an exit code that no process can have is a signal, any other only if it was our signal", () => {
   expect([9, 128, 137, 255].map((code) => exitOf(code, false))).toEqual(
     [9, 128, 137, 255].map((code) => ({ how: "exited", code })),
   );
@@ -319,7 +319,7 @@ describe("much output", () => {
       expect(await child.exit).toEqual({ how: "exited", code: 0 });
       clearInterval(timer);
       expect(child.output.kept).toBe(256 * 1024 * 1024);
-      // What a cat had read when the file was full, nobody counts.
+      // What a cat had read when the file became full is not counted.
       expect(child.output.size).toBeGreaterThan(299_000_000);
       expect(child.output.size).toBeLessThanOrEqual(300_000_000);
       expect(most - before).toBeLessThan(150_000_000);

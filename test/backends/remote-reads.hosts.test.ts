@@ -5,7 +5,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { askFacts } from "../../src/backends/remote/facts.ts";
-import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
+import FILES from "../../src/backends/remote/files.sh";
+import PATHS from "../../src/backends/remote/path.sh";
 import { remoteFiles } from "../../src/backends/remote/files.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Files } from "../../src/contract/backend.ts";
@@ -15,13 +16,18 @@ import { type LocalTransport, localTransport } from "../support/local-transport.
 import { temporaryFolder } from "../support/workspace.ts";
 import { shellsHere } from "./there.ts";
 
-/** What the kernel makes up, longer than what comes along when a file is opened. */
+/** Kernel-generated content that is longer than what opening a file returns. */
+const FUNCTIONS = PATHS + FILES;
+
 const KERNEL_FILE = "/proc/kallsyms";
 const kernelProblem =
   existsSync(KERNEL_FILE) && readFileSync(KERNEL_FILE).length > 1_000_000 ? undefined : `${KERNEL_FILE} is short here`;
 mustBeHere("a long file that the kernel makes up", kernelProblem);
 
-/** What was read, or why nothing was: a stat(1) that does not tell when a file came to be leaves it open whether it is the same. */
+/**
+ * Returns what was read, or why reading failed. Without creation times in stat(1), it is open whether the file is the
+ * same.
+ */
 const textIn = (read: Promise<Uint8Array>): Promise<string> =>
   read.then(
     (bytes) => Buffer.from(bytes).toString(),
@@ -32,12 +38,12 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
   let folder: string;
   let transport: LocalTransport;
   let shells: Shells;
-  /** The ranges that were asked for: the second block, say, as `skip 1`. */
+  /** The requested ranges: the second block, for example, is `skip 1`. */
   let asked: string[];
   const at = (path: string) => join(folder, path);
 
-  /** Files over shells to which something is done at a certain moment: `functions` is what they know. */
-  const filesWith = async (functions = FILE_FUNCTIONS, openMs?: number): Promise<Files> => {
+  /** Creates files over shells in which something happens at a certain moment. `functions` are those of the shells. */
+  const filesWith = async (functions = FUNCTIONS, openMs?: number): Promise<Files> => {
     transport = localTransport(argv);
     shells = await openShells({ transport, preamble: () => functions });
     const shell = await shells.take();
@@ -60,38 +66,34 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
   });
   afterEach(() => shells.close());
 
-  test(
-    "give what stands there, whatever is read in which order and at the same time",
-    { timeout: 60_000 },
-    async () => {
-      const files = await filesWith();
-      const content = randomBytes(700_000);
-      await writeFile(at("file"), content);
-      const length = fc.constantFrom(1, 4_095, 65_536, 65_537, 200_000, 262_145, 1_000_000);
-      const step = fc.record({ on: fc.boolean(), offset: fc.nat({ max: 720_000 }), length, waits: fc.boolean() });
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-          const file = await files.open("file");
-          const reads: Promise<void>[] = [];
-          let next = 0;
-          for (const { on, offset, length: wanted, waits } of steps) {
-            const from = on ? next : offset;
-            next = from + wanted;
-            const read = file.read(from, wanted).then((got) => {
-              expect(content.subarray(from, from + wanted).equals(got)).toBe(true);
-            });
-            reads.push(read);
-            if (waits) await read;
-          }
-          await Promise.all(reads);
-          await file.close();
-        }),
-        { numRuns: 12 },
-      );
-    },
-  );
+  test("return the file's content, in any order and concurrently", { timeout: 60_000 }, async () => {
+    const files = await filesWith();
+    const content = randomBytes(700_000);
+    await writeFile(at("file"), content);
+    const length = fc.constantFrom(1, 4_095, 65_536, 65_537, 200_000, 262_145, 1_000_000);
+    const step = fc.record({ on: fc.boolean(), offset: fc.nat({ max: 720_000 }), length, waits: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+        const file = await files.open("file");
+        const reads: Promise<void>[] = [];
+        let next = 0;
+        for (const { on, offset, length: wanted, waits } of steps) {
+          const from = on ? next : offset;
+          next = from + wanted;
+          const read = file.read(from, wanted).then((got) => {
+            expect(content.subarray(from, from + wanted).equals(got)).toBe(true);
+          });
+          reads.push(read);
+          if (waits) await read;
+        }
+        await Promise.all(reads);
+        await file.close();
+      }),
+      { numRuns: 12 },
+    );
+  });
 
-  test("that follow one another are begun ahead, others and very long ones are not", async () => {
+  test("prefetch when they are sequential; others and very long ones do not", async () => {
     const files = await filesWith();
     await writeFile(at("file"), randomBytes(20_000_000));
     const file = await files.open("file");
@@ -100,7 +102,7 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
     expect(asked.length).toBe(2);
     await file.read(131_072, 131_072);
     expect(asked.slice(2)).toEqual(["65536 2 2 blocks", "65536 4 2 blocks"]);
-    await file.read(262_144, 131_072); // is there already: only what follows it is asked for
+    await file.read(262_144, 131_072); // prefetched already: only what follows is requested
     expect(asked.slice(4)).toEqual(["65536 6 2 blocks"]);
     await file.read(10_000_000, 100);
     expect(asked.length).toBe(6);
@@ -109,20 +111,20 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
     expect(asked.length).toBe(8);
   });
 
-  test("what was changed in place meanwhile is never given as it was when it was read ahead", async () => {
+  test("never return prefetched content after a change in place", async () => {
     const files = await filesWith();
     await writeFile(at("file"), Buffer.alloc(400_000, "a"));
     const file = await files.open("file");
     await file.read(0, 100_000);
     await file.read(100_000, 100_000);
-    await shells.ask("true"); // behind what is read ahead
+    await shells.ask("true"); // runs after the prefetch
     expect(asked.at(-1)).toBe("65536 3 2 blocks");
     await writeFile(at("file"), Buffer.alloc(400_000, "b"));
     expect(await textIn(file.read(200_000, 100_000))).toMatch(/^(b{100000}|file was replaced.*)$/);
     expect(await textIn(file.read(300_000, 200_000))).toMatch(/^(b{100000}|file was replaced.*)$/);
   });
 
-  test("what was replaced or removed after it was read ahead is told as that", async () => {
+  test("report a file that was replaced or removed after it was prefetched", async () => {
     const files = await filesWith();
     const content = Buffer.alloc(400_000, "a");
     for (const change of [
@@ -134,11 +136,11 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
       await file.read(0, 100_000);
       await file.read(100_000, 100_000);
       await change();
-      expect(await failureOf(file.read(200_000, 100_000))).toBe("file was replaced or removed while it was being read");
+      expect(await failureOf(file.read(200_000, 100_000))).toBe("file was replaced or removed while it was read");
     }
   });
 
-  test("what was changed in place between the opening and a read comes as it is then, the beginning too", async () => {
+  test("return the new content after a change between opening and reading, from the beginning on", async () => {
     const files = await filesWith();
     await writeFile(at("file"), Buffer.alloc(200_000, "a"));
     const file = await files.open("file");
@@ -146,7 +148,7 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
     expect(await textIn(file.read(0, 200_000))).toMatch(/^(b{200000}|file was replaced.*)$/);
   });
 
-  test("a connection that is lost in the middle is opened again, and no byte comes twice", async () => {
+  test("reopen a lost connection in the middle, and return no byte twice", async () => {
     const files = await filesWith();
     const content = randomBytes(30_000_000);
     await writeFile(at("file"), content);
@@ -159,7 +161,7 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
     }
   });
 
-  test.skipIf(kernelProblem !== undefined)("what the kernel makes up comes whole, however long it is", async () => {
+  test.skipIf(kernelProblem !== undefined)("return all of what the kernel generates, however long it is", async () => {
     const files = await filesWith();
     const file = await files.open(KERNEL_FILE);
     expect(file.info.size).toBe(0);
@@ -168,33 +170,33 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
     expect(content.subarray(70_000, 140_000).equals(await file.read(70_000, 70_000))).toBe(true);
   });
 
-  describe("where something else is put there in the middle", () => {
-    /** Done behind what a function has looked at, or before it does anything. */
+  describe("a path that is replaced in the middle", () => {
+    /** Runs a change after a function's look-up, or before the function. */
     const swap = (before: string, what: string) => {
-      if (!FILE_FUNCTIONS.includes(before)) throw new Error(`there is no ${before}`);
-      return FILE_FUNCTIONS.replace(before, `${before}\n${what}`);
+      if (!FUNCTIONS.includes(before)) throw new Error(`there is no ${before}`);
+      return FUNCTIONS.replace(before, `${before}\n${what}`);
     };
     const FIFO = (name: string) => `rm -f "${name}"; mkfifo "${name}"`;
     const FOUND = 'hr_file_find "$1" "$2" && hr_file_regular; then';
 
-    test("a FIFO that nobody writes to holds neither the opening nor what is asked behind it", async () => {
+    test("by a FIFO without a writer blocks neither the opening nor later requests", async () => {
       const files = await filesWith(swap(FOUND, FIFO("./$hr_name")), 1_000);
       await writeFile(at("file"), "x");
       const [message, info] = await Promise.all([failureOf(files.open("file")), files.stat(".")]);
       expect(message).toBe(
-        "file could not be opened within 1 s: its disk does not answer, or a FIFO was put in its place",
+        "file could not be opened within 1 s: its disk does not answer, or it was replaced by a FIFO",
       );
       expect(info?.kind).toBe("folder");
       expect((await shells.ask("printf still")).out.toString()).toBe("still");
     });
 
-    test("nor does one that somebody holds open and never writes to", async () => {
+    test("by a FIFO that is held open without being written to does not block either", async () => {
       const files = await filesWith(swap(FOUND, `${FIFO("./$hr_name")}; exec 7<>"./$hr_name"`));
       await writeFile(at("file"), "x");
-      expect(await failureOf(files.open("file"))).toContain("changed while it was being opened");
+      expect(await failureOf(files.open("file"))).toContain("was replaced while it was being opened");
     });
 
-    test("nor does one that is there when it is read on", async () => {
+    test("by a FIFO before a later read does not block either", async () => {
       const files = await filesWith(swap('hr_word=missing\n  if [ -f "$1" ]; then', FIFO("$1")), 1_000);
       for (const length of [100_000, 400_000]) {
         await writeFile(at("file"), Buffer.alloc(500_000));
@@ -204,7 +206,7 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
       }
     });
 
-    test("a link in the place of a file with two names is not followed, and nothing is made where it leads", async () => {
+    test("by a link, in place of a file with two names, is not followed, and nothing is created at its target", async () => {
       const out = join(temporaryFolder(), "out");
       await mkdir(out);
       const files = await filesWith(
@@ -212,13 +214,15 @@ describe.each(shellsHere().map((argv) => ({ argv })))("reads through $argv", ({ 
       );
       await writeFile(at("one"), "old");
       await link(at("one"), at("two"));
-      expect(await failureOf(files.write("one", Buffer.from("new")))).toContain("changed while it was being opened");
+      expect(await failureOf(files.write("one", Buffer.from("new")))).toContain(
+        "was replaced while it was being opened",
+      );
       expect(await readdir(out)).toEqual([]);
       expect(readFileSync(at("two"), "utf8")).toBe("old");
       expect((await readdir(folder)).sort()).toEqual(["one", "two"]);
     });
 
-    test("a link that is made anew at this moment leads where it leads then, and never nowhere", async () => {
+    test("by a new link leads to the new target, and never to nothing", async () => {
       const gone = `[ -e '${at("done")}' ] || { : >'${at("done")}'; rm "$1"; ln -s new "$1"; hr_target=; return; }`;
       const files = await filesWith(swap("hr_file_link() {", gone));
       for (const name of ["old", "new"]) {

@@ -8,7 +8,7 @@ import { rgPath } from "@vscode/ripgrep";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../support/workspace.ts";
 
-describe("where ripgrep comes from", () => {
+describe("the ripgrep binary", () => {
   const FIXTURE = fileURLToPath(new URL("../fixtures/backends/ripgrep.mjs", import.meta.url));
   const DIST = fileURLToPath(new URL("../../dist", import.meta.url));
   const MISSING = {
@@ -17,7 +17,7 @@ describe("where ripgrep comes from", () => {
     hint: "Install the package @vscode/ripgrep with its optional dependencies, or ripgrep itself (apt install ripgrep, brew install ripgrep).",
   };
 
-  /** Runs the built package from a folder of its own, where nothing is installed beside it. */
+  /** Runs the built package from a separate folder, without packages installed next to it. */
   async function run({
     path,
     install,
@@ -36,7 +36,7 @@ describe("where ripgrep comes from", () => {
     return JSON.parse(stdout);
   }
 
-  /** A folder with the one program that the backend needs, and with ripgrep by that name if asked for. */
+  /** Creates a folder with the one program that the backend needs, and optionally with ripgrep. */
   async function programs(ripgrep?: "program" | "folder" | "not executable"): Promise<string> {
     const folder = temporaryFolder();
     const mkfifo = execFileSync("sh", ["-c", "command -v mkfifo"], { encoding: "utf8" }).trim();
@@ -49,21 +49,21 @@ describe("where ripgrep comes from", () => {
 
   const FOUND = { matches: 1 };
 
-  test("without its package it is the one on the PATH", async () => {
+  test("is the one on the PATH if its package is missing", async () => {
     expect(await run({ path: [await programs(), await programs("program")] })).toEqual(FOUND);
   });
 
-  test("with neither, the failure says what to install", async () => {
+  test("is missing with neither, and the failure says what to install", async () => {
     expect(await run({ path: [await programs()] })).toEqual(MISSING);
   });
 
-  test("what is no program, or lies in a relative folder of the PATH, is passed over", async () => {
+  test("is not a file that is no program, or that is in a relative folder of the PATH", async () => {
     const other = [await programs("folder"), await programs("not executable")];
     expect(await run({ path: [...other, "", ".", "bin", ...other] })).toEqual(MISSING);
     expect(await run({ path: [...other, await programs("program")] })).toEqual(FOUND);
   });
 
-  test("a package whose binary is missing or broken counts as none", async () => {
+  test("is not that of a package whose binary is missing or broken", async () => {
     const install = (code: string) => async (folder: string) => {
       const at = join(folder, "node_modules/@vscode/ripgrep/index.js");
       await mkdir(dirname(at), { recursive: true });

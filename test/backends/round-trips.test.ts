@@ -7,13 +7,15 @@ import { localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type Hands, handsOn } from "./elsewhere.ts";
 
-/** Of the link. */
+/** The round-trip time of the link, in milliseconds. */
 const ROUND_TRIP_MS = 50;
 
-/** A machine that stands still for longer than a round trip may count one twice: a call is made so often at most. */
+/**
+ * A machine that pauses for longer than a round trip may count one twice, so a call is repeated up to this many times.
+ */
 const MOST_CALLS = 8;
 
-/** How many round trips a call of each tool takes, from its beginning to its end. */
+/** How many round trips a call of each tool takes in total. */
 const CALLS: readonly (readonly [tool: string, input: (round: number) => object, trips: number])[] = [
   ["bash", () => ({ command: "true" }), 1],
   ["read", () => ({ path: "a.txt" }), 2],
@@ -24,7 +26,7 @@ const CALLS: readonly (readonly [tool: string, input: (round: number) => object,
   ["edit", (round) => ({ path: "edited.txt", old_text: `line ${round}\n`, new_text: `line ${round + 1}\n` }), 4],
 ];
 
-describe("on a host that is far away, from the beginning of a call to its end", () => {
+describe("on a distant host, from the beginning of a call to its end", () => {
   let hands: Hands;
   let transport: FarTransport;
 
@@ -39,7 +41,7 @@ describe("on a host that is far away, from the beginning of a call to its end", 
   });
   afterAll(() => hands.toolkit.close());
 
-  test.each(CALLS)("%s takes its round trips and no more", async (tool, input, trips) => {
+  test.each(CALLS)("%s takes only the expected round trips", async (tool, input, trips) => {
     let fewest = Number.POSITIVE_INFINITY;
     for (let round = 0; round < MOST_CALLS && fewest > trips; round++) {
       const counted = transport.count();

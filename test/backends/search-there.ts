@@ -5,7 +5,8 @@ import { rgPath } from "@vscode/ripgrep";
 import { afterFile } from "../support/after-file.ts";
 import { remote } from "../../src/backends/remote/backend.ts";
 import { type Facts, askFacts } from "../../src/backends/remote/facts.ts";
-import { FILE_FUNCTIONS } from "../../src/backends/remote/files-script.ts";
+import FILES from "../../src/backends/remote/files.sh";
+import PATHS from "../../src/backends/remote/path.sh";
 import type { SearchWay } from "../../src/backends/remote/search.ts";
 import type { Transport } from "../../src/backends/remote/transport.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
@@ -14,15 +15,16 @@ import { installed, requireProgram } from "../support/here.ts";
 import { localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
-/** What stands for the other system: the shell and the programs that it has. */
+/** The simulated system: its shell and its programs. */
 export type System = "debian" | "busybox";
 
 const opened: { close(): Promise<void> }[] = [];
 afterFile(() => Promise.all(opened.splice(0).map((each) => each.close())));
 
 /**
- * Another system, on this machine: with what it has, or with nothing but busybox. `way` is how it has to be searched; "grep and find" because it says that it is a machine for
- * which there is no ripgrep of ours.
+ * Simulates another system on this machine, with its usual programs or only with busybox.
+ *
+ * @param way how it must be searched; for "grep and find" it reports an architecture for which we have no ripgrep
  */
 export async function backendThere(workDir: string, system: System, way: SearchWay): Promise<Backend> {
   const backend = await remote(transportOf(system, way, temporaryFolder()), {
@@ -33,14 +35,14 @@ export async function backendThere(workDir: string, system: System, way: SearchW
   return backend;
 }
 
-/** The shells of such a system alone, and its home. */
+/** Returns only the shells of such a system, and its home. */
 export async function shellsThere(
   system: System,
 ): Promise<{ readonly shells: Shells; readonly facts: Facts; readonly home: string }> {
   const home = temporaryFolder();
   const shells = await openShells({
     transport: transportOf(system, "our ripgrep", home),
-    preamble: () => FILE_FUNCTIONS,
+    preamble: () => PATHS + FILES,
   });
   opened.push(shells);
   const shell = await shells.take();
@@ -63,10 +65,10 @@ function transportOf(system: System, way: SearchWay, home: string): Transport {
   };
 }
 
-/** As if it stood in the profile of a login there. */
+/** As if it were in the profile of the login. */
 const ANOTHER_MACHINE = 'uname() { case "$1" in -m) echo riscv64 ;; *) echo Linux ;; esac; }\n';
 
-/** A folder with everything that busybox is, and nothing else. */
+/** Creates a folder with the programs of busybox, and nothing else. */
 function busyboxFolder(): string {
   requireProgram("busybox");
   const busybox = installed("busybox") ?? "busybox";

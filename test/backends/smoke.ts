@@ -1,8 +1,8 @@
 import type { TestRunner } from "../../src/testing/suite.ts";
 
 /**
- * A runner that registers the first test of each group of a suite: enough where every part of a backend has passed the whole suite elsewhere, and
- * only their connection is new.
+ * Returns a runner that registers only the first test of each group of a suite. Sufficient if all parts of the backend
+ * pass the whole suite elsewhere, and only their combination is new.
  */
 export function smoke({ describe, test, afterAll }: TestRunner): TestRunner {
   let isFirst = false;

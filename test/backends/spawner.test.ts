@@ -14,7 +14,7 @@ import { LIBRARY, pipesFolders, processes, program, runningPid, said, spawnerOf 
 const SPAWNER = fileURLToPath(new URL("../../dist/spawner.js", import.meta.url));
 
 describe.concurrent("a spawner that is killed", () => {
-  test("ends the commands that run as lost and stopped, and the next command has a new one", async () => {
+  test("ends running commands as lost and stops them, and the next command has a new one", async () => {
     const running = program(`
       const { status, message } = await bash({ command: ${JSON.stringify(`echo before; ${WITH_CHILDREN}`)} });
       say([status, message]);
@@ -28,10 +28,7 @@ describe.concurrent("a spawner that is killed", () => {
     await expectGone(children);
     expect(await spawnerOf(running.pid)).not.toBe(first);
     expect(said(running.stdout())).toEqual([
-      [
-        "failed",
-        "the exit status of the command is unknown: the process that watched over it has died, so it was stopped",
-      ],
+      ["failed", "the exit status of the command is unknown: the process that watched it has died, so it was stopped"],
       { output: "after\n", exit_code: 0, signal: null },
     ]);
     await writeFile(join(running.folder, "go"), "");
@@ -39,7 +36,7 @@ describe.concurrent("a spawner that is killed", () => {
     await until("all pipes are gone", () => pipesFolders(running.temporary).length === 0);
   });
 
-  test("leaves its owner free to end, and no folder of pipes", async () => {
+  test("lets its owner exit, and leaves no folder of pipes", async () => {
     const running = program(`await bash({ command: "true" }); say(1); await there("go");`);
     await until("the command has ended", () => running.stdout() !== "");
     const spawner = await spawnerOf(running.pid);
@@ -51,7 +48,7 @@ describe.concurrent("a spawner that is killed", () => {
     expect(await running.ended).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("again and again, is replaced each time", async () => {
+  test("repeatedly, is replaced each time", async () => {
     const running = program(`
       for (let round = 0; round < 5; round++) {
         const { status, data } = await bash({ command: "echo $PPID; exec sleep 1000" });
@@ -67,7 +64,7 @@ describe.concurrent("a spawner that is killed", () => {
     await until("all pipes are gone", () => pipesFolders(running.temporary).length === 0);
   });
 
-  test("while much output is on its way, costs none of what was written", async () => {
+  test("during a lot of output, loses nothing of what was written", async () => {
     const running = program(`
       const { content } = await bash({ command: "seq 200000; echo $$ >shell.pid; exec sleep 1000" });
       const id = /output:\\/\\/\\w+/.exec(content.at(-1).text)[0];
@@ -78,7 +75,7 @@ describe.concurrent("a spawner that is killed", () => {
     expect(said((await running.ended).stdout)).toEqual(["200000"]);
   });
 
-  test("while much output is on its way and more comes, leaves nobody who writes into what was kept", async () => {
+  test("during a lot of output, leaves no writer in what was kept", async () => {
     const running = program(`
       const { local } = await import(${JSON.stringify(LIBRARY)});
       const backend = await local({ workDir: ".", outputFolder: "." });
@@ -98,7 +95,7 @@ describe.concurrent("a spawner that is killed", () => {
     expect(said((await running.ended).stdout)).toEqual([["lost", 1_288_895, -1]]);
   });
 
-  test("by TERM, takes the commands along and is replaced", async () => {
+  test("by TERM, ends the commands too and is replaced", async () => {
     const running = program(`
       say((await bash({ command: ${JSON.stringify(WITH_CHILDREN)} })).status);
       say((await bash({ command: "echo after" })).data.output);
@@ -112,7 +109,7 @@ describe.concurrent("a spawner that is killed", () => {
 });
 
 describe("a spawner whose owner dies", () => {
-  test("does not wait for the other end of a pipe that nobody has", async () => {
+  test("does not wait for the other end of a pipe that nobody has open", async () => {
     const folder = temporaryFolder();
     execFileSync("mkfifo", [join(folder, "in"), join(folder, "out")]);
     const child = fork(SPAWNER, {
@@ -136,7 +133,7 @@ describe("a spawner whose owner dies", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["in", "out"]);
   });
 
-  test("while it starts, leaves nothing either", async () => {
+  test("during its start, leaves nothing either", async () => {
     const folder = temporaryFolder();
     const child = fork(SPAWNER, {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
@@ -149,7 +146,7 @@ describe("a spawner whose owner dies", () => {
 });
 
 describe.concurrent("its pipes", () => {
-  test("are enough for many commands at once", async () => {
+  test("suffice for many concurrent commands", async () => {
     const folder = await workspace();
     const backend = await local({ workDir: folder, outputFolder: temporaryFolder() });
     const outputs = await Promise.all(
@@ -171,7 +168,7 @@ describe.concurrent("its pipes", () => {
     await backend.close();
   });
 
-  test("are made anew when somebody clears the temporary folder, for stdin too", async () => {
+  test("are recreated when the temporary folder is cleared, also for stdin", async () => {
     const running = program(`
       const { rmSync, readdirSync } = await import("node:fs");
       const { local } = await import(${JSON.stringify(LIBRARY)});
@@ -199,7 +196,7 @@ describe.concurrent("its pipes", () => {
     });
   });
 
-  test("that are cleared while a command runs are not missed by it", async () => {
+  test("may be cleared while a command runs", async () => {
     const running = program(`
       const { rmSync, readdirSync } = await import("node:fs");
       const call = bash({ command: "echo one; : >ready; while [ ! -e go ]; do sleep 0.02; done; seq 100000 | tail -1" });
@@ -210,7 +207,7 @@ describe.concurrent("its pipes", () => {
     expect(said((await running.ended).stdout)).toEqual(["one\n100000\n"]);
   });
 
-  test("that cannot be made are told of in words, and nothing hangs", async () => {
+  test("that cannot be created are reported in words, and nothing hangs", async () => {
     const running = program(`
       const { status, message, hint } = await bash({ command: "echo hi" });
       say([status, message, hint]);
@@ -220,13 +217,16 @@ describe.concurrent("its pipes", () => {
     await rm(running.temporary, { recursive: true });
     const { stdout, stderr } = await running.ended;
     expect({ said: said(stdout), stderr }).toEqual({
-      said: [["failed", "the process that starts commands ended at once", "`handrail doctor` says more."], "hi\n"],
+      said: [
+        ["failed", "the process that starts commands exited at once", "`handrail doctor` shows the cause."],
+        "hi\n",
+      ],
       stderr: "",
     });
   });
 });
 
-describe.concurrent("what it costs", () => {
+describe.concurrent("its costs", () => {
   test("100 commands leave no descriptor, no process and no pipe behind", async () => {
     const running = program(`
       const { readdirSync } = await import("node:fs");
@@ -269,7 +269,7 @@ describe.concurrent("what it costs", () => {
     expect(await running.ended).toMatchObject({ code: 0 });
   });
 
-  test("waiting for a command takes no processor", async () => {
+  test("waiting for a command uses no CPU time", async () => {
     const running = program(`
       await bash({ command: "true" });
       const before = process.cpuUsage();
@@ -282,7 +282,7 @@ describe.concurrent("what it costs", () => {
     await until("the command has ended", () => said(running.stdout()).length === 2, 20_000);
     const [seconds] = said(running.stdout()) as [number];
     expect(seconds).toBeLessThan(1);
-    // The whole life of it, its start included, in hundredths of a second (proc(5), fields 14 and 15).
+    // Its CPU time since its start, in hundredths of a second (proc(5), fields 14 and 15).
     const line = readFileSync(`/proc/${spawner}/stat`, "latin1");
     const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
     expect((Number(fields[11]) + Number(fields[12])) / 100).toBeLessThan(2);
@@ -291,7 +291,7 @@ describe.concurrent("what it costs", () => {
   });
 });
 
-describe.concurrent("what it hands on", () => {
+describe.concurrent("what it passes on", () => {
   test("no descriptors that our program was started with", async () => {
     const folder = temporaryFolder();
     await writeFile(join(folder, "extra.txt"), "");
@@ -324,7 +324,7 @@ describe.concurrent("what it hands on", () => {
     expect(called.split("of the spawner:")[0]?.match(/ -> /g)).toHaveLength(3);
   });
 
-  test("no secret of our environment, neither to commands nor in its own", async () => {
+  test("no secrets of our environment, neither to commands nor to itself", async () => {
     const secret = "s3cr3t-value";
     const running = program(
       `say((await bash({ command: "env; tr '\\\\0' '\\\\n' </proc/$PPID/environ" })).data.output);
@@ -355,7 +355,7 @@ describe.concurrent("what it hands on", () => {
     expect(await running.ended).toMatchObject({ code: 0 });
   });
 
-  test("a folder that it stands in can be removed", async () => {
+  test("its working directory can be removed", async () => {
     const folder = join(temporaryFolder(), "gone");
     await mkdir(folder);
     const running = program(`await bash({ command: "true" }); say(process.cwd()); await there("${folder}/../go");`, {
@@ -370,7 +370,7 @@ describe.concurrent("what it hands on", () => {
   });
 });
 
-/** The spawner of a program, once a command of it runs. */
+/** Returns the spawner of a program, once one of its commands runs. */
 async function spawnerWithChild(owner: number): Promise<number> {
   const spawner = await spawnerOf(owner);
   await until("a command runs", () => processes().some(({ parent, state }) => parent === spawner && state === "S"));

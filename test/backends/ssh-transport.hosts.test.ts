@@ -62,7 +62,7 @@ const sourceOf = (name: string) => new URL(`../../src/backends/${name}`, import.
 
 const said = async (shells: Pick<Shells, "ask">, script: string) => (await shells.ask(script)).out.toString("utf8");
 
-/** Our ssh processes to that server, masters or others, by their command lines. */
+/** Returns our ssh processes to that server, masters or others, by their command lines. */
 function clientsOf({ configFile }: SshServer, as?: "master" | "further"): readonly number[] {
   const wanted = as === undefined ? /^ControlMaster=/ : as === "master" ? /^ControlMaster=yes$/ : /^ControlMaster=no$/;
   return pidsWith((words) => words.includes(configFile) && words.some((word) => wanted.test(word)));
@@ -83,7 +83,7 @@ function wordsOf(pid: number): readonly string[] {
   }
 }
 
-/** The folder of the socket by which our ssh processes to that server meet. */
+/** Returns the folder of the socket that our ssh processes to that server share. */
 function socketFolderOf(server: SshServer): string {
   const [pid = 0] = clientsOf(server, "master");
   const [word = ""] = wordsOf(pid).filter((each) => each.startsWith("ControlPath="));
@@ -96,14 +96,14 @@ function emptyFolder(): string {
   return folder;
 }
 
-/** For the rest of the test. */
+/** Sets PATH for the rest of the test. */
 function setPath(path: string): void {
   const before = process.env["PATH"];
   cleanups.push(() => void (process.env["PATH"] = before));
   process.env["PATH"] = path;
 }
 
-/** A configuration of the test's own that is read before the server's. */
+/** Returns options with the test's own configuration, which is read before the server's. */
 function withConfig(server: SshServer, lines: readonly string[]): SshTransportOptions {
   const configFile = join(emptyFolder(), "config");
   writeFileSync(configFile, `${lines.join("\n")}\nInclude ${server.configFile}\n`);
@@ -111,7 +111,7 @@ function withConfig(server: SshServer, lines: readonly string[]): SshTransportOp
 }
 
 describe.skipIf(problem !== undefined)("to a host over SSH", () => {
-  test("a shell begins in the home, with what the profile of a login sets, whatever that prints, reads or changes", async () => {
+  test("a shell begins in the home, with what the login's profile sets, whatever the profile does", async () => {
     const server = await sshServer({
       homeFiles: { ".profile": "echo noise; echo noise >&2; read answer; cd /; ADDED=yes; export ADDED\n" },
     });
@@ -149,7 +149,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     },
   );
 
-  test("a file that is read for every command, and prints and reads stdin, does no harm", async () => {
+  test("a file that is read for every command, prints and reads stdin is harmless", async () => {
     const server = await sshServer({
       homeFiles: { ".bashrc": 'echo noise; read answer; export ANSWER="<$answer>"\n' },
     });
@@ -158,7 +158,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect((await shells.askAside('echo "$ANSWER"')).out.toString()).toBe("<>\n");
   });
 
-  test("bytes of any kind come through both ways", async () => {
+  test("bytes of any kind arrive unchanged in both directions", async () => {
     const shells = await shellsOf(toServer(await sshServer()));
     const bytes = Buffer.from(
       Array.from({ length: 65_536 * 2 }, (_, index) => (index % 2 === 0 ? index >> 9 : index >> 1) & 255),
@@ -167,7 +167,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect(out.equals(bytes)).toBe(true);
   });
 
-  test("all shells share one connection, whatever the configuration says of sharing, terminals and commands", async () => {
+  test("all shells share one connection, whatever the configuration sets for sharing, terminals, commands", async () => {
     const server = await sshServer();
     const folder = emptyFolder();
     const options = withConfig(server, [
@@ -192,7 +192,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect(readdirSync(folder)).toEqual(["config"].filter((name) => existsSync(join(folder, name))));
   });
 
-  test("where the host grants few sessions a connection, more shells have connections of their own", async () => {
+  test("when the host grants few sessions per connection, more shells use their own connections", async () => {
     const server = await sshServer({ config: ["MaxSessions 2"] });
     const shells = await shellsOf(toServer(server));
     const taken = [await shells.take(), await shells.take(), await shells.take()];
@@ -201,14 +201,14 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     );
     expect(new Set(outs).size).toBe(3);
     await expect(shells.askAside("kill -s KILL $$", { again: false, doing: "dying" })).rejects.toThrow(
-      /^dying may or may not have been done: the connection to handrail-test-host was lost$/,
+      /^dying may or may not have happened: the connection to handrail-test-host was lost$/,
     );
     for (const shell of taken) shells.giveBack(shell);
     await shells.close();
     expect(clientsOf(server)).toEqual([]);
   });
 
-  test("a host whose key is not known is not talked to, and the way to check it is told", async () => {
+  test("a host with an unknown key is refused, with instructions for checking the key", async () => {
     const server = await sshServer();
     writeFileSync(server.knownHostsFile, "");
     const failure = await failureOf(toServer(server));
@@ -219,28 +219,28 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect(failure.mayPass).toBe(false);
   });
 
-  test("a host whose key has changed is not talked to, with a strong warning", async () => {
+  test("a host whose key has changed is refused, with a strong warning", async () => {
     const [server, other] = [await sshServer(), await sshServer()];
     const [, key = ""] = /^\S+ (.*)$/m.exec(readFileSync(other.knownHostsFile, "utf8")) ?? [];
     writeFileSync(server.knownHostsFile, `[127.0.0.1]:${server.port} ${key}\n`);
     const failure = await failureOf(toServer(server));
-    expect(failure.message).toMatch(/is not the one that is known: somebody may be in between/);
+    expect(failure.message).toMatch(/has changed: somebody may intercept the connection/);
     expect(failure.hint).toMatch(/ssh-keygen -f .* -R/);
     expect(failure.mayPass).toBe(false);
   });
 
-  test("a host that does not let us in is named with the methods it accepts", async () => {
+  test("a host that denies access is reported with the methods it accepts", async () => {
     const server = await sshServer();
     await output(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", `${server.identityFile}.other`]);
     const options = withConfig(server, ["Host *", `IdentityFile ${server.identityFile}.other`]);
     rmSync(server.identityFile);
     const failure = await failureOf(options);
-    expect(failure.message).toMatch(/does not let us in \(.*\): accepted are publickey/);
+    expect(failure.message).toMatch(/denied the login \(.*\): it accepts publickey/);
     expect(failure.hint).toMatch(/ssh-add/);
     expect(failure.mayPass).toBe(false);
   });
 
-  test("a port at which nothing listens, and one at which something else does, are told apart", async () => {
+  test("a port without a listener, and one with another service, are distinguished", async () => {
     const server = await sshServer();
     await server.stop();
     const refused = await failureOf(toServer(server));
@@ -259,12 +259,12 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     );
   });
 
-  test("a host that nobody knows is named, and a port behind a colon is explained", async () => {
+  test("an unknown host is named, and a port after a colon is explained", async () => {
     const failure = await failureOf({ target: "nobody@no-such-host.invalid:22", configFile: "none" });
     expect(failure.message).toMatch(/^(?:there is no host|the name) no-such-host\.invalid:22/);
   });
 
-  test("an account that runs no commands is said to be one", async () => {
+  test("an account that runs no commands is reported as such", async () => {
     const server = await sshServer();
     await output(["usermod", "--shell", "/usr/sbin/nologin", server.user]);
     expect((await failureOf(toServer(server))).message).toMatch(
@@ -272,28 +272,28 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     );
     const silent = await sshServer({ config: ["ForceCommand exit 3"] });
     expect((await failureOf(toServer(silent))).message).toMatch(
-      /let us in, but runs no command: the login ended with status 3/,
+      /accepted the login but ran no command: it ended with status 3/,
     );
   });
 
-  test("a host without /bin/sh is said to have none", async () => {
+  test("a host without /bin/sh is reported as such", async () => {
     const server = await sshServer({
       homeFiles: {
         ".bashrc": 'exec() { echo "bash: line 1: /bin/sh: No such file or directory" >&2; builtin exit 127; }\n',
       },
     });
     const failure = await failureOf(toServer(server));
-    expect(failure.message).toMatch(/^there is no \/bin\/sh on/);
+    expect(failure.message).toMatch(/has no \/bin\/sh/);
   });
 
   test("a profile that ends the shell, or does not end, is named as the cause", async () => {
     const ending = await sshServer({ homeFiles: { ".profile": "exit 9\n" } });
     expect((await failureOf(toServer(ending))).message).toMatch(
-      /the profile of a login on .* ended the login shell \(with status 9\)/,
+      /the login profile on .* ended the shell \(with status 9\)/,
     );
     const hanging = await sshServer({ homeFiles: { ".profile": "sleep 1000\n" } });
     expect((await failureOf(toServer(hanging), { profileMs: 500 })).message).toMatch(
-      /the profile of a login on .* does not come to its end/,
+      /the login profile on .* does not finish/,
     );
     expect(clientsOf(hanging)).toEqual([]);
   });
@@ -302,12 +302,10 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     const configFile = join(emptyFolder(), "config");
     appendFileSync(configFile, "NoSuchOption yes\n");
     const failure = await failureOf({ target: "somewhere", configFile });
-    expect(failure.message).toMatch(
-      /ssh does not go on with what is configured for somewhere: .*NoSuchOption|nosuchoption/i,
-    );
+    expect(failure.message).toMatch(/ssh rejects the configuration for somewhere: .*NoSuchOption|nosuchoption/i);
   });
 
-  test("a connection that is killed is noticed, told, and opened again with a folder of its own", async () => {
+  test("a killed connection is noticed, reported, and opened again with its own folder", async () => {
     const server = await sshServer();
     const shells = await shellsOf(toServer(server));
     const before = socketFolderOf(server);
@@ -317,25 +315,23 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
       .catch((error: unknown) => error);
     await until("it sleeps", () => existsSync(join(server.home, "begun")));
     await server.killConnections();
-    expect(String(await asked)).toMatch(/sleeping may or may not have been done: the connection to .* was lost/);
+    expect(String(await asked)).toMatch(/sleeping may or may not have happened: the connection to .* was lost/);
     expect(await said(shells, "echo again")).toBe("again\n");
     expect(socketFolderOf(server)).not.toBe(before);
     await until("the old folder is gone", () => !existsSync(before));
   });
 
-  test("a host that is silent is noticed by the missing signs of life", async () => {
+  test("a silent host is noticed by missing keep-alive answers", async () => {
     const server = await sshServer();
     const shells = await shellsOf({ ...toServer(server), keepAliveMs: 4_000 });
     await server.suspend();
     cleanups.push(() => server.resume());
-    await expect(shells.ask("true", { again: false, doing: "nothing" })).rejects.toThrow(
-      /nothing was heard from it any more/,
-    );
+    await expect(shells.ask("true", { again: false, doing: "nothing" })).rejects.toThrow(/it no longer answers/);
     await server.resume();
     expect(await said(shells, "echo again")).toBe("again\n");
   });
 
-  test("a master that is killed takes its shells along, and its stale socket is in nobody's way", async () => {
+  test("a killed master ends its shells, and its stale socket is harmless", async () => {
     const server = await sshServer();
     const shells = await shellsOf(toServer(server));
     const second = await shells.take();
@@ -349,7 +345,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     await until("the shell there has ended", async () => !(await isAlive(Number(pid))));
   });
 
-  test("a first shell that is killed there is noticed, though others live on its connection", async () => {
+  test("a killed first shell is noticed, although others live on its connection", async () => {
     const server = await sshServer();
     const shells = await shellsOf(toServer(server));
     const second = await shells.take();
@@ -360,7 +356,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect(await said(shells, "echo again")).toBe("again\n");
   });
 
-  test("closing leaves no ssh here, no shell there, and no folder", async () => {
+  test("closing leaves no local ssh, no remote shell, and no folder", async () => {
     const server = await sshServer();
     const shells = await shellsOf(toServer(server));
     const second = await shells.take();
@@ -373,7 +369,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     for (const pid of pids) await until("the shell there has ended", async () => !(await isAlive(pid)));
   });
 
-  test("closing takes along what is about to be opened, and who waits for it is told", async () => {
+  test("closing ends connections that are being opened, and rejects waiting callers", async () => {
     const server = await sshServer();
     const shells = await shellsOf(toServer(server));
     const asked = Promise.allSettled(["echo one", "echo two", "echo three"].map((script) => shells.askAside(script)));
@@ -385,7 +381,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     await expect(shells.askAside("echo late")).rejects.toThrow("the backend is closed");
   });
 
-  test("closing does not wait for a host that is silent while the connection is opened again", async () => {
+  test("closing does not wait for a silent host while the connection is reopened", async () => {
     const server = await sshServer();
     const shells = await shellsOf(toServer(server));
     await server.suspend();
@@ -402,7 +398,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     expect(clientsOf(server)).toEqual([]);
   });
 
-  test("a program that lives on with what it has of a connection does not keep ours alive", async () => {
+  test("a program that keeps descriptors of its connection does not keep ours open", async () => {
     const server = await sshServer();
     const folder = emptyFolder();
     const configFile = join(folder, "config");
@@ -427,7 +423,7 @@ console.log("closed");
     }
   });
 
-  test("when our own process is killed, no ssh here and no shell there goes on, and the next opening removes what it left", async () => {
+  test("when our process is killed, no ssh and no remote shell remains; the next opening cleans up", async () => {
     const server = await sshServer();
     const holder = await holdOpen("ssh", toServer(server));
     const folder = socketFolderOf(server);
@@ -446,7 +442,7 @@ console.log("closed");
     expect(existsSync(own)).toBe(true);
   });
 
-  test("a host behind another is reached, and leaves nothing", async () => {
+  test("a host behind another is reached, and nothing is left behind", async () => {
     const server = await sshServer();
     const configFile = join(emptyFolder(), "config");
     writeFileSync(
@@ -468,19 +464,19 @@ console.log("closed");
     );
     rmSync(server.identityFile);
     const refused = await failureOf({ target: "behind", configFile });
-    expect(refused.message).toMatch(/^behind does not let us in \(\S+@127\.0\.0\.1\): accepted are publickey/);
+    expect(refused.message).toMatch(/^behind denied the login \(\S+@127\.0\.0\.1\): it accepts publickey/);
   });
 
-  test("a host that takes connections and says nothing is given up", async () => {
+  test("a host that accepts connections and sends nothing is given up", async () => {
     const server = await sshServer();
     await server.suspend();
     cleanups.push(() => server.resume());
     const failure = await failureOf(toServer(server));
-    expect(failure.message).toMatch(/takes the connection but does not answer as an SSH server does/);
+    expect(failure.message).toMatch(/accepts the connection but does not answer like an SSH server/);
     expect(failure.mayPass).toBe(true);
   });
 
-  test("opening that fails leaves nothing either", async () => {
+  test("a failed opening leaves nothing behind either", async () => {
     const server = await sshServer();
     await server.stop();
     const programs = emptyFolder();

@@ -9,7 +9,7 @@ const PATH = process.env["PATH"];
 afterEach(() => void (process.env["PATH"] = PATH));
 
 describe("without a host", () => {
-  // What no server here can be made to do: the words are those of OpenSSH 9.2.
+  // Faults that no test server can produce; the texts are those of OpenSSH 9.2.
   test.each([
     ["ssh: connect to host db port 22: No route to host", /^db cannot be reached on port 22: No route to host/, true],
     [
@@ -55,12 +55,12 @@ describe("without a host", () => {
   test.each(["", "-oProxyCommand=id", "a b", "a\nb", "user@-x", "ssh://-x", "host;id", "$(id)", "a\0b", "`id`"])(
     "%j is refused as a target",
     async (target) => {
-      await expect(sshTransport({ target })).rejects.toThrow(/no SSH target.*expected a host as ssh takes it/);
+      await expect(sshTransport({ target })).rejects.toThrow(/not an SSH target.*expected a host as ssh takes it/);
     },
   );
 
   test.each(["host", "me@host.example.org", "ssh://me@host:2222", "me@[fe80::1%eth0]", "DOMAIN\\me@host", "host_1"])(
-    "%j is taken as a target",
+    "%j is rejected as a target",
     async (target) => {
       requireProgram("ssh");
       const transport = await sshTransport({ target });
@@ -69,7 +69,7 @@ describe("without a host", () => {
     },
   );
 
-  test("where no ssh is installed, that is said, with what to install", async () => {
+  test("when no ssh is installed, the error names what to install", async () => {
     process.env["PATH"] = temporaryFolder();
     expect(await sshVersion()).toBeUndefined();
     await expect(sshTransport({ target: "host" })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// The suite for backends, on backends with one thing wrong: the test that is about it must fail.
+// Runs the backend suite on backends with one fault: the test for the fault must fail.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import type { Backend, Command, Files, OutputLog, Process } from "../../src/cont
 import { type BackendSuiteOptions, backendSuite } from "../../src/testing/index.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
-/** What is exchanged in a backend that is else as it should be. */
+/** The replaced methods of an otherwise correct backend. */
 interface Wrong {
   readonly files?: Partial<Files>;
   readonly spawn?: Backend["spawn"];
@@ -72,7 +72,7 @@ interface Collected {
   end(): Promise<void>;
 }
 
-/** The suite's tests, not run yet. */
+/** Collects the suite's tests without running them. */
 function collected(options: BackendSuiteOptions): Collected {
   const tests = new Map<string, () => Promise<void>>();
   const skipped: string[] = [];
@@ -94,7 +94,7 @@ function collected(options: BackendSuiteOptions): Collected {
   };
 }
 
-/** A local backend with one thing wrong, on a place of its own; closed for real by `end`. */
+/** Collects the tests of a local backend with one fault, in its own folder. `end` closes the real backend. */
 function wrong(make: (inner: Backend) => Wrong): Collected {
   const root = temporaryFolder();
   const workDir = join(root, "work");
@@ -118,7 +118,7 @@ function wrong(make: (inner: Backend) => Wrong): Collected {
   };
 }
 
-/** How the test with this title ends. */
+/** Returns how the test with this title ends. */
 async function outcomeOf({ tests }: Collected, title: string): Promise<"passed" | "failed"> {
   const body = tests.get(title);
   if (body === undefined) throw new Error(`the suite has no test "${title}"`);
@@ -131,7 +131,7 @@ async function outcomeOf({ tests }: Collected, title: string): Promise<"passed" 
 const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Backend) => Wrong])[] = [
   [
     "takes exit code 255 for its own",
-    "an exit code from 0 to 255 comes back as it is",
+    "every exit code from 0 to 255 is returned",
     (inner) => ({
       async spawn(command) {
         const child = await inner.spawn(command);
@@ -144,12 +144,12 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "joins arguments to a line",
-    "arguments arrive byte for byte, whatever stands in them",
+    "arguments arrive byte for byte, with any content",
     (inner) => ({ spawn: (command) => inner.spawn({ ...command, argv: ["sh", "-c", command.argv.join(" ")] }) }),
   ],
   [
     "forgets variables",
-    "variables are added, whatever their names and values are",
+    "variables are added, with any names and values",
     (inner) => ({ spawn: (command) => inner.spawn({ ...command, env: {} }) }),
   ],
   [
@@ -159,19 +159,19 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "tells of a missing program by an exit code",
-    "a program that is not there, or is none, is a failure that names it",
+    "a program that is missing or not executable is a failure that names it",
     (inner) => ({ spawn: (command) => inner.spawn({ ...command, argv: ["sh", "-c", '"$@"', "sh", ...command.argv] }) }),
   ],
   [
     "loses the last byte of much output",
-    "five megabytes come through whole, whichever the stream",
+    "five megabytes arrive whole on either stream",
     (inner) => ({
       spawn: reading(inner, async (log, start, end) => (await log.read(start, end)).subarray(0, 5_000_000)),
     }),
   ],
   [
     "reads output as text",
-    "every byte comes through, and so does what looks like a protocol",
+    "every byte arrives, also what looks like a protocol",
     (inner) => ({
       spawn: reading(inner, async (log, start, end) =>
         Buffer.from(Buffer.from(await log.read(start, end)).toString("utf8")),
@@ -180,7 +180,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "strips the end of output",
-    "output comes as it was written: without a last line end, with nothing, with line ends alone",
+    "output is unchanged: without a last line end, empty, or only line ends",
     (inner) => ({
       spawn: reading(inner, async (log, start, end) =>
         Buffer.from(
@@ -194,18 +194,18 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "merges streams that were to be split",
-    "split streams are apart, each in its order",
+    "split streams are separate, each in order",
     (inner) => ({ spawn: ({ streams: _, ...command }) => inner.spawn(command) }),
   ],
   [
     "gives output when the process has ended",
-    "followed, it gives what is there and then what comes, and ends with the process",
+    "followed, it yields what exists and then what comes, and ends with the process",
     (inner) => ({
       async spawn(command) {
         const child = await inner.spawn(command);
         const output = logWith(child.output, {
           async *follow(signal) {
-            const late = setTimeout(() => void child.kill(), 1_000); // nobody would ever tell it to end
+            const late = setTimeout(() => void child.kill(), 1_000); // nothing else would end it
             await child.exit;
             clearTimeout(late);
             yield* child.output.follow(signal);
@@ -217,7 +217,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "takes line ends from what is written to stdin",
-    "it takes what is written, character for character, until it is ended",
+    "it receives the written text exactly, until it is ended",
     (inner) => ({
       async spawn(command) {
         const child = await inner.spawn(command);
@@ -227,7 +227,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "leaves stdin open where it is to be closed",
-    "closed, it is at its end at once, and cannot be written to",
+    "when closed, it is at its end at once, and cannot be written",
     (inner) => ({ spawn: (command) => inner.spawn({ ...command, stdin: "pipe" }) }),
   ],
   [
@@ -237,7 +237,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "tells an abort as a kill",
-    "stopped by a signal while it runs, it is told as aborted",
+    "stopped by a signal while it runs, it is reported as aborted",
     (inner) => ({
       async spawn({ signal, ...command }) {
         const child = await inner.spawn(command);
@@ -248,7 +248,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "kills without a word before",
-    "TERM comes first, so that a process can clean up; what it writes then is there",
+    "TERM comes first, so that a process can clean up; its output until then is kept",
     (inner) => ({
       async spawn(command) {
         const child = await inner.spawn(command);
@@ -263,7 +263,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "writes in two steps",
-    "whoever reads meanwhile sees the old content or the new, never a part or a mixture",
+    "a reader meanwhile sees the old content or the new, never a part or a mixture",
     (inner) => ({
       files: {
         async write(path, bytes, options) {
@@ -276,7 +276,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "makes files that all may write",
-    "a new file has the mode that the umask there leaves, an old one keeps its own",
+    "a new file has the mode of the target's umask, an old one keeps its own",
     (inner) => ({
       files: {
         async write(path, bytes, options) {
@@ -303,7 +303,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "follows links where it must not",
-    "where a path is said to be real, a link on it is a failure and nothing is touched",
+    "with `real`, a link on the path is a failure without effect",
     (inner) => ({
       files: {
         stat: (path) => inner.files.stat(path),
@@ -313,7 +313,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "tells the version by size alone",
-    "the version stays while the file does, and changes whenever it does",
+    "the version stays while the file is unchanged, and changes with it",
     (inner) => ({
       files: {
         async write(path, bytes, options) {
@@ -328,7 +328,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "does not say what failed",
-    "what is not there, a folder and what lies below a file fail, and the path is named as it was written",
+    "a missing path, a folder and a path below a file fail with the path as written",
     (inner) => ({
       files: {
         open: (path, options) =>
@@ -341,7 +341,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "sorts by an alphabet",
-    "entries are sorted by code units, hidden ones are there, the folder itself and the one above are not",
+    "entries are sorted by code units, with hidden ones, without the folder itself and its parent",
     (inner) => ({
       files: {
         list: async (path, options) =>
@@ -351,7 +351,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "takes a line for a name",
-    "spaces, quotes, line breaks, leading dashes, glob characters and what a shell would run are but names",
+    "spaces, quotes, line breaks, leading dashes, globs and shell syntax are part of names",
     (inner) => ({
       files: {
         list: async (path, options) =>
@@ -363,7 +363,7 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "takes links for what does not exist",
-    "a link to nothing is followed too: writing through it would make what it points to",
+    "a broken link is followed too: writing through it would create its target",
     (inner) => ({
       files: {
         async realPath(path) {
@@ -375,14 +375,14 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "removes what a link leads to",
-    "a file goes, a link without what it leads to, and a folder with all in it",
+    "a file is removed, a link without its target, and a folder with its content",
     (inner) => ({
       files: { remove: async (path, options) => inner.files.remove(await inner.files.realPath(path), options) },
     }),
   ],
   [
     "searches what is excepted",
-    "what is excepted is not looked at, nor anything under it",
+    "excepted paths are not searched, nor anything in them",
     (inner) => ({
       search: ({ except: _, ...query }) => inner.search(query),
       find: ({ except: _, ...query }) => inner.find(query),
@@ -390,16 +390,16 @@ const WRONGS: readonly (readonly [what: string, title: string, make: (inner: Bac
   ],
   [
     "searches files where it should search what is open",
-    "an open file is searched in place of files, under the name that it is given",
+    "an open file is searched instead of files, under the given name",
     (inner) => ({ search: ({ input: _, ...query }) => inner.search({ ...query, path: "." }) }),
   ],
 ];
 
-/** These are waited for as long as the suite waits for anything. */
+/** For these the suite waits until its own timeout. */
 const SLOW: typeof WRONGS = [
   [
     "kills the shell and nothing that it has started",
-    "kill ends all that was started: children, their orphans, those in sessions of their own, the deaf",
+    "kill ends everything it started: children, orphans, other sessions, processes that ignore signals",
     (inner) => ({
       async spawn(command) {
         const child = await inner.spawn(command);
@@ -414,7 +414,7 @@ const SLOW: typeof WRONGS = [
   ],
   [
     "closes without an end to what runs",
-    "what runs is ended, and what commands that have ended left behind",
+    "running commands are ended, and background children of ended ones",
     () => ({ close: async () => {} }),
   ],
   [
@@ -447,7 +447,7 @@ describe("a backend that", () => {
     60_000,
   );
 
-  test("has nothing wrong passes all of these", async () => {
+  test("without a fault passes all of these", async () => {
     const suite = wrong(() => ({}));
     try {
       const titles = [...new Set(WRONGS.map(([, title]) => title))];
@@ -458,13 +458,13 @@ describe("a backend that", () => {
     }
   });
 
-  test("has no detached processes and refuses to start one passes", async () => {
+  test("without detached processes, and refusing to start one, passes", async () => {
     const suite = wrong((inner) => ({
       spawn: (command) =>
         command.lifetime === "detached" ? Promise.reject(new ToolFailure("there are none")) : inner.spawn(command),
     }));
     try {
-      expect(await outcomeOf(suite, "there are none, and asking for one is a failure")).toBe("passed");
+      expect(await outcomeOf(suite, "there are none, and starting one is a failure")).toBe("passed");
     } finally {
       await suite.end();
     }
@@ -472,7 +472,7 @@ describe("a backend that", () => {
 });
 
 describe("skip", () => {
-  test("leaves out a test by its title, and says why", () => {
+  test("omits a test by its title, and shows the reason", () => {
     const title = "a link is not followed";
     const { tests, skipped } = collected({
       name: "x",
@@ -484,7 +484,7 @@ describe("skip", () => {
     expect(tests.size).toBeGreaterThan(100);
   });
 
-  test("of what the suite does not have is told at once", () => {
+  test("of an unknown title is reported at once", () => {
     expect(() =>
       collected({ name: "x", open: () => expect.fail("nothing is run"), skip: { "no such test": "?" } }),
     ).toThrow('skip: expected titles of the suite\'s tests, got "no such test", which none of them has');

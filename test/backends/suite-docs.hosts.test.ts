@@ -6,10 +6,12 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Some groups of the suite, one with processes that are stopped: enough to see that it runs there. Other tests run all of it. */
+/**
+ * Some groups of the suite, including one that stops processes: enough to see that it runs. Other tests run all of it.
+ */
 const GROUPS = "/^(logged )?(paths|reading|starting processes|processes that end with the backend|closing)( |$)/";
 
-test("the backend in docs/backends.md passes the suite with Node's own test runner, as a stranger would run it", async () => {
+test("the backend in docs/backends.md passes the suite with Node's own test runner", async () => {
   const page = await readFile(`${root}/docs/backends.md`, "utf8");
   const [code = ""] = [...page.matchAll(/^```js\n(.*?)^```/gms)]
     .map(([, block = ""]) => block)
@@ -23,7 +25,7 @@ test("the backend in docs/backends.md passes the suite with Node's own test runn
       process.execPath,
       ["--test", "--test-reporter=tap", `--test-name-pattern=${GROUPS}`, "logged.test.mjs"],
       { cwd: folder, env, maxBuffer: 1 << 26 },
-    ).catch((error: unknown) => error as { readonly stdout: string }); // some failed: their titles say more
+    ).catch((error: unknown) => error as { readonly stdout: string }); // some have failed: their titles say more
     expect(stdout.match(/^\s*not ok .*$/gm) ?? []).toEqual([]);
     const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(stdout)?.[1]);
     expect({ fail: count("fail"), cancelled: count("cancelled") }).toEqual({ fail: 0, cancelled: 0 });

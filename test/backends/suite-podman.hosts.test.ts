@@ -11,7 +11,7 @@ const problem = engineProblem("podman");
 mustBeHere("podman", problem);
 
 describe.skipIf(problem !== undefined).each([
-  // Docker's container has the same system, and passes the whole suite.
+  // Docker's container has the same system and passes the whole suite.
   ["a system with bash and the programs of a busybox", "bash", smoke({ describe, test, afterAll })],
   ["nothing but a busybox", "busybox", { describe, test, afterAll }],
 ] as const)("a container of podman, in it %s", (_, image, runner) => {

@@ -5,7 +5,7 @@ import { mustBeHere } from "../support/here.ts";
 import { type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
-/** It prints on both streams, takes what it can from stdin, and changes what it finds. */
+/** A profile that prints to both streams, reads as much stdin as it can, and changes its environment. */
 const NOISY = "echo welcome; echo warning >&2; read -r answer; cd /; umask 077\n";
 
 const ACCOUNTS: readonly (readonly [title: string, options: SshServerOptions])[] = [

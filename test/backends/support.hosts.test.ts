@@ -1,4 +1,4 @@
-// The engines and the sshd that other tests work with: they are real, they do what they say, and nothing of them is left behind.
+// The engines and the sshd of other tests: they are real, they work, and they leave nothing behind.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ describe.each(["docker", "podman"] as const)("%s", (name) => {
       });
     });
 
-    test("bytes go in and come out as they are", async () => {
+    test("bytes are passed in and out unchanged", async () => {
       const one = await container(await engineOf(name), { image: "busybox" });
       const bytes = Buffer.from(Array.from({ length: 1 << 20 }, (_, at) => (at * 7 + (at >> 8)) % 256));
       const { stdout } = await one.exec(["cat"], { input: bytes });
@@ -71,7 +71,7 @@ describe.each(["docker", "podman"] as const)("%s", (name) => {
       expect([status, stderr]).toEqual([1, expect.stringContaining("No space left on device")]);
     });
 
-    test("one that was stopped, started or removed behaves so", async () => {
+    test("a stopped, started or removed container behaves as such", async () => {
       const one = await container(await engineOf(name));
       await one.stop();
       expect((await one.exec(["true"])).status).not.toBe(0);
@@ -82,7 +82,7 @@ describe.each(["docker", "podman"] as const)("%s", (name) => {
       expect((await one.exec(["true"])).stderr).toMatch(/no such container/i);
     });
 
-    test("one that is paused runs nothing until it goes on", async ({ skip }) => {
+    test("a paused container runs nothing until it is resumed", async ({ skip }) => {
       skip(pauseProblem(name) !== undefined, pauseProblem(name));
       const one = await container(await engineOf(name));
       await one.pause();
@@ -91,7 +91,7 @@ describe.each(["docker", "podman"] as const)("%s", (name) => {
       expect((await one.exec(["true"])).status).toBe(0);
     });
 
-    test("a process whose parent has gone is reaped when it ends", async () => {
+    test("a process whose parent has exited is reaped when it ends", async () => {
       const one = await container(await engineOf(name));
       await one.exec(["sh", "-c", "(sleep 0.1 & echo $! >/tmp/orphan) "]);
       await until("the orphan is gone", async () => {
@@ -104,21 +104,21 @@ describe.each(["docker", "podman"] as const)("%s", (name) => {
 });
 
 describe.skipIf(sshdProblem() !== undefined)("sshd", () => {
-  test("a command there ends with its own exit code, and reads and writes bytes as they are", async () => {
+  test("a remote command ends with its own exit code, and reads and writes bytes unchanged", async () => {
     const server = await sshServer();
     const bytes = Buffer.from(Array.from({ length: 65_536 }, (_, at) => at % 256));
     const { status, stdout, stderr } = await server.exec("cat; echo err >&2; exit 7", bytes);
     expect({ status, same: stdout.equals(bytes), stderr }).toEqual({ status: 7, same: true, stderr: "err\n" });
   });
 
-  test("whoever runs the tests can be the one who logs in", async () => {
+  test("the user who runs the tests can log in", async () => {
     const server = await sshServer({ user: "current" });
     const { stdout } = await server.exec('id -un; cd; pwd; echo "end"');
-    // Their own profile may say something too.
+    // Their own profile may print something too.
     expect(stdout.toString()).toContain(`${server.user}\n${server.home}\nend\n`);
   });
 
-  test("a host key that is not the known one is refused", async () => {
+  test("a host key that differs from the known one is rejected", async () => {
     const [one, other] = await Promise.all([sshServer(), sshServer()]);
     const theirs = readFileSync(other.knownHostsFile, "utf8").replace(`:${other.port}`, `:${one.port}`);
     writeFileSync(one.knownHostsFile, theirs);
@@ -135,12 +135,12 @@ describe.skipIf(sshdProblem() !== undefined)("sshd", () => {
     await until("the command runs", () => existsSync(begun) && readFileSync(begun, "utf8") !== "");
     await server.killConnections();
     expect((await lost).status).toBe(255);
-    // What ran goes on, as it would on a host that was lost.
+    // Running processes continue, as on a host to which the connection is lost.
     expect((await server.exec(`kill "$(cat ${begun})"`)).status).toBe(0);
     expect((await server.exec("exit 7")).status).toBe(7);
   });
 
-  test("a server that is stopped refuses, and the same one comes back", async () => {
+  test("a stopped server refuses connections, and the same one can be restarted", async () => {
     const server = await sshServer();
     const before = server.pid;
     await server.stop();
@@ -157,7 +157,8 @@ describe.skipIf(sshdProblem() !== undefined)("sshd", () => {
     const begun = server.exec(`cd ${folder}; echo >begun; while [ ! -e go ]; do sleep 0.05; done; exit 7`);
     await until("the command runs", () => existsSync(join(folder, "begun")));
     await server.suspend();
-    await until("it stands still", () => stateOf(server.pid) === "T"); // a signal is taken when the process is next scheduled
+    // a signal is taken when the process is next scheduled
+    await until("it stands still", () => stateOf(server.pid) === "T");
     const patient = ["-F", server.configFile, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1"];
     const impatient = spawn("ssh", ["-o", "ConnectTimeout=1", ...patient, server.target, "true"], { stdio: "ignore" });
     expect(await once(impatient, "exit")).toEqual([255, null]);
@@ -175,13 +176,13 @@ describe("a login shell", () => {
     const problem = sshdProblem({ loginShell });
     mustBeHere(loginShell, problem);
 
-    test.skipIf(problem !== undefined)("runs what is asked", async () => {
+    test.skipIf(problem !== undefined)("runs the given command", async () => {
       const server = await sshServer({ loginShell });
       const { status, stdout } = await server.exec('readlink "/proc/$$/exe"; exit 7');
       expect([status, stdout.toString()]).toEqual([7, expect.stringMatching(new RegExp(`/${loginShell}[0-9.]*\\n$`))]);
     });
 
-    test.skipIf(problem !== undefined)("can be made noisy", async () => {
+    test.skipIf(problem !== undefined)("can be made to print", async () => {
       const server = await sshServer({ loginShell, homeFiles });
       const { stdout, stderr } = await server.exec("exec sh -lc 'cat'", "first\nsecond\nthird\n");
       expect(stdout.toString()).toMatch(/noise of .*\nread <first>\n/);
@@ -248,7 +249,7 @@ function openFolder(): string {
   return folder;
 }
 
-/** What test/fixtures/hosts/everything.ts says of itself. */
+/** The note that test/fixtures/hosts/everything.ts writes. */
 interface Note {
   readonly runFolder: string;
   readonly user: string;
@@ -261,7 +262,7 @@ interface Running {
   readonly command: string;
 }
 
-/** The processes that name the folder in their arguments, and everything below them. */
+/** Returns the processes with the folder in their arguments, and their descendants. */
 function processesOf(folder: string): Running[] {
   const all = readdirSync("/proc").flatMap((pid) => (/^\d+$/.test(pid) ? about(Number(pid)) : []));
   const found = new Set(all.filter(({ line }) => line.includes(folder)).map(({ pid }) => pid));

@@ -1,47 +1,47 @@
 import { askFacts } from "../../src/backends/remote/facts.ts";
 import type { LineEnd } from "../../src/backends/remote/transport.ts";
-import { PROCESS_FUNCTIONS } from "../../src/backends/remote/processes-script.ts";
+import PROCESSES from "../../src/backends/remote/processes.sh";
 import { type Processes, createProcesses } from "../../src/backends/remote/processes.ts";
 import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
 import type { Command, Process } from "../../src/contract/backend.ts";
 import { onAbort } from "../../src/util/abort.ts";
 import { type LocalTransport, localTransport } from "../support/local-transport.ts";
 
-/** Processes on a system that is really this one, over shells that are held open. */
+/** Processes on a simulated remote system, which is this machine, over shells that are held open. */
 export interface There {
   readonly folder: string;
   readonly transport: Stallable;
   readonly shells: Shells;
   readonly processes: Processes;
-  /** Starts it, by default in the folder. */
+  /** Starts a process, by default in the folder. */
   start(argv: Command["argv"], command?: Omit<Command, "argv">): Promise<Process>;
   /** Runs a script to its end. */
   sh(script: string, command?: Omit<Command, "argv">): Promise<Process>;
-  /** How often the connection was lost so far. */
+  /** Returns how often the connection has been lost. */
   losses(): number;
   close(): Promise<void>;
 }
 
-/** A transport whose connection may come to stand still. */
+/** A transport whose connection can hang. */
 export interface Stallable extends LocalTransport {
-  /** Nothing is heard of the connection any more, as when its keep-alive has given up; there all stays as it is. */
+  /** Makes the connection silent, as when its keep-alive has given up. The remote side stays as it is. */
   stall(): void;
 }
 
 export interface ThereOptions {
-  /** Temporary files, state and outputs go there; commands stand in it. */
+  /** The folder of remote temporary files, state and outputs. Commands run in it. */
   readonly folder: string;
   readonly shell?: readonly string[];
   readonly unclaimedSeconds?: number;
-  /** Where temporary files go there. Default: the folder. */
+  /** The folder of remote temporary files. Default: `folder`. */
   readonly temporary?: string;
   readonly detachedOwner?: string;
-  /** What every shell does first. */
+  /** Run first by every shell. */
   readonly preamble?: string;
   readonly outputFolder?: string;
 }
 
-/** For programs that are no tests. */
+/** Opens the system, for programs that are not tests. */
 export async function there({
   folder,
   shell = ["dash"],
@@ -57,7 +57,7 @@ export async function there({
   const shells = await openShells({
     transport,
     preamble: () =>
-      `TMPDIR=${temporary}; export TMPDIR; XDG_STATE_HOME=${folder}/state; export XDG_STATE_HOME\n${preamble}\n${PROCESS_FUNCTIONS}`,
+      `TMPDIR=${temporary}; export TMPDIR; XDG_STATE_HOME=${folder}/state; export XDG_STATE_HOME\n${preamble}\n${PROCESSES}`,
     backOffMs: [0, 50, 200, 1_000],
     lost: () => losses++,
     reopened: async (first) => opened.processes?.reopened(first),

@@ -1,4 +1,5 @@
-// What people are told to type really brings them to the terminal: over SSH with a configuration of its own, in a container as the user who has the session.
+// The command that people are told to type really attaches to the terminal: over SSH with its own configuration, and in
+// a container as the session's user.
 import { describe, expect, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
@@ -17,7 +18,7 @@ mustBeHere("joining in over SSH", sshProblem);
 const dockerProblem = engineProblem("docker");
 mustBeHere("joining in in a container", dockerProblem);
 
-/** A person types the words, and sees what is in the terminal. */
+/** A person types the command, and sees the terminal. */
 async function joinsIn(backend: Backend): Promise<void> {
   await sh(backend, "echo seen-by-$((40 + 2))");
   const person = joinIn(backend);
@@ -41,7 +42,7 @@ test.skipIf(sshProblem !== undefined)("over SSH with a configuration file", asyn
 });
 
 describe.skipIf(dockerProblem !== undefined)("in a container", () => {
-  test.each([["root"], ["dev"]])("as %s, whoever is its own user", async (user) => {
+  test.each([["root"], ["dev"]])("as %s, whatever its own user is", async (user) => {
     const { name } = await sharedContainer("docker", { user: "dev" })();
     const inner = await container({ container: name, engine: "docker", user, outputFolder: temporaryFolder() });
     expect(inner.access?.options).toEqual(["--container", `docker:${name}`]);

@@ -9,7 +9,7 @@ mustBeHere("tmux", tmuxProblem());
 describe.skipIf(tmuxProblem() !== undefined)("a word for tmux", () => {
   const server = testServer();
 
-  test("arrives as it was, whatever stands in it", () => {
+  test("arrives unchanged, whatever it contains", () => {
     const send = (word: string) => {
       const said = execFileSync("tmux", ["-u", "-L", server.socket, "-C", "attach-session", "-t", "=keep"], {
         input: `set-option -g @word ${controlWord(word)}\nshow-options -gv @word\n`,

@@ -8,7 +8,7 @@ import { tmuxProblem } from "./tmux-server.ts";
 
 mustBeHere("tmux", tmuxProblem());
 
-/** As tmux 3.3a said it. */
+/** Recorded from tmux 3.3a. */
 const RECORDED = `%begin 1795341668 278 0
 %end 1795341668 278 0
 %session-changed $0 a
@@ -40,8 +40,8 @@ function heardIn(chunks: readonly Uint8Array[]): readonly string[] {
   return heard;
 }
 
-describe("what tmux says in control mode", () => {
-  test("is read as answers, failures and events; a line that looks like an end is not one", () => {
+describe("the output of tmux in control mode", () => {
+  test("is parsed as answers, failures and events; a line that looks like an end is not one", () => {
     expect(heardIn([Buffer.from(RECORDED)])).toEqual([
       "other ok []",
       "session-changed: $0 a",
@@ -54,7 +54,7 @@ describe("what tmux says in control mode", () => {
     ]);
   });
 
-  test("is read the same in chunks of any size", () => {
+  test("is parsed equally in chunks of any size", () => {
     const bytes = Buffer.from(RECORDED.replace("can't", "can’t 漢字"));
     fc.assert(
       fc.property(fc.array(fc.nat(bytes.length), { maxLength: 8 }), (cuts) => {
@@ -67,7 +67,7 @@ describe("what tmux says in control mode", () => {
 });
 
 describe("keys", () => {
-  test("are those that tmux knows, whatever is held down with them", () => {
+  test("are those that tmux knows, with any modifiers", () => {
     for (const key of [
       "C-c",
       "^C",
@@ -92,7 +92,7 @@ describe("keys", () => {
   });
 });
 
-describe("what stands behind the prompt", () => {
+describe("the command shown after the prompt", () => {
   test("is the script, or the words, with nothing in it that acts on the terminal", () => {
     expect(shownCommand(["/bin/bash", "-c", "cd x\nmake"])).toBe("cd x\nmake");
     expect(shownCommand(["rg", "--", "a b"])).toBe("rg -- 'a b'");

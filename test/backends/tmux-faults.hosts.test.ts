@@ -14,13 +14,14 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
   const server = testServer();
   const inner = () => local({ workDir: server.folder, outputFolder: `${server.folder}/outputs` });
 
-  test("a closed pane is replaced with a notice; what ran in it has ended with its output so far", async () => {
+  test("a closed pane is replaced with a notice; its command has ended with its output so far", async () => {
     const backend = await server.open({ session: "pane" });
     for (const stdin of ["closed", "terminal"] as const) {
       const process = await backend.spawn({ argv: ["sh", "-c", "echo ready; exec sleep 1000"], stdin });
       await process.output.grown(0);
       const pane = process.place?.replace("pane ", "") ?? "";
-      await server.run("new-window", "-d", "-t", "=pane:", "sleep 1000"); // the session is not to end with its last pane
+      // the session must not end with its last pane
+      await server.run("new-window", "-d", "-t", "=pane:", "sleep 1000");
       await server.run("kill-pane", "-t", pane);
       expect(await process.exit).toEqual({ how: "exited", code: 129 });
       expect(await textOf(process)).toBe("ready\n");
@@ -40,7 +41,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     expect(backend.notices?.()).toHaveLength(1);
   });
 
-  test("what a command does to its shell does not reach the person's", async () => {
+  test("changes that a command makes to its shell do not reach the person's", async () => {
     const backend = await server.open({ session: "own" });
     for (const script of [
       "exit 7",
@@ -56,14 +57,14 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     expect(backend.notices?.()).toEqual([]);
   });
 
-  test("when what watches over commands is killed while one is stopped, that is stopped all the same", async () => {
+  test("a command is stopped even if its watcher is killed at the same time", async () => {
     const backend = await server.open({ session: "watched" });
     const process = await backend.spawn({ argv: ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"] });
     await process.output.grown(0);
     const folder = await server.run("show-options", "-p", "-v", "-t", "=watched:", "@handrail");
     const killing = process.kill();
     await until("it is being stopped", () => existsSync(`${folder}/1.d/stopped`));
-    execFileSync("kill", ["-9", "--", `-${readFileSync(`${folder}/keeper`, "utf8").trim()}`]);
+    execFileSync("kill", ["-9", "--", `-${readFileSync(`${folder}/helper`, "utf8").trim()}`]);
     await killing;
     expect(await process.exit).toEqual({ how: "signaled", signal: "SIGKILL" });
     expect(await sh(backend, "echo next")).toBe("next\n (0)");
@@ -79,7 +80,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
       expect(await process.exit).toEqual({ how: "exited", code: 129 });
       expect(await sh(backend, "echo next")).toBe("next\n (0)");
       expect(backend.notices?.().join()).toMatch(
-        /^The tmux session had ended and was made again; commands are typed into pane %\d+ now\.$/,
+        /^The tmux session had ended and was created again; commands are typed into pane %\d+ now\.$/,
       );
     } finally {
       await backend.close();
@@ -87,7 +88,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     }
   });
 
-  test("the client and the shell that are held open may be killed: others take their place", async () => {
+  test("when the client and the held-open shell are killed, others replace them", async () => {
     const backend = await server.open({ session: "held" });
     const running = await backend.spawn({ argv: ["sh", "-c", "echo ready; read line; exit 5"], stdin: "terminal" });
     await running.output.grown(0);
@@ -120,7 +121,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     expect(await owners()).toEqual(["free", "free"]);
   });
 
-  test("without tmux there, or with a name that is none, it says what is missing", async () => {
+  test("without tmux on the target, or with an invalid name, it reports what is missing", async () => {
     const bare = await inner();
     const none = {
       ...bare,
@@ -131,7 +132,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     await bare.close();
   });
 
-  test("a picture of a pane has what is asked for; a pane or a key that there is not is named", async () => {
+  test("a capture has the requested parts; a missing pane or key is named", async () => {
     const backend = await server.open({ session: "look" });
     const { terminal } = backend;
     await sh(backend, "printf '\\033[31mred\\033[m and 漢字   \\n'; printf '%0300d\\n' 0");
@@ -162,7 +163,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     expect(await textOf(process)).toBe(`ready\n${lines}`);
   });
 
-  test("in somebody's pane, that very pane is looked at and typed into", async () => {
+  test("in a person's pane, exactly that pane is captured and typed into", async () => {
     const socketPath = await server.run("display-message", "-p", "#{socket_path}");
     const pane = await server.run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "bash --norc");
     const backend = await inner();

@@ -5,7 +5,7 @@ import { testServer, tmuxProblem } from "./tmux-server.ts";
 
 mustBeHere("tmux", tmuxProblem());
 
-/** What people have in their panes. */
+/** Shells that people use in their panes. */
 const SHELLS = installedOf(["bash --norc", "zsh -f", "dash", "busybox sh"]);
 
 describe.skipIf(tmuxProblem() !== undefined)("tmux on this machine", () => {

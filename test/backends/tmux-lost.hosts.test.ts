@@ -12,7 +12,7 @@ const problem = tmuxProblem() ?? sshdProblem();
 mustBeHere("tmux on a host over SSH", problem);
 
 describe.skipIf(problem !== undefined)("a terminal on a host to which the connection is lost", () => {
-  test("the session survives with what runs in it and is found again; the call is told as lost, the next one works", async () => {
+  test("the session survives and is found again; the call is reported as lost, the next one works", async () => {
     const server = await sshServer();
     const inner = await ssh({
       target: server.target,
@@ -29,7 +29,7 @@ describe.skipIf(problem !== undefined)("a terminal on a host to which the connec
     await server.killConnections();
     const exit = await within("the loss is told", process.exit);
     expect(exit.how).toBe("lost");
-    expect(exit.how === "lost" && exit.reason).toContain(`in pane ${pane} it may go on`);
+    expect(exit.how === "lost" && exit.reason).toContain(`it may continue in pane ${pane}`);
     expect(await textOf(process)).toBe("ready\n");
 
     const next = await within("the next command", backend.spawn({ argv: ["echo", "after"] }));
@@ -38,7 +38,7 @@ describe.skipIf(problem !== undefined)("a terminal on a host to which the connec
     expect(backend.notices?.().join("\n")).toMatch(/connection .* lost/);
     expect(next.place).not.toBe(process.place);
 
-    // It waits in its pane as before, and whoever looks there can go on with it.
+    // It still waits in its pane, where people can continue with it.
     const seen = await backend.terminal?.capture({ target: pane });
     expect(seen?.text).toMatch(/ready$/m);
     await backend.terminal?.sendKeys({ target: pane, text: "still here", enter: true });

@@ -19,7 +19,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     (await terminalOf(backend).capture({ start: "-", ...(target !== undefined && { target }) })).text;
 
   for (const shell of SHELLS) {
-    test(`with ${shell} in it, commands stand behind its prompt as typed, and their results are exact`, async () => {
+    test(`with ${shell} in it, commands appear after its prompt as if typed, and their results are exact`, async () => {
       const backend = await server.open({ shell, session: `shell-${shell.replace(/\W/g, "")}` });
       expect(await sh(backend, "echo one; exit 3")).toBe("one\n (3)");
       expect(await sh(backend, "set -e\nprintf 'a\\tb\\r\\n漢字'\nfalse\necho no")).toBe("a\tb\r\n漢字 (1)");
@@ -34,7 +34,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     });
   }
 
-  test("what a person has half typed is put away, and copy mode is left", async () => {
+  test("text that a person has half typed is put away, and copy mode is left", async () => {
     const backend = await server.open({ session: "half" });
     await sh(backend, "seq 300");
     const { pane } = await terminalOf(backend).sendKeys({ text: "rm -rf /nothing --half" });
@@ -81,7 +81,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect((await piped()).split("\u0007")).toHaveLength(2);
   });
 
-  test("where a person works, commands go to another pane, and that is said", async () => {
+  test("when a person uses the pane, commands go to another pane, with a notice", async () => {
     const backend = await server.open({ session: "busy" });
     expect(await sh(backend, "echo first")).toBe("first\n (0)");
     const { pane } = await terminalOf(backend).sendKeys({ text: "sleep 1000", enter: true });
@@ -99,7 +99,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(await server.run("display-message", "-p", "-t", pane, "#{pane_current_command}")).toBe("sleep");
   });
 
-  test("where the shell itself reads what is typed, the command is typed again, and then in another pane", async () => {
+  test("when the shell itself reads what is typed, the command is typed again, and then in another pane", async () => {
     const backend = await server.open({ session: "reads" });
     await sh(backend, "true");
     const { pane } = await terminalOf(backend).sendKeys({ text: "read line", enter: true });
@@ -114,7 +114,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(await process.exit).toEqual({ how: "exited", code: 0 });
     expect(await textOf(process)).toBe("there\n");
     expect(process.place).not.toBe(`pane ${pane}`);
-    expect(backend.notices?.().join()).toContain(`Pane ${pane} did not take a command`);
+    expect(backend.notices?.().join()).toContain(`Pane ${pane} did not accept a command`);
   });
 
   test("a second client that types and resizes to 20 columns changes no results", async () => {
@@ -140,7 +140,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     }
   });
 
-  test("a typed Ctrl-C ends a command, with a terminal and without, and the next one runs", async () => {
+  test("a typed Ctrl-C ends a command, with and without a terminal, and the next one runs", async () => {
     const backend = await server.open({ session: "interrupt" });
     for (const stdin of ["closed", "terminal", "pipe"] as const) {
       const process = await backend.spawn({ argv: ["sh", "-c", "echo ready; exec sleep 1000"], stdin });
@@ -152,7 +152,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(await sh(backend, "echo next")).toBe("next\n (0)");
   });
 
-  test("a command that waits for a person says so, is answered by typing, and one that works does not", async () => {
+  test("a command that waits for a person is reported and answered by typing, a working one is not", async () => {
     const backend = await server.open({ session: "asks" });
     const question = { argv: ["sh", "-c", "printf 'name? '; read name; echo hello $name"], stdin: "terminal" } as const;
     const asking = await backend.spawn(question);
@@ -173,7 +173,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     expect(await working.awaitsInput?.(never)).toBe(false);
   });
 
-  test("a child in the background keeps writing to the pane, and holds up neither the call nor the prompt", async () => {
+  test("a background child keeps writing to the pane, and delays neither the call nor the prompt", async () => {
     const backend = await server.open({ session: "background" });
     const script = `(while [ ! -e ${server.folder}/go ]; do sleep 0.05; done; echo from behind) & echo front`;
     expect(await sh(backend, script)).toBe("front\n (0)");
@@ -181,7 +181,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     await until("it is seen", async () => /from behind$/m.test(await screen(backend)));
   });
 
-  test("twelve at once each have a pane, and those of their own are gone when they end", async () => {
+  test("twelve at once each have a pane, and their own panes are gone when they end", async () => {
     const backend = await server.open({ session: "twelve" });
     const all = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
@@ -198,7 +198,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     );
   });
 
-  test("a job has a window of its own by that name", async () => {
+  test("a job has its own window with its name", async () => {
     const backend = await server.open({ session: "jobs" });
     const job = await backend.spawn({ argv: ["sh", "-c", "echo up; exec sleep 1000"], lifetime: "toolkit" });
     await job.output.grown(0);
@@ -212,7 +212,7 @@ describe.skipIf(tmuxProblem() !== undefined)("commands in a pane that people sha
     );
   });
 
-  test("what is dispatched has the terminal, keeps its pane, and goes on when the backend is closed", async () => {
+  test("a dispatched command has the terminal, keeps its pane, and outlives the backend", async () => {
     const backend = await server.open({ session: "dispatched" });
     const { pane } = await terminalOf(backend).dispatch({
       argv: ["sh", "-c", "[ -t 1 ] && echo a terminal; read answer; echo got $answer; exec sleep 1000"],

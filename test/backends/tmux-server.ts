@@ -4,29 +4,29 @@ import { afterAll } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import { type TmuxOptions, tmux } from "../../src/backends/tmux/tmux.ts";
 import type { Backend, Process } from "../../src/contract/backend.ts";
-import { quoteWords } from "../../src/util/shell.ts";
+import { quoteWords } from "../../src/util/quote.ts";
 import { until } from "../support/until.ts";
 import { randomName } from "../../src/util/identifier.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
-/** Why tmux cannot be tried here; `undefined`: it can. */
+/** Returns why tmux cannot be tested on this machine; `undefined` if it can. */
 export function tmuxProblem(): string | undefined {
   return spawnSync("tmux", ["-V"]).status === 0 ? undefined : "there is no tmux on the PATH";
 }
 
-/** A server of tmux for one test file, without anybody's configuration; ends with the file. */
+/** A tmux server for one test file, without any configuration. Ends with the file. */
 export interface TestServer {
   /** The name of its socket. */
   readonly socket: string;
   /** A folder for this test file alone. */
   readonly folder: string;
-  /** A new backend on it; closed with the file, if not before. */
+  /** Opens a new backend on it. Closed at the end of the file, if not before. */
   open(options?: Omit<TmuxOptions, "socket">): Promise<Backend>;
-  /** Runs a command of tmux, as a person would. */
+  /** Runs a tmux command, as a person would. */
   run(...words: readonly string[]): Promise<string>;
 }
 
-/** Called at the top of a test file. */
+/** Starts the server. Call at the top of a test file. */
 export function testServer(): TestServer {
   const socket = `handrail-test-${randomName(6)}`;
   const folder = temporaryFolder();
@@ -34,7 +34,7 @@ export function testServer(): TestServer {
   const run = async (...words: readonly string[]) =>
     (await promisify(execFile)("tmux", ["-u", "-L", socket, "-f", "/dev/null", ...words])).stdout.trimEnd();
   if (tmuxProblem() === undefined) {
-    // A server that is there already does not read the configuration of whoever runs the tests.
+    // A running server does not read the configuration of the user who runs the tests.
     execFileSync("tmux", ["-L", socket, "-f", "/dev/null", "new-session", "-d", "-s", "keep", "sleep 3600"]);
   }
   afterAll(async () => {
@@ -58,15 +58,15 @@ export function testServer(): TestServer {
   };
 }
 
-/** Somebody who has typed what `attach` says, in a terminal of 100 by 30. */
+/** A person who has typed the `attach` command, in a terminal of 100 × 30. */
 export interface Person {
-  /** Waits until that was on the screen. */
+  /** Waits until the text is on the screen. */
   sees(text: string): Promise<void>;
   types(text: string): void;
   leaves(): void;
 }
 
-/** A person joins in, in a real terminal. */
+/** Attaches a person in a real terminal. */
 export function joinIn({ terminal }: Pick<Backend, "terminal">): Person {
   const attach = `stty cols 100 rows 30; exec ${terminal?.attach}`;
   const person = spawn("script", ["-qfc", quoteWords(["sh", "-c", attach]), "/dev/null"], {
@@ -82,7 +82,7 @@ export function joinIn({ terminal }: Pick<Backend, "terminal">): Person {
   };
 }
 
-/** What it has written so far. */
+/** Returns the output so far. */
 export async function textOf(process: Process): Promise<string> {
   return Buffer.from(await process.output.read(0, process.output.kept)).toString();
 }

@@ -1,4 +1,5 @@
-// An sshd grants so many sessions a connection (MaxSessions). A terminal that people share holds some for good, and each command takes one, with stdin two.
+// An sshd limits sessions per connection (MaxSessions). A shared terminal holds some permanently, and each command
+// takes one, or two with stdin.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -14,10 +15,10 @@ import { textOf, tmuxProblem } from "./tmux-server.ts";
 const problem = tmuxProblem() ?? sshdProblem();
 mustBeHere("tmux on a host over SSH that grants few sessions", problem);
 
-/** So long all of what a test asks at once may take. */
+/** The maximum duration of everything that a test starts at once, in milliseconds. */
 const BOUND_MS = 60_000;
 
-/** A terminal there, closed after the work, whatever becomes of that. */
+/** Opens a terminal on the host, and closes it after the work in any case. */
 async function onTerminal<T>({ target, configFile }: SshServer, work: (backend: Backend) => Promise<T>): Promise<T> {
   const backend = await tmux(await ssh({ target, configFile, outputFolder: temporaryFolder() }));
   try {
@@ -27,7 +28,7 @@ async function onTerminal<T>({ target, configFile }: SshServer, work: (backend: 
   }
 }
 
-/** Of a command that copies its stdin. */
+/** Output of a command that copies its stdin. */
 async function copied(backend: Backend, text: string): Promise<string> {
   const process = await backend.spawn({ argv: ["cat"], stdin: "pipe" });
   await process.write(text);
@@ -44,7 +45,7 @@ const EXITED = JSON.stringify({ how: "exited", code: 0 });
 
 describe.skipIf(problem !== undefined)("a shared terminal on a host that grants few sessions", () => {
   test.each([10, 4, 2])(
-    "MaxSessions %i: commands with and without stdin at once have their own output, all of it",
+    "MaxSessions %i: concurrent commands with and without stdin have their own complete output",
     async (most) => {
       const server = await sshServer({ config: [`MaxSessions ${most}`] });
       await onTerminal(server, async (backend) => {
@@ -70,7 +71,7 @@ describe.skipIf(problem !== undefined)("a shared terminal on a host that grants 
   );
 
   test(
-    "jobs that wait for input hold two sessions each, and a command beside them begins all the same",
+    "jobs that wait for input hold two sessions each, and another command starts all the same",
     async () => {
       const server = await sshServer({ config: ["MaxSessions 4"] });
       await onTerminal(server, async (backend) => {
@@ -95,7 +96,7 @@ describe.skipIf(problem !== undefined)("a shared terminal on a host that grants 
   );
 
   test(
-    "where the host takes no further connections either, commands wait for each other or say why they cannot begin",
+    "when the host accepts no further connections, commands wait or report why they cannot start",
     async () => {
       const server = await sshServer({ config: ["MaxSessions 5"] });
       await onTerminal(server, async (backend) => {
@@ -112,7 +113,7 @@ describe.skipIf(problem !== undefined)("a shared terminal on a host that grants 
           BOUND_MS,
         );
         expect(texts).toEqual(["0\n", "1\n", "2\n", "3\n", "4\n", "5\n"]);
-        // Each has one session and waits for another: somebody has to give in.
+        // Each has one session and waits for another: one must give up.
         const fed = await within(
           "commands that hold each other up",
           Promise.allSettled(Array.from({ length: 4 }, (_, index) => copied(backend, `${index}`))),
@@ -122,7 +123,7 @@ describe.skipIf(problem !== undefined)("a shared terminal on a host that grants 
           if (each.status === "fulfilled") expect(each.value).toBe(`${index} ${EXITED}`);
           else
             expect(String(each.reason)).toMatch(
-              /nothing more can be begun on handrail-test-host: \d+ commands .*; handrail-test-host does not let us in/,
+              /handrail-test-host takes no more work: \d+ commands .*; handrail-test-host denied the login/,
             );
         }
         expect(await textOf(await over(await backend.spawn({ argv: ["echo", "last"] })))).toBe("last\n");

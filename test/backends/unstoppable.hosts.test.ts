@@ -1,11 +1,12 @@
-// What an ordinary user cannot end, since it has become root's (`sudo`), holds no call: it is said to be lost, and that it may go on.
+// A process that an ordinary user cannot end, because it has become root's (`sudo`), delays no call: it is reported as
+// lost, and as possibly still running.
 import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
 import type { Backend, Exit } from "../../src/contract/backend.ts";
-import { quoteWords } from "../../src/util/shell.ts";
+import { quoteWords } from "../../src/util/quote.ts";
 import { becoming, becomingProblem } from "../support/becoming.ts";
 import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
@@ -18,16 +19,16 @@ import { tmuxProblem } from "./tmux-server.ts";
 const problem = becomingProblem();
 mustBeHere("a program that becomes root", problem);
 
-const LOST: Exit = { how: "lost", reason: expect.stringMatching(/^it was stopped, but nothing ends it/) as string };
+const LOST: Exit = { how: "lost", reason: expect.stringMatching(/^it could not be stopped/) as string };
 
-/** A folder in which anybody may write down a number. */
+/** Creates a folder to which any user can write a number. */
 function notes(): string {
   const folder = temporaryFolder();
   chmodSync(folder, 0o777);
   return folder;
 }
 
-describe.skipIf(problem !== undefined)("what has become root's", () => {
+describe.skipIf(problem !== undefined)("a command that has become root's", () => {
   describe("on this machine", () => {
     test.each([
       ["as the command itself", "exec COMMAND"],
@@ -44,9 +45,7 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
       try {
         const { status, text } = await within("its end", running);
         expect(status).toBe("failed");
-        expect(text).toMatch(
-          /the exit status of the command is unknown: it was stopped, but nothing ends it.* \(sudo\)/,
-        );
+        expect(text).toMatch(/the exit status of the command is unknown: it could not be stopped.* \(sudo\)/);
         expect((await site.run("echo next")).text).toBe("next\n");
         await within("closing, which waits for nobody", site.close());
       } finally {
@@ -56,7 +55,7 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
     });
   });
 
-  test("a detached command on this machine is said to go on", async () => {
+  test("a detached command on this machine is reported as still running", async () => {
     const site = openSite(SECOND_USER, false);
     const one = becoming(site.root);
     const file = join(notes(), "number");
@@ -69,7 +68,7 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
       const [, id = ""] = /^Job (\S+) was started, detached/.exec(text) ?? [];
       await until("it has become root", () => existsSync(file));
       const cli = quoteWords([process.execPath, join(site.root, "library/dist/cli.js")]);
-      expect(site.person(`${cli} jobs kill ${id}`)).toMatch(new RegExp(`${id} did not end: .*nothing ends it`));
+      expect(site.person(`${cli} jobs kill ${id}`)).toMatch(new RegExp(`${id} did not end: .*it could not be stopped`));
       expect(site.person(`${cli} jobs`)).toMatch(new RegExp(`${id}.*runn`));
     } finally {
       await one.end(file);
@@ -105,7 +104,7 @@ describe.skipIf(problem !== undefined)("what has become root's", () => {
       }
     });
 
-    test("a detached command is said to go on", async () => {
+    test("a detached command is reported as still running", async () => {
       const { backend, one, file } = await opened();
       const child = await backend.spawn({ argv: one.argv(file), lifetime: "detached", label: "becoming" });
       try {

@@ -11,7 +11,7 @@ export const CONTAINED = [
   ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
 ] as const;
 
-/** Why bubblewrap cannot be used here; `undefined`: it can. */
+/** Returns why bubblewrap cannot be used on this machine; `undefined` if it can. */
 export function bubblewrapProblem(): string | undefined {
   const { status, error, stderr } = run([...CONTAINED, "true"]);
   if (error) return `bwrap cannot be started (${error.message}); install bubblewrap`;

@@ -16,7 +16,7 @@ afterAll(() => {
   for (const folder of mounted) run(["umount", folder]);
 });
 
-/** A disk of so many MiB. */
+/** Mounts a disk with this many MiB. */
 function disk(size: number): string {
   const folder = join(temporaryFolder(), "disk");
   mkdirSync(folder);
@@ -39,14 +39,17 @@ const problem = canMount();
 const fill = (folder: string, mebibytes: number, name = "file") =>
   writeFileSync(join(folder, name), Buffer.alloc(mebibytes * MEBIBYTE));
 
-/** A guard and how often it said that a disk is full. */
+/** A guard, and how often it has reported a full disk. */
 function guarded(folders: readonly string[], diskFree: number) {
   let times = 0;
   const { stop } = guardDisk({ folders, diskFree, full: () => (times += 1) });
   return { stop, times: () => times };
 }
 
-/** Until another guard, of a disk that shrinks all the time, has spoken: one that started before has looked meanwhile. */
+/**
+ * Waits until another guard, of a disk that shrinks all the time, has reported: a guard that started before has looked
+ * meanwhile.
+ */
 async function someLooks(): Promise<void> {
   const folder = disk(64);
   const other = guarded([folder], 60 * MEBIBYTE);
@@ -60,7 +63,7 @@ async function someLooks(): Promise<void> {
 mustBeHere("a full disk", problem);
 
 describe.skipIf(problem !== undefined)("a disk of its own", () => {
-  test("is full once, when less is free than should be", async () => {
+  test("is reported full once, when less is free than required", async () => {
     const folder = disk(64);
     const guard = guarded([disk(64), folder], 20 * MEBIBYTE);
     fill(folder, 40);
@@ -73,7 +76,7 @@ describe.skipIf(problem !== undefined)("a disk of its own", () => {
     expect(guard.times()).toBe(1);
   });
 
-  test("that has too little from the start is full when it has shrunk by more than 16 MiB", async () => {
+  test("that has too little from the start is reported when it has shrunk by more than 16 MiB", async () => {
     const folder = disk(64);
     const guard = guarded([folder], 1024 * MEBIBYTE);
     await someLooks();
@@ -84,7 +87,7 @@ describe.skipIf(problem !== undefined)("a disk of its own", () => {
     await until("it is full", () => guard.times() === 1);
   });
 
-  test("says nothing after it was stopped", async () => {
+  test("is not reported after the guard was stopped", async () => {
     const folder = disk(64);
     const guard = guarded([folder], 20 * MEBIBYTE);
     guard.stop();
@@ -94,7 +97,7 @@ describe.skipIf(problem !== undefined)("a disk of its own", () => {
   });
 });
 
-test("a folder that is not there is passed over", async () => {
+test("that is a missing folder is skipped", async () => {
   const folder = temporaryFolder();
   const { bavail, bsize } = await statfs(folder);
   const guard = guarded([join(folder, "never"), folder], 0);
@@ -105,14 +108,14 @@ test("a folder that is not there is passed over", async () => {
   full.stop();
 });
 
-test("a disk that has a little more than it should is full soon after that is written", async () => {
+test("with slightly more than required is reported soon after that is written", async () => {
   const folder = temporaryFolder();
   const { bavail, bsize } = await statfs(folder);
   const guard = guarded([folder], bavail * bsize - 8 * MEBIBYTE);
-  await statfs(folder); // asked after the guard's first look, which has seen the disk by then
+  await statfs(folder); // completes after the guard's first look, which has read the disk by then
   let written = 0;
   await until("it is full", () => {
-    if (written < 10) fill(folder, 8, String(++written)); // more than 8 MiB, should others make room
+    if (written < 10) fill(folder, 8, String(++written)); // more than 8 MiB, in case other processes free space
     return guard.times() > 0;
   });
   expect(guard.times()).toBe(1);

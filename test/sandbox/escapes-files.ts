@@ -1,9 +1,9 @@
-// Out of the sandbox by files: writing what is outside, reading what is hidden, making what would be dangerous outside.
+// Escapes through files: writing outside, reading what is hidden, creating what would be dangerous outside.
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Escape, SECRETS, type Site, type User, hasLoot, stealing, tryEscapes } from "./escapes.ts";
 
-/** A file that must not appear, whatever way is gone to it. */
+/** A file that must not appear in any way. */
 const writing = (
   name: string,
   path: (site: Site) => string,

@@ -1,4 +1,5 @@
-// Out of the sandbox later: by what somebody else, who is not contained, then runs or follows. A person's `git status` runs outside.
+// Delayed escapes: through what a person, who is not contained, later runs or follows. A person's `git status` runs
+// outside.
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Escape, type Site, type User, tryEscapes } from "./escapes.ts";
@@ -6,7 +7,7 @@ import { type Escape, type Site, type User, tryEscapes } from "./escapes.ts";
 const PROTECTED = "what leads programs to other programs is mounted read-only, the folders above it cannot be renamed";
 const MADE_LATER = "what of a new repository leads to programs is held back when the command ends";
 
-/** What a trap runs: it leaves a file outside. */
+/** The command of a trap: it creates a file outside. */
 const trap = ({ outside }: Site) => `touch ${outside}/trapped`;
 const trapped = ({ outside }: Site) => existsSync(join(outside, "trapped"));
 
@@ -47,7 +48,7 @@ function cleared({ workDir, outside }: Site): void {
 
 const hookScript = (site: Site, name: string) => `printf '#!/bin/sh\n${trap(site)}\n' >${name}; chmod +x ${name}`;
 
-/** A file that some program runs or obeys, which is there: it must stay as it was. */
+/** An existing file that some program runs or obeys. It must not change. */
 const keeping = (path: string, script = `mkdir -p "$(dirname ${path})"; echo changed >${path}`): Escape => ({
   name: `changing ${path} (${script.includes("mv") ? "by renaming" : "as it is"})`,
   heldBy: PROTECTED,

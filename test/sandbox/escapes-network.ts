@@ -1,4 +1,4 @@
-// Out of the sandbox by the network, and to services of the machine by their sockets. Servers outside note who came.
+// Escapes through the network, and to services of the machine through their sockets. Servers outside record visitors.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -10,7 +10,10 @@ import { type Escape, type Site, type User, hasLoot, lootOf, openSite, tryEscape
 import { noSandbox } from "./world.ts";
 import { requireProgram } from "../support/here.ts";
 
-/** A server that writes the secret to who comes, and "visited" to a file. What `perl` is given makes the socket. */
+/**
+ * A server that sends the secret to visitors, and writes "visited" to a file. The argument of `perl` creates the
+ * socket.
+ */
 function serving(socket: (site: Site) => string): Pick<Escape, "prepare" | "escaped"> {
   return {
     async prepare(site) {
@@ -29,7 +32,8 @@ function serving(socket: (site: Site) => string): Pick<Escape, "prepare" | "esca
       ports.set(site, Number(readFileSync(ready, "utf8")));
       return () => {
         server.kill("SIGKILL");
-        // Those that others see stay, with nobody behind them: what goes while a sandbox is set up is missed there.
+        // Sockets that others see are kept, without a listener: a socket that disappears during the set-up would be
+        // missed.
         const unseen = socketsOf(site).filter((path) => /^\/(run|tmp)\//.test(path));
         for (const path of [ready, join(outside, "visited"), ...unseen]) rmSync(path, { force: true });
       };
@@ -61,7 +65,7 @@ const visit = (port: number, host = "127.0.0.1") =>
 const OWN_NETWORK = "a network of its own, with nothing in it";
 const COVERED = "sockets on which somebody listens are covered when the command starts";
 
-/** With network, which without the sandbox is there anyway. */
+/** With network access, which exists without the sandbox anyway. */
 const granted = (
   name: string,
   network: (site: Site) => readonly string[],

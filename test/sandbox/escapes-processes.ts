@@ -1,4 +1,4 @@
-// Out of the sandbox by processes: touching those of the machine, outliving the call, getting more rights, taking all there is.
+// Escapes through processes: touching those of the machine, outliving the call, gaining rights, exhausting resources.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -49,7 +49,7 @@ const spying = (name: string, script: (pid: number, site: Site) => string): Esca
 const beats = ({ workDir }: Site) => (existsSync(join(workDir, "beats")) ? statSync(join(workDir, "beats")).size : 0);
 const BEATING = "while :; do echo x >>beats; sleep 0.02; done";
 
-/** A process that goes on when its call is over. */
+/** A process that continues after its call. */
 const outliving = (name: string, script: string): Escape => ({
   name: `outliving the call by ${name}`,
   heldBy: "with the first process of its namespace all others end",
@@ -67,7 +67,7 @@ async function goesOn(site: Site): Promise<boolean> {
   return beats(site) > before;
 }
 
-/** Ends what stands in a folder of ours. */
+/** Ends the processes in a folder of ours. */
 function killThoseIn(folder: string): void {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
@@ -82,7 +82,7 @@ function killThoseIn(folder: string): void {
   }
 }
 
-/** Sees what only a namespace of its own, or a right of root's, lets it. */
+/** Detects what is only visible with its own namespace, or with a right of root. */
 const gaining = (name: string, script: (site: Site) => string, more: Partial<Escape> = {}): Escape => ({
   name,
   heldBy: "no new privileges, no capability, and the filter of system calls",
@@ -226,7 +226,7 @@ const ESCAPES: readonly Escape[] = [
   ),
 ];
 
-/** A program that runs as root whoever starts it: id. */
+/** A program that runs as root for every user: id. */
 function asRoot({ root }: Site): () => void {
   const at = join(root, "as-root");
   rmSync(at, { force: true });
@@ -253,7 +253,7 @@ function tryLimits(user: User): void {
       await site.close();
     });
 
-    test("a fork bomb stops at the limit, and the machine goes on", async () => {
+    test("a fork bomb stops at the limit, and the machine keeps running", async () => {
       const site = openSite(user, true, { sandbox: { mode: "on", limits: { processes: 100 } } });
       await site.run("true");
       const before = processesIn(site.workDir);
@@ -268,7 +268,7 @@ function tryLimits(user: User): void {
       await site.close();
     }, 30_000);
 
-    test("what fills the disk is stopped in time", async () => {
+    test("a program that fills the disk is stopped in time", async () => {
       const site = openSite(user, true, { sandbox: { mode: "on", limits: { diskFree: 2 ** 50 } } });
       const ran = await site.run("while :; do head -c 2000000 /dev/zero >>/tmp/fill; sleep 0.01; done");
       expect(ran.text).toMatch(/disk/);
@@ -276,7 +276,7 @@ function tryLimits(user: User): void {
       await site.close();
     }, 30_000);
 
-    test("what fills memory is stopped, by its own and by files that are kept in it", async ({ skip }) => {
+    test("a program that fills memory is stopped, also by its own files in memory", async ({ skip }) => {
       requireProgram("perl");
       const site = openSite(user, true, { sandbox: { mode: "on", limits: { memory: 200_000_000 } } });
       const scripts = [

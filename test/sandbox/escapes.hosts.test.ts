@@ -1,4 +1,5 @@
-// Every way out of the sandbox, tried by an ordinary user where the tests run as root. The other files of this name try them as whoever runs the tests.
+// Tries every escape as an ordinary user if the tests run as root. The other files of this name try them as the user
+// who runs the tests.
 import { describe } from "vitest";
 import { mustBeHere, secondUserProblem } from "../support/here.ts";
 import { SECOND_USER } from "./escapes.ts";

@@ -1,5 +1,6 @@
-// Ways out of the sandbox, tried: each as a script of the workspace that a model has a toolkit run, as a poisoned `npm test` would be, and each
-// a second time without the sandbox, where it has to get out. What came of it is looked at from outside, whatever the script says.
+// Attempts to escape from the sandbox. Each is a script of the workspace that a model has a toolkit run, like a
+// poisoned `npm test`, and is repeated without the sandbox, where it must succeed. The result is examined from outside,
+// whatever the script prints.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -25,42 +26,42 @@ import { noSandbox } from "./world.ts";
 
 export interface Escape {
   readonly name: string;
-  /** What holds it, for docs/sandbox.md. */
+  /** The mechanism that prevents it, for docs/sandbox.md. */
   readonly heldBy: string;
-  /** Bash; several are commands one after another. They begin in the workspace. */
+  /** Bash commands, run one after another, starting in the workspace. */
   readonly attempt: (site: Site) => string | readonly string[];
-  /** What has to be there before. Returns what takes it away again. */
+  /** Prepares what must exist before. Returns a function that removes it. */
   readonly prepare?: (site: Site) => unknown;
-  /** Whether it got out. */
+  /** Returns whether it escaped. */
   readonly escaped: (site: Site) => boolean | Promise<boolean>;
-  /** Given to the bash tool beside the command. */
+  /** Arguments of the bash tool in addition to the command. */
   readonly input?: (site: Site) => object;
-  /** Default: whoever can. */
+  /** Who tries it. Default: anyone who can. */
   readonly as?: "root" | "user";
   /** Why it is not tried without the sandbox. */
   readonly notOutside?: string;
 }
 
-/** A workspace, a home with secrets, what lies beside them, and a toolkit that works there. */
+/** A workspace, a home with secrets, what is next to them, and a toolkit. */
 export interface Site {
   readonly contained: boolean;
   readonly isRoot: boolean;
-  /** Nothing else of this machine has it in its name. */
+  /** Part of no other name on this machine. */
   readonly mark: string;
   readonly root: string;
   readonly workDir: string;
   readonly home: string;
   readonly outside: string;
-  /** In every secret. */
+  /** Part of every secret. */
   readonly secret: string;
   readonly toolkit: ChildProcess;
-  /** Words in front of a command that make it the user's. */
+  /** Words that make a command run as the user. */
   readonly own: readonly string[];
-  /** Makes a file that belongs to the user. A relative path is below the root. */
+  /** Creates a file that belongs to the user. A relative path is below the root. */
   file(path: string, content?: string, mode?: number): string;
   /** Runs a script through the toolkit. */
   run(script: string, input?: object): Promise<Ran>;
-  /** Runs a script as the person would, without any toolkit. */
+  /** Runs a script as the person would, without a toolkit. */
   person(script: string): string;
   close(): Promise<void>;
 }
@@ -73,20 +74,20 @@ export interface Ran {
 
 export interface User {
   readonly name: "root" | "user";
-  /** An ordinary user of this machine, by number. Left out: whoever runs the tests. */
+  /** The id of an ordinary user of this machine. Default: the user who runs the tests. */
   readonly id?: number;
 }
 
-/** Whoever runs the tests. */
+/** The user who runs the tests. */
 export const RUNNER: User = { name: process.getuid?.() === 0 ? "root" : "user" };
 
-/** Another one: an ordinary user, as whom only root can run something. */
+/** Another, ordinary user, as whom only root can run programs. */
 export const SECOND_USER: User = { name: "user", id: 65_534 };
 
 const LIBRARY = join(projectRoot, "dist");
 const DRIVER = join(projectRoot, "test/fixtures/sandbox/toolkit.mjs");
 
-/** Tests of every escape as a user. */
+/** Registers tests of every escape as a user. */
 export function tryEscapes(user: User, escapes: readonly Escape[], options: object = {}): void {
   describe.skipIf(noSandbox !== undefined)(`as ${user.name}`, () => {
     const sites = siteOf(user, options);
@@ -119,7 +120,7 @@ function siteOf(user: User, options: object): { walled(): Site; free(): Site } {
   return { walled: () => at(0), free: () => at(1) };
 }
 
-/** What an attempt does shows after so long at the latest. Milliseconds. */
+/** The effects of an attempt are visible after at most this time. Milliseconds. */
 const SHOWS_MS = 10_000;
 
 async function tried(escape: Escape, site: Site): Promise<{ readonly escaped: boolean; readonly said: string }> {
@@ -128,7 +129,7 @@ async function tried(escape: Escape, site: Site): Promise<{ readonly escaped: bo
   const said: string[] = [];
   try {
     for (const script of [escape.attempt(site)].flat()) said.push((await site.run(script, escape.input?.(site))).text);
-    // Outside of the sandbox it has time to show.
+    // Outside the sandbox, the effects have time to appear.
     const deadlineMs = Date.now() + (site.contained ? 0 : SHOWS_MS);
     let escaped = await escape.escaped(site);
     while (!escaped && Date.now() < deadlineMs) {
@@ -142,10 +143,10 @@ async function tried(escape: Escape, site: Site): Promise<{ readonly escaped: bo
   }
 }
 
-/** Where a script puts what it has found: in the workspace, for somebody to fetch. */
+/** Where a script puts what it has found: in the workspace, from where it can be fetched. */
 export const lootOf = ({ workDir }: Site) => join(workDir, "loot");
 
-/** A script that copies what is at a path to the loot. */
+/** Returns a script that copies what is at a path to the loot. */
 export const stealing = (path: string) => `cat ${path} >>loot`;
 
 export const hasLoot = (site: Site) =>
@@ -154,7 +155,7 @@ export const hasLoot = (site: Site) =>
 const open = new Set<Site>();
 afterFile(() => Promise.all([...open].map((site) => site.close())));
 
-/** Opens one; `contained` false is the same without a sandbox. Closed at the latest when the test file is done. */
+/** Opens a world; with `contained` false without a sandbox. Closed at the end of the test file at the latest. */
 export function openSite(user: User, contained: boolean, options: object = {}): Site {
   const place = user.id === undefined ? homedir() : ["/home", "/srv"].find((path) => existsSync(path));
   const root = realpathSync(mkdtempSync(join(place ?? homedir(), "handrail-test-")));
@@ -168,7 +169,7 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
   const secret = `swordfish-${mark}`;
   for (const folder of [workDir, home, outside]) mkdirSync(folder);
   const own = user.id === undefined ? [] : ["setpriv", `--reuid=${user.id}`, `--regid=${user.id}`, "--clear-groups"];
-  // Another user may not be able to look into this checkout.
+  // Another user may have no access to this checkout.
   cpSync(LIBRARY, join(library, "dist"), { recursive: true, filter: (path) => !path.endsWith("/types") });
   cpSync(DRIVER, join(library, "toolkit.mjs"));
   const file = (path: string, content = "", mode = 0o644) => {
@@ -199,7 +200,7 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
   const gone = new Promise<void>((resolve) => toolkit.once("exit", () => resolve()));
   const tell = (what: object) => toolkit.stdin.write(`${JSON.stringify(what)}\n`);
   toolkit.stdin.on("error", () => undefined);
-  // What the policy would refuse or ask is let through: the sandbox alone has to hold.
+  // What the policy would refuse or ask about is allowed: only the sandbox protects.
   const policy = {
     autonomy: "full",
     workspaceOnly: false,
@@ -255,7 +256,7 @@ export function openSite(user: User, contained: boolean, options: object = {}): 
   return site;
 }
 
-/** Where there is no sandbox, nothing can be asked of it. */
+/** Without a sandbox, nothing can be requested from it. */
 function withoutNeeds({
   network: _,
   write: __,

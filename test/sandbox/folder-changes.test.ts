@@ -1,4 +1,4 @@
-// What inotify tells of folders is compared with looking at all of them.
+// Compares changes reported by inotify with reading all folders.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import fc from "fast-check";
@@ -16,11 +16,11 @@ interface Tree {
   readonly changes: FolderChanges;
   /** With inotify. */
   found(): Promise<ProtectedFiles>;
-  /** Without, by a finder that knows nothing yet. */
+  /** Without inotify, by a finder that knows nothing yet. */
   looked(): ProtectedFiles;
 }
 
-/** A tree that is large enough to be watched, and is. */
+/** A tree that is large enough to be watched, and is watched. */
 async function largeTree(): Promise<Tree> {
   const root = join(temporaryFolder(), "ws");
   for (let count = 0; count < WORTH_WATCHING; count++) {
@@ -59,7 +59,7 @@ const ACTS: { readonly [act: string]: (at: string, other: string) => void } = {
 const name = fc.constantFrom(...NAMES);
 const anAct = fc.record({ act: fc.constantFrom(...Object.keys(ACTS)), name, other: name });
 
-test("whatever is made, renamed and removed is found as if every folder was looked at", async () => {
+test("everything created, renamed and removed is found as if every folder was read", async () => {
   const { root, found, looked } = await largeTree();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(anAct, { maxLength: 8 }), { maxLength: 4 }), async (rounds) => {
@@ -68,7 +68,7 @@ test("whatever is made, renamed and removed is found as if every folder was look
           try {
             ACTS[act]?.(join(root, at), join(root, other));
           } catch {
-            // not possible as things are
+            // impossible in this state
           }
         }
         expect(await found()).toEqual(looked());
@@ -78,7 +78,7 @@ test("whatever is made, renamed and removed is found as if every folder was look
   );
 });
 
-test("a folder in which nothing happened is not looked at; one with a new name is", async () => {
+test("a folder without changes is not read; one with a new name is", async () => {
   const { root, changes, found } = await largeTree();
   writeFileSync(join(root, "p1/q1/.env"), "");
   await found();
@@ -88,7 +88,7 @@ test("a folder in which nothing happened is not looked at; one with a new name i
   expect(changes.isUnchanged(join(root, "p2/q2"))).toBe(false);
 });
 
-test("what lies deep in a folder is looked at when that takes the name of another", async () => {
+test("a nested folder is read when it takes the name of another", async () => {
   const { root, found } = await largeTree();
   mkdirSync(join(root, "p1/a/b/c"), { recursive: true });
   mkdirSync(join(root, "p2/a/b/c/.vscode"), { recursive: true });
@@ -98,7 +98,7 @@ test("what lies deep in a folder is looked at when that takes the name of anothe
   expect((await found()).paths).toEqual([join(root, "p1/a/b/c/.vscode")]);
 });
 
-test("more changes than the kernel keeps hide none of them", async () => {
+test("no change is hidden by more changes than the kernel keeps", async () => {
   const { root, found, looked } = await largeTree();
   const most = Number(readFileSync("/proc/sys/fs/inotify/max_queued_events", "latin1"));
   for (let count = 0; count < most; count++) {
@@ -106,14 +106,14 @@ test("more changes than the kernel keeps hide none of them", async () => {
     rmSync(join(root, "p1/q1", `f${count}`));
   }
   mkdirSync(join(root, "p2/q2/.vscode"));
-  // The kernel has told of all that it kept, and would tell of what comes.
+  // The kernel has reported everything that it kept, and continues to report.
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
   expect((await found()).paths).toEqual([join(root, "p2/q2/.vscode")]);
   mkdirSync(join(root, "p3/q3/.vscode"));
   expect(await found()).toEqual(looked());
 });
 
-test("another tree in the place of the root is found, where only a folder above was renamed", async () => {
+test("another tree in place of the root is found, even if only a folder above was renamed", async () => {
   const { root, found, looked } = await largeTree();
   const above = join(root, "..");
   renameSync(above, `${above}-before`);

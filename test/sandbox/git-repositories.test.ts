@@ -1,4 +1,5 @@
-// What a new repository may say of itself, and which others its index leads to; both beside git's own word.
+// What the configuration of a new repository may contain, and the repositories that its index links to; both compared
+// with git itself.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ const git = (folder: string, ...args: readonly string[]) =>
     stdio: "pipe",
   });
 
-/** The keys that git finds in a configuration; none where it cannot read it. */
+/** Returns the keys that git finds in a configuration; none if it cannot read it. */
 function keysOf(file: string): readonly string[] {
   try {
     return execFileSync("git", ["config", "--file", file, "--no-includes", "--name-only", "--list"], {
@@ -33,7 +34,7 @@ const LEADING =
   /^(core\.(fsmonitor|hookspath|sshcommand|pager|editor|worktree)|include|alias|filter|diff\..*\.(command|textconv)|remote\..*\.(uploadpack|vcs)|submodule\..*\.update)/;
 
 describe("harmlessConfig", () => {
-  test("leaves what git itself writes as it is", () => {
+  test("does not change what git itself writes", () => {
     const folder = temporaryFolder();
     git(folder, "init", "-q", "one");
     git(folder, "clone", "-q", join(folder, "one"), "two");
@@ -59,7 +60,7 @@ describe("harmlessConfig", () => {
     expect(harmlessConfig(text)).toBe(harmless);
   });
 
-  test("whatever is written, git finds nothing in it that leads to a program", () => {
+  test("for any input, git finds nothing in the result that leads to a program", () => {
     const file = join(temporaryFolder(), "config");
     const piece = fc.constantFrom(
       ...[
@@ -128,10 +129,10 @@ describe("harmlessConfig", () => {
       }),
       { numRuns: cases(40) },
     );
-    expect(found).toBeGreaterThan(0); // of what was written, something did
+    expect(found).toBeGreaterThan(0); // something was found in what was written
   }, 30_000);
 
-  test("tells where hooks and more of it are", () => {
+  test("finds the folders of hooks and similar", () => {
     expect(
       ledTo('[core]\n\thooksPath = .githooks\n[include]\n\tpath = "../shared"\n[includeIf "gitdir:x"]\npath=y # c\n'),
     ).toEqual({
@@ -170,7 +171,7 @@ describe("gitlinksOf", () => {
     expect([...new Set(found)].toSorted()).toEqual(named.toSorted());
   });
 
-  test("ends with any bytes", () => {
+  test("ends for any bytes", () => {
     const header = Buffer.from("DIRC\0\0\0\u0004\0\0\0\u0009", "latin1");
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => void gitlinksOf(Buffer.concat([header, bytes]))),

@@ -1,9 +1,10 @@
-// What contained commands write into a repository's own folder, and what a person's git does with it afterwards, outside.
+// What contained commands write into a repository's own folder, and what a person's git does with it afterwards,
+// outside.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Needs, Refusal } from "../../src/contract/containment.ts";
+import type { SandboxAccess, Refusal } from "../../src/contract/containment.ts";
 import { protectedFile } from "../../src/policy/protected.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type World, noSandbox, world } from "./world.ts";
@@ -19,7 +20,7 @@ const AUTHOR = {
   GIT_EDITOR: "true",
 };
 
-/** As the person does: outside. */
+/** Runs git as the person does: outside. */
 function git(folder: string, ...args: readonly string[]): string {
   const { stdout, stderr } = spawnSync("git", args, {
     cwd: folder,
@@ -49,10 +50,12 @@ function repository(folder: string): void {
 const heldBack = (refusals: readonly Refusal[], root: string) =>
   refusals.flatMap((each) => (each.kind === "held-back" ? [each.path.slice(root.length + 1)] : [])).toSorted();
 
-async function repositoryWorld(): Promise<World & { runs(script: string, within?: Needs): ReturnType<World["bash"]> }> {
+async function repositoryWorld(): Promise<
+  World & { runs(script: string, within?: SandboxAccess): ReturnType<World["bash"]> }
+> {
   const place = await world();
   repository(place.workDir);
-  await place.bash("true"); // what is there from now on was there before
+  await place.bash("true"); // what exists now existed before
   return {
     ...place,
     runs: (script, within = {}) => place.bash(script, { env: AUTHOR, within }),
@@ -65,7 +68,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
   ) => `mkdir -p .git/rebase-merge && cd .git/rebase-merge && echo "exec touch ${mark}" >git-rebase-todo &&
     echo refs/heads/main >head-name && git rev-parse HEAD | tee onto orig-head >/dev/null && echo 1 | tee msgnum end >/dev/null && : >interactive`;
 
-  test("a rebase that a script has planted is put aside, and a person's `git rebase --continue` runs nothing", async () => {
+  test("a planted rebase is put aside, and a person's `git rebase --continue` runs nothing", async () => {
     const { runs, workDir, root } = await repositoryWorld();
     const mark = join(root, "ran");
     const { refusals, exit } = await runs(TODO(mark));
@@ -73,19 +76,19 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(heldBack(refusals, workDir)).toEqual([".git/rebase-merge"]);
     expect(git(workDir, "rebase", "--continue")).toContain("No rebase in progress");
     expect(existsSync(mark)).toBe(false);
-    // And without the sandbox it would have run.
+    // Without the sandbox it would have run.
     execFileSync("bash", ["-c", TODO(mark)], { cwd: workDir, env: { ...process.env, ...AUTHOR } });
     git(workDir, "rebase", "--continue");
     expect(existsSync(mark)).toBe(true);
   });
 
-  test("a step that runs a program is taken out of a rebase, unless the command named it", async () => {
+  test("a step that runs a program is removed from a rebase, unless the command named it", async () => {
     const { runs, workDir, root } = await repositoryWorld();
     const mark = join(root, "ran");
     const conflict = await runs("git rebase main side", { git: { exec: [] } });
     expect(conflict.exit).toEqual({ how: "exited", code: 1 });
     expect(heldBack(conflict.refusals, workDir)).toEqual([]);
-    // A command that names no git cannot write there; one that does cannot sneak a program in.
+    // A command that names no git cannot write there; one that does cannot plant a program.
     const add = `echo "x touch ${mark}" >>.git/rebase-merge/git-rebase-todo`;
     expect((await runs(add)).output).toContain("Read-only file system");
     const sneaked = await runs(`${add}; git status`, { git: { exec: [] } });
@@ -104,7 +107,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(existsSync(join(workDir, "named"))).toBe(true);
   });
 
-  test("a rebase that the person had begun before is left alone, and cannot be changed", async () => {
+  test("a rebase that the person had begun before is kept, and cannot be changed", async () => {
     const { runs, workDir } = await repositoryWorld();
     git(workDir, "rebase", "main", "side");
     const { refusals, output } = await runs(
@@ -135,7 +138,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(existsSync(at) && readFileSync(at, "utf8").includes(content)).toBe(false);
   });
 
-  test("a replacement in packed-refs is taken out", async () => {
+  test("a replacement in packed-refs is removed", async () => {
     const { runs, workDir } = await repositoryWorld();
     git(workDir, "pack-refs", "--all");
     const script = `echo "$(git rev-parse HEAD~1) refs/replace/$(git rev-parse HEAD)" >>.git/packed-refs`;
@@ -144,7 +147,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(git(workDir, "cat-file", "-p", "HEAD")).toContain("\nmain\n");
   });
 
-  test("a repository of a submodule keeps its configuration; a planted one is made harmless", async () => {
+  test("a submodule's repository keeps its configuration; a planted one is made harmless", async () => {
     const { runs, workDir, root } = await repositoryWorld();
     repository(join(root, "lib"));
     git(workDir, "-c", "protocol.file.allow=always", "submodule", "add", "-q", join(root, "lib"), "lib");
@@ -153,7 +156,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
       `for each in lib new; do mkdir -p .git/modules/$each; echo '[core] fsmonitor = "touch ${mark}"' >>.git/modules/$each/config; done
        cp -r .git/HEAD .git/objects .git/refs .git/modules/new/`,
     );
-    // Seen for the first time only now, so it is a new one too: both are made harmless.
+    // First seen only now, so it is a new one too: both are made harmless.
     expect(heldBack(refusals, workDir)).toContain(".git/modules/new/config");
     git(join(workDir, "lib"), "status");
     git(workDir, "--git-dir", ".git/modules/new", "status");
@@ -162,7 +165,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
 });
 
 describe.skipIf(noSandbox !== undefined)("protected files and repositories", () => {
-  test("are held at any depth, and among thousands of files", async () => {
+  test("are protected at any depth, and among thousands of files", async () => {
     const place = await world({ isProtected: (path) => protectedFile(path) !== undefined });
     const deep = "org/team/group/proj";
     repository(join(place.workDir, deep));
@@ -188,7 +191,7 @@ describe.skipIf(noSandbox !== undefined)("protected files and repositories", () 
 });
 
 describe.skipIf(noSandbox !== undefined)("git work in the sandbox", () => {
-  const SEEN: Needs = { git: { exec: [] } };
+  const SEEN: SandboxAccess = { git: { exec: [] } };
   test.each([
     [
       "a clone of a local folder, and a commit",
@@ -230,7 +233,7 @@ describe.skipIf(noSandbox !== undefined)("git work in the sandbox", () => {
       "git clone -q . ../lib 2>/dev/null; git init -q sub && git -C sub commit -q --allow-empty -m x && git -c protocol.file.allow=always submodule add -q ./sub mod && git commit -qm sub",
       { ...SEEN, write: [".git/config"] },
     ],
-  ] as const)("%s", async (_, script, within: Needs) => {
+  ] as const)("%s", async (_, script, within: SandboxAccess) => {
     const { runs, workDir } = await repositoryWorld();
     const { exit, output, refusals } = await runs(script, {
       ...within,

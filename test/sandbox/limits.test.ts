@@ -1,7 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { startOf } from "../../src/backends/local/spawner/process-start.ts";
 import { type Limits, type LimitSettings, createLimits } from "../../src/backends/sandbox/limits.ts";
 import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
@@ -31,12 +32,12 @@ const groupsIn = (prefix: readonly string[]) => prefix.filter((word) => word.sta
 
 mustBeHere("limits of contained commands", problem ?? (missing.length === 0 ? undefined : missing.join(" ")));
 
-test("what is not limited is a sentence with its reason", () => {
+test("a missing limit is a sentence with its reason", () => {
   for (const sentence of missing)
     expect(sentence).toMatch(/^(Memory is not limited|The number of processes is not limited): .+\.$/);
 });
 
-test("the prefix becomes the command: it leaves no process, passes arguments on as they are, and ends as the command does", async () => {
+test("the prefix becomes the command: no additional process, the same arguments, the same exit status", async () => {
   const { prefix, dispose } = await (await limitsOf()).forCommand();
   const script = `printf '%s|' "$@"; cat; ps -o comm= -p $PPID >/dev/null; exit 7`;
   const argv = ["sh", "-c", script, "sh", "a b", "", "'\"$x", "*", "-n"];
@@ -46,7 +47,7 @@ test("the prefix becomes the command: it leaves no process, passes arguments on 
   await dispose();
 });
 
-test("there are no core files, and no way back to them", async () => {
+test("there are no core files, and no way to enable them", async () => {
   const { prefix, dispose } = await (await limitsOf()).forCommand();
   expect(run([...prefix, "sh", "-c", "ulimit -Sc; ulimit -Hc"]).stdout).toBe("0\n0\n");
   await dispose();
@@ -66,7 +67,8 @@ test.skipIf(problem !== undefined || isUnlimited("The number"))(
     child.stderr.on("data", (text) => void (said += text));
     await until("a fork fails", () => /fork|Resource temporarily unavailable/i.test(said));
     const processes = descendantsOf(child.pid!);
-    expect(processes.length).toBeLessThanOrEqual(62); // where a user's processes are counted, others of the test may have ended meanwhile
+    // if a user's processes are counted, others of the test may have ended meanwhile
+    expect(processes.length).toBeLessThanOrEqual(62);
     if (noGroups === undefined) expect(await hit()).toEqual(["processes"]);
     child.kill("SIGKILL"); // bwrap's children die with it, and with the first of a PID namespace all in it
     await until("nothing of it lives", async () =>
@@ -77,7 +79,7 @@ test.skipIf(problem !== undefined || isUnlimited("The number"))(
   },
 );
 
-test("other commands of the user start beside one that has used up its processes", async () => {
+test("other commands of the user start while one has used up its processes", async () => {
   requireProgram("bwrap");
   const limits = await limitsOf({ processes: 20 });
   const first = await limits.forCommand();
@@ -97,7 +99,7 @@ test("other commands of the user start beside one that has used up its processes
 });
 
 test.skipIf(problem !== undefined || noGroups !== undefined)(
-  "a command that takes too much memory ends, and it is known why",
+  "a command that takes too much memory ends, with a known reason",
   async () => {
     requireProgram("perl");
     const limits = await limitsOf({ memory: 64 * 1024 * 1024 });
@@ -112,7 +114,7 @@ test.skipIf(problem !== undefined || noGroups !== undefined)(
 );
 
 test.skipIf(problem !== undefined || noGroups !== undefined)(
-  "files in memory that are only read again do not count as too much",
+  "files in memory that are only read do not count as too much",
   async () => {
     const { prefix, hit, dispose } = await (await limitsOf({ memory: 32 * 1024 * 1024 })).forCommand();
     expect(
@@ -141,7 +143,7 @@ test.skipIf(noGroups !== undefined)("a limit of memory holds for all commands to
 });
 
 test.skipIf(noGroups !== undefined)(
-  "dispose ends what still runs in the group, setsid or not, and removes it",
+  "dispose ends the running processes of the group, also after setsid, and removes it",
   async () => {
     const { prefix, dispose } = await (await limitsOf()).forCommand();
     const child = spawn(prefix[0]!, [
@@ -159,7 +161,7 @@ test.skipIf(noGroups !== undefined)(
   },
 );
 
-test.skipIf(noGroups !== undefined)("closing leaves what runs its limits, and nothing of what does not", async () => {
+test.skipIf(noGroups !== undefined)("closing keeps the limits of what is running, and removes the others", async () => {
   const limits = await createLimits({});
   const [used, unused] = [await limits.forCommand(), await limits.forCommand()];
   const child = spawn(used.prefix[0]!, [...used.prefix.slice(1), "sleep", "1000"]);
@@ -176,22 +178,28 @@ test.skipIf(noGroups !== undefined)("closing leaves what runs its limits, and no
 });
 
 test.skipIf(noGroups !== undefined)(
-  "groups that dead processes left are removed, those of living ones and those in use stay",
+  "groups of dead processes are removed, those of living ones and those in use are kept",
   async () => {
     const { prefix } = await (await limitsOf()).forCommand();
     const [own = ""] = groupsIn(prefix).map(dirname);
     const parent = dirname(own);
     const [, namespace] = basename(own).split("-");
-    const dead = execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }).trim();
-    const left = join(parent, `handrail-${namespace}-${dead}-12345-1`);
-    const inUse = join(parent, `handrail-${namespace}-${dead}-12345-2`);
-    const elsewhere = join(parent, `handrail-1-${dead}-12345-1`); // numbered in another PID namespace: nobody here can tell
+    // Other processes remove such groups too, but not those of a living process, so it dies only when everything is in
+    // place.
+    const owner = spawn("sleep", ["1000"]);
+    running.push(owner);
+    const name = `${owner.pid}-${startOf(owner.pid!)}`;
+    const left = join(parent, `handrail-${namespace}-${name}-1`);
+    const inUse = join(parent, `handrail-${namespace}-${name}-2`);
+    const elsewhere = join(parent, `handrail-1-${name}-1`); // of another PID namespace
     for (const path of [left, join(left, "1"), inUse, join(inUse, "1"), join(inUse, "2"), elsewhere]) mkdirSync(path);
     const child = spawn("sh", ["-c", `echo 0 > ${join(inUse, "1", "cgroup.procs")}; exec sleep 1000`]);
     running.push(child);
     await until("it is in the group", () =>
       run(["cat", join(inUse, "1", "cgroup.procs")]).stdout.includes(String(child.pid)),
     );
+    owner.kill("SIGKILL");
+    await until("its owner has died", () => owner.signalCode !== null);
     await limitsOf();
     expect([left, join(inUse, "1"), join(inUse, "2"), elsewhere, own].map(existsSync)).toEqual([
       false,
@@ -208,16 +216,16 @@ test.skipIf(noGroups !== undefined)(
   },
 );
 
-test.skipIf(noGroups !== undefined)("a command whose group is gone says so and does not run", async () => {
+test.skipIf(noGroups !== undefined)("a command whose group is gone reports it and does not run", async () => {
   const { prefix, dispose } = await (await limitsOf()).forCommand();
   await dispose();
   const { status, stdout, stderr } = run([...prefix, "echo", "ran"]);
   expect([status, stdout]).toEqual([125, ""]);
-  expect(stderr).toBe(`handrail: this command cannot be put under its limits: ${groupsIn(prefix)[0]}\n`);
+  expect(stderr).toBe(`handrail: the limits of this command cannot be applied: ${groupsIn(prefix)[0]}\n`);
 });
 
 test.skipIf(noGroups === undefined)(
-  "where the user's processes are counted, the limit is beyond those that run already",
+  "if the user's processes are counted, the limit is above those already running",
   async () => {
     const { prefix } = await (await limitsOf({ processes: 30 })).forCommand();
     const limit = Number(run([...prefix, "sh", "-c", "grep processes /proc/self/limits"]).stdout.split(/\s+/)[2]);
@@ -227,7 +235,7 @@ test.skipIf(noGroups === undefined)(
   },
 );
 
-/** All processes under one, itself included. */
+/** Returns all processes under one, including itself. */
 function descendantsOf(pid: number): readonly number[] {
   let children: readonly number[] = [];
   try {

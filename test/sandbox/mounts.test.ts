@@ -1,7 +1,7 @@
-// What is mounted, as data: the order decides what a command sees, so it is checked without any sandbox.
+// The mounts, as data: their order decides what a command sees, so it is checked without a sandbox.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ALL_FEATURES, bubblewrapWords } from "../../src/backends/sandbox/bubblewrap.ts";
+import { ALL_FEATURES, type Contained, bubblewrapWords } from "../../src/backends/sandbox/bubblewrap.ts";
 import { type Facts, isHidden, isWritable, mountAbove, mountsOf } from "../../src/backends/sandbox/mounts.ts";
 
 const facts = (more: Partial<Facts>): Facts => ({
@@ -21,7 +21,7 @@ const closed = (path: string, isFolder = true) => ({ path, as: "closed", isFolde
 const shown = (more: Partial<Facts>) => mountsOf(facts(more)).map(({ kind, at }) => `${kind} ${at}`);
 
 describe("mountsOf", () => {
-  test("puts a folder before what is in it, whatever characters names have", () => {
+  test("lists a folder before its content, whatever characters names have", () => {
     expect(shown({ writable: ["/a", "/a-b", "/a/b"], hidden: [closed("/a/b-c"), closed("/a/b")] })).toEqual([
       "writable /a",
       "closed /a/b-c",
@@ -39,7 +39,7 @@ describe("mountsOf", () => {
     expect(shown({ ...both, reopened: ["/srv/ws/.npmrc"] })).toContain("read-only /srv/ws/.npmrc");
   });
 
-  test("shows a workspace in a hidden or private folder, and nothing beside it", () => {
+  test("shows a workspace in a hidden or private folder, and nothing next to it", () => {
     const mounts = mountsOf(
       facts({ writable: ["/tmp/x/ws", "/h/.config/ws"], hidden: [closed("/h/.config"), closed("/h/.config/gh")] }),
     );
@@ -58,7 +58,7 @@ describe("mountsOf", () => {
     ]);
   });
 
-  test("hides secrets in a workspace, opens what was granted, and keeps what lies deeper hidden", () => {
+  test("hides secrets in a workspace, opens what was granted, and keeps deeper secrets hidden", () => {
     const mounts = mountsOf(
       facts({
         writable: ["/h"],
@@ -74,7 +74,7 @@ describe("mountsOf", () => {
     ]);
   });
 
-  test("pins the folders above what is read-only, so that they cannot be moved away with it", () => {
+  test("pins the folders above what is read-only, so that they cannot be moved with it", () => {
     expect(shown({ readOnly: ["/srv/ws/a/b/c", "/srv/ws/d"] }).filter((text) => text.includes("/srv"))).toEqual([
       "writable /srv/ws",
       "pin /srv/ws/a",
@@ -84,7 +84,7 @@ describe("mountsOf", () => {
     ]);
   });
 
-  test("does not touch what cannot be written or seen anyway", () => {
+  test("does not mount over what is inaccessible anyway", () => {
     const extra = {
       readOnly: ["/etc/x"],
       reopened: ["/usr/lib"],
@@ -93,7 +93,7 @@ describe("mountsOf", () => {
     expect(shown(extra).filter((text) => /etc|usr|sock/.test(text))).toEqual(["nothing /srv/b.sock"]);
   });
 
-  test("whatever is granted and hidden, the nearest word decides and nothing hidden is seen through a grant above it", () => {
+  test("the nearest entry decides, and a grant above does not show what is hidden", () => {
     const path = fc
       .array(fc.constantFrom("a", "b", "a-b"), { minLength: 1, maxLength: 4 })
       .map((parts) => `/${parts.join("/")}`);
@@ -119,35 +119,30 @@ describe("mountsOf", () => {
 });
 
 describe("bubblewrapWords", () => {
-  const wrapping = {
-    features: ALL_FEATURES,
-    mounts: [],
-    cwd: "/srv/ws",
-    env: { A: "1" },
-    withoutEnv: ["B"],
-    network: "own",
-    diesWithParent: true,
-  } as const;
+  const command: Contained = { cwd: "/srv/ws", env: { A: "1", "B=": "2" }, isDetached: false, hasOwnNetwork: true };
 
-  test("takes every namespace and every right away, whatever else is asked", () => {
-    const words = bubblewrapWords(wrapping).join(" ");
+  test("unshares every namespace and drops every right, whatever else is requested", () => {
+    const words = bubblewrapWords(ALL_FEATURES, [], command).join(" ");
     expect(words).toMatch(
       /^--unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try --disable-userns --unshare-net --die-with-parent --new-session --cap-drop ALL --ro-bind \/ \/ /,
     );
-    expect(words).toMatch(/--chdir \/srv\/ws --unsetenv B --setenv A 1 --seccomp 8 --json-status-fd 9$/);
+    expect(words).toMatch(/--chdir \/srv\/ws (--unsetenv [A-Z_]+ )+--setenv A 1 --seccomp 8 --json-status-fd 9$/);
+    for (const name of ["HANDRAIL_SANDBOX", "SSH_AUTH_SOCK", "DOCKER_HOST"])
+      expect(words).toContain(`--unsetenv ${name} `);
   });
 
-  test("leaves the network as it is entered, and lets what is detached live on", () => {
-    const words = bubblewrapWords({ ...wrapping, network: "entered", diesWithParent: false });
+  test("keeps the network that it enters, and keeps detached commands alive", () => {
+    const words = bubblewrapWords(ALL_FEATURES, [], { ...command, isDetached: true, hasOwnNetwork: false });
     expect(words).not.toEqual(expect.arrayContaining(["--unshare-net"]));
     expect(words).not.toEqual(expect.arrayContaining(["--die-with-parent"]));
   });
 
-  test("makes hidden folders read-only when all that is in them has its place", () => {
-    const words = bubblewrapWords({
-      ...wrapping,
-      mounts: mountsOf(facts({ writable: ["/h/s/ws"], hidden: [closed("/h/s"), closed("/h/f", false)] })),
-    }).join(" ");
+  test("makes hidden folders read-only once all their content is mounted", () => {
+    const words = bubblewrapWords(
+      ALL_FEATURES,
+      mountsOf(facts({ writable: ["/h/s/ws"], hidden: [closed("/h/s"), closed("/h/f", false)] })),
+      command,
+    ).join(" ");
     expect(words).toMatch(
       /--ro-bind \/dev\/null \/h\/f --perms 0111 --tmpfs \/h\/s --bind \/h\/s\/ws \/h\/s\/ws .*--remount-ro \/h\/s --chdir/,
     );

@@ -1,11 +1,11 @@
-// The session's /tmp and /var/tmp, as commands and file tools find them: through a toolkit, as a model would use it.
+// The session's /tmp and /var/tmp, as commands and file tools see them: through a toolkit, as a model would use it.
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { asText } from "../../src/engine/result.ts";
 import { randomName } from "../../src/util/identifier.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { noSandbox, worldFolder } from "./world.ts";
@@ -17,7 +17,7 @@ async function sandboxed(options: ToolkitOptions = {}) {
   const toolkit = await toolkitWith({ preset: "all", sandbox: "on", ...options, workDir, stateDir });
   const text = async (name: string, input: object) => asText(await toolkit.call({ name, input }));
   const bash = (command: string) => text("bash", { command });
-  /** As a program of the project would, whatever the policy says of the names in it. */
+  /** Runs a script like a program of the project, whatever the policy decides on names in it. */
   const script = async (...lines: readonly string[]) => {
     writeFileSync(join(workDir, "script.sh"), lines.join("\n"));
     expect(await bash("bash script.sh")).toBe("(no output)");
@@ -25,7 +25,7 @@ async function sandboxed(options: ToolkitOptions = {}) {
   return { workDir, stateDir, toolkit, text, bash, script };
 }
 
-/** The folder of this machine that a session has for /tmp: the one of the state folder that has this file. */
+/** The folder that a session uses as /tmp on this machine: the one in the state folder that has this file. */
 function privateTmp(stateDir: string, file: string): string {
   const sessions = join(stateDir, "sandbox/sessions");
   const found = readdirSync(sessions).find((id) => existsSync(join(sessions, id, "tmp", file)));
@@ -41,7 +41,7 @@ const judged = async ({ judge }: Toolkit, kind: "read" | "write", path: string) 
 describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () => {
   test.each(["/tmp", "/var/tmp"])("a command and file tools read in %s what the other wrote", async (folder) => {
     const { bash, text, toolkit } = await sandboxed();
-    const name = randomName(8); // so that it is none of the machine's
+    const name = randomName(8); // not a name in the machine's /tmp
     const [mine, theirs] = [`${folder}/${name}/mine`, `${folder}/${name}/theirs.txt`];
     expect(await bash(`mkdir ${folder}/${name} && echo of a command >${theirs}`)).toBe("(no output)");
     expect(await text("read", { path: theirs })).toBe("of a command\n");
@@ -67,11 +67,11 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     expect(await text("bash", { command: "cat /tmp/first >/tmp/copy", detached: true })).toMatch(/job/i);
     const [job] = await toolkit.jobs.list();
     await job?.process.exit;
-    expect(await text("read", { path: "/tmp/copy" })).toMatch(/^1\n/); // and that the job has ended
+    expect(await text("read", { path: "/tmp/copy" })).toMatch(/^1\n/); // the job has ended too
     expect(await bash("cat /tmp/copy")).toBe("1\n");
   });
 
-  test("a link there means what it means to a command, and is judged as that", async () => {
+  test("a link in it has the meaning it has for a command, and is judged as that", async () => {
     const { bash, script, toolkit, text, workDir, stateDir } = await sandboxed();
     const other = await sandboxed({ stateDir });
     await other.bash("echo swordfish >/tmp/other-secret");
@@ -110,13 +110,13 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     expect(await text("read", { path: "in" })).toBe("here\n");
     expect(await text("read", { path: "/tmp/d/up" })).toBe("here\n");
     expect(await text("read", { path: "/tmp/ws/plain.txt" })).toBe("plain\n");
-    expect(await text("read", { path: "/tmp/loop" })).toMatch(/Links lead in a circle/);
+    expect(await text("read", { path: "/tmp/loop" })).toMatch(/The links form a circle/);
     expect(await text("write", { path: "/tmp/gone", content: "made\n" })).toMatch(/Created/);
     expect(await bash("cat /tmp/nothing/new")).toBe("made\n");
     expect(await text("grep", { pattern: "root:|swordfish", path: "/tmp" })).toBe("No matches found.");
   });
 
-  test("for a command that leaves the sandbox a link means what it means on the machine", async () => {
+  test("for a command outside the sandbox a link has its meaning on the machine", async () => {
     const { script, text, toolkit, workDir } = await sandboxed({ policy: { workspaceOnly: false } });
     const machines = temporaryFolder();
     symlinkSync("/etc/passwd", join(machines, "file"));
@@ -124,12 +124,12 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     expect(await text("read", { path: "link" })).toBe("session\n");
     const { verdict, reason } = await toolkit.judge([{ kind: "exec", command: "cat link", within: "none" }]);
     expect([verdict, reason]).toEqual(["deny", expect.stringMatching(/\/etc/)]);
-    // Nor does a folder that it asks to be opened count as the session's.
+    // Nor does a folder that it asks to open count as the session's.
     const asks = await toolkit.judge([{ kind: "exec", command: "true", within: { write: [`${machines}/`] } }]);
     expect(asks.verdict).toBe("deny");
   });
 
-  test("a link that is put there after a path was judged is not followed", async () => {
+  test("a link that is created after a path was judged is not followed", async () => {
     const { bash, toolkit, stateDir, workDir } = await sandboxed();
     await bash("echo fine >/tmp/file; mkdir /tmp/folder; echo fine >/tmp/folder/passwd");
     const { files } = toolkit.backend;
@@ -142,16 +142,20 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     writeFileSync(join(workDir, "victim"), "whole\n");
     const real = { real: true };
     for (const path of [file, inFolder]) {
-      await expect(files.open(path, real)).rejects.toThrow(/changed|circle/);
-      await expect(files.stat(path, real)).rejects.toThrow(/changed/);
-      await expect(files.write(path, Buffer.from("x"), real)).rejects.toThrow(/changed|on the way/);
+      await expect(files.open(path, real)).rejects.toThrow(/replaced|changed|circle/);
+      await expect(files.stat(path, real)).rejects.toThrow(/replaced|changed/);
+      await expect(files.write(path, Buffer.from("x"), real)).rejects.toThrow(
+        /replaced|changed|on the way|part of the path/,
+      );
     }
-    await expect(files.list("/tmp/folder", real)).rejects.toThrow(/not a folder|changed|circle|on the way/i);
+    await expect(files.list("/tmp/folder", real)).rejects.toThrow(
+      /not a folder|changed|circle|on the way|part of the path/i,
+    );
     await expect(files.remove("/tmp")).rejects.toThrow("/tmp cannot be removed");
     expect(existsSync(tmp)).toBe(true);
   });
 
-  test("a workspace, and a folder beside it, that lie in the machine's /tmp are seen as they are", async () => {
+  test("a workspace in the machine's /tmp, and a folder next to it, are shown as they are", async () => {
     const root = temporaryFolder();
     const [workDir, shared, beside] = ["ws", "shared", "beside"].map((name) => join(root, name)) as [
       string,
@@ -171,7 +175,7 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
       expect(await text("grep", { pattern: "in ", path: folder })).toContain(`in ${folder}`);
     }
     expect(await judged(toolkit, "read", "file")).toEqual(["allow", "workspace"]);
-    // What else lies there is not the session's.
+    // Other paths in it are not the session's.
     expect(await text("read", { path: `${beside}/file` })).toMatch(/File not found/);
     expect(await bash(`cat ${beside}/file`)).toMatch(/No such file/);
     expect(await text("write", { path: `${beside}/file`, content: "x" })).toMatch(/Created/);
@@ -180,7 +184,7 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     expect(await text("read", { path: "link" })).toBe("session\n");
   });
 
-  test("what a person has forbidden stays so, and without a sandbox all is as ever", async () => {
+  test("a person's forbidden paths stay closed, and without a sandbox nothing differs", async () => {
     const { script, toolkit, text } = await sandboxed({ policy: { forbiddenPaths: ["/tmp/private"] } });
     await script("mkdir /tmp/private; echo x >/tmp/private/file; ln -s private /tmp/way");
     expect(await judged(toolkit, "read", "/tmp/private/file")).toEqual(["deny", "forbidden_paths"]);

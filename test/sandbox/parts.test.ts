@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writ
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { privateCaches } from "../../src/backends/sandbox/caches.ts";
-import { exitInside } from "../../src/backends/sandbox/ending.ts";
+import { exitInside } from "../../src/backends/sandbox/exit-status.ts";
 import { gitFolder, linkedWorktree } from "../../src/backends/sandbox/git-folders.ts";
 import { hiddenPaths } from "../../src/backends/sandbox/hidden.ts";
 import { protectedFinder } from "../../src/backends/sandbox/protected.ts";
@@ -25,7 +25,7 @@ describe("protected files", () => {
   const find = (root: string, isProtected = (path: string) => /\/secret(\/|$)/.test(path)) =>
     protectedFinder(isProtected)(root);
 
-  test("are found at any depth, repositories too, and not in node_modules or behind links", () => {
+  test("are found at any depth, also repositories, except in node_modules or behind links", () => {
     const root = made([
       "secret",
       "a/b/c/secret",
@@ -43,7 +43,7 @@ describe("protected files", () => {
     expect(repositories).toEqual([join(root, "sub")]);
   });
 
-  test("are found among many; where there are more than 400, whole folders of the root are taken for them", () => {
+  test("are found among many; with more than 400, whole folders of the root are protected", () => {
     const folders = Array.from({ length: 450 }, (_, n) => `f${String(n).padStart(3, "0")}`);
     const root = made([...folders.map((name) => `${name}/a/secret`), "secret"]);
     const { paths } = find(root);
@@ -53,7 +53,7 @@ describe("protected files", () => {
     expect(paths).toContain(join(root, "f449"));
   });
 
-  test("that come and go are seen the next time, also within one tick of the clock", () => {
+  test("that are added and removed are noticed the next time, also within one clock tick", () => {
     const root = made(["a/plain"]);
     const finder = protectedFinder((path) => path.endsWith("/secret"));
     for (let round = 0; round < 20; round++) {
@@ -64,7 +64,7 @@ describe("protected files", () => {
     }
   });
 
-  test("of folders that have not changed for long are not read again, whatever their time of modification says", async () => {
+  test("of folders without recent changes are not read again, whatever their modification time", async () => {
     const root = made(["a/plain"]);
     const changed = Math.max(...[root, join(root, "a")].map((folder) => statSync(folder).ctimeMs));
     await until("they have not changed for long", () => Date.now() - changed > 200);
@@ -79,12 +79,12 @@ describe("protected files", () => {
     expect(finder(root).paths).toEqual([join(root, "a/secret")]);
   });
 
-  test("of a folder that is not there are none", () => {
+  test("of a missing folder are none", () => {
     expect(find("/no/such/folder")).toEqual({ paths: [], repositories: [], sensitive: [] });
   });
 });
 
-test("sockets that somebody listens on are read off the kernel's list: no abstract ones, no clients", () => {
+test("sockets with a listener are read from the kernel's list: no abstract ones, no clients", () => {
   const listing = `Num       RefCount Protocol Flags    Type St Inode Path
 0000000000000000: 00000002 00000000 00010000 0001 01 20001 /run/docker.sock
 0000000000000000: 00000002 00000000 00010000 0005 01 20002 /run/udev/control with space
@@ -102,7 +102,7 @@ test("sockets that somebody listens on are read off the kernel's list: no abstra
   expect(socketNames("")).toEqual([]);
 });
 
-describe("how a command ended inside", () => {
+describe("how a contained command ended", () => {
   const status = (text: string): string => {
     const file = join(temporaryFolder(), "status");
     writeFileSync(file, text);
@@ -133,7 +133,7 @@ describe("how a command ended inside", () => {
       "nothing was started",
       "",
       exited(1),
-      { how: "lost", reason: "the sandbox could not be set up, so nothing was run: bwrap: Can't find source path /x" },
+      { how: "lost", reason: "the sandbox could not be set up, so nothing ran: bwrap: Can't find source path /x" },
     ],
     [
       "the program was not there inside",
@@ -147,7 +147,7 @@ describe("how a command ended inside", () => {
 });
 
 describe("repositories", () => {
-  test("a folder that is no repository, a link and a stranger's pointer are given nothing", () => {
+  test("a folder that is no repository, a link and a foreign pointer get nothing", () => {
     const root = made(["plain/a", "other/.git/HEAD", "pointer/.git"]);
     mkdirSync(join(root, "link"));
     symlinkSync(join(root, "other/.git"), join(root, "link/.git"));
@@ -162,7 +162,7 @@ describe("repositories", () => {
     expect(heldIn("pointer")).toEqual([join(root, "pointer/.git")]);
   });
 
-  test("what is put aside keeps its content under a name that is free; a link goes; behind a link nothing is touched", () => {
+  test("what is put aside keeps its content under a free name; a link is removed; its target is unchanged", () => {
     const root = made(["a", "b/c", "b.held-back", "other/d"]);
     symlinkSync(join(root, "other"), join(root, "link"));
     expect(["a", "b", "none", "link/d", "link"].map((name) => putAside(join(root, name)))).toEqual([
@@ -183,7 +183,7 @@ describe("repositories", () => {
   });
 });
 
-test("hidden paths are real ones, leave the workspace and the home visible, and with what is missing or without", () => {
+test("hidden paths are real paths, keep workspace and home visible, with or without missing ones", () => {
   const root = made(["home/.config/git/config", "elsewhere/key"]);
   symlinkSync(join(root, "elsewhere"), join(root, "home/.ssh"));
   const base = { workDir: join(root, "home"), home: join(root, "home") };
@@ -200,7 +200,7 @@ test("hidden paths are real ones, leave the workspace and the home visible, and 
   );
 });
 
-test("caches of one workspace are not those of another, and are made when they are asked for", () => {
+test("caches of one workspace are not those of another, and are created on request", () => {
   const root = made(["home/.m2/repository/x"]);
   const at = (workDir: string) => privateCaches({ folder: join(root, "s"), workDir, home: join(root, "home") });
   const [one, other] = [at("/one"), at("/other")];

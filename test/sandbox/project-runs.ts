@@ -1,4 +1,5 @@
-// Projects worked on in the sandbox: a folder of their own, with a home beside the workspace, and what came of each command.
+// Work on projects in the sandbox: a folder for each, with a home next to the workspace, and the result of each
+// command.
 import { spawn } from "node:child_process";
 import {
   accessSync,
@@ -19,19 +20,19 @@ import { fileURLToPath } from "node:url";
 import { afterFile } from "../support/after-file.ts";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { isInside } from "../../src/util/paths.ts";
-import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/policy-settings.ts";
 
 /** A command as the bash tool takes it. */
 export interface Step {
   readonly command: string;
   readonly network?: readonly string[];
-  /** True: it has to fail. Default false. */
+  /** True if it must fail. Default false. */
   readonly fails?: boolean;
 }
 
 export interface Done {
   readonly command: string;
-  /** `null`: it did not run to its end. */
+  /** `null` if it did not run to its end. */
   readonly code: number | null;
   readonly output: string;
   readonly asked: readonly { readonly reason?: string; readonly about: readonly string[] }[];
@@ -40,31 +41,31 @@ export interface Done {
 export interface ProjectRun {
   readonly root: string;
   readonly done: readonly Done[];
-  /** Steps that did not end as they should, with what they wrote. */
+  /** Steps that did not end as expected, with their output. */
   readonly wrong: readonly string[];
-  /** What was asked, in words. */
+  /** The questions, in words. */
   readonly questions: readonly string[];
-  /** What is there beside the workspace and the toolkit's own folder that was not there before. */
+  /** What is new outside the workspace and the toolkit's own folder. */
   readonly leftBehind: readonly string[];
 }
 
 export interface ProjectOptions {
-  /** The folder of test/fixtures/projects that the workspace begins with. Default: it is empty. */
+  /** The folder of test/fixtures/projects that is copied to the workspace. Default: an empty workspace. */
   readonly fixture?: string;
   readonly files?: { readonly [path: string]: string };
   readonly steps: readonly Step[];
   /** Folders that come first on the PATH. */
   readonly programs?: readonly string[];
-  /** A host of the network that may have an address which is not public. */
+  /** A host that may have a private address. */
   readonly allowPrivate?: readonly string[];
   readonly ports?: readonly number[];
-  /** An ordinary user of this machine, by number. Default: whoever runs the tests. */
+  /** The id of an ordinary user of this machine. Default: the user who runs the tests. */
   readonly user?: number;
 }
 
 const FIXTURES = fileURLToPath(new URL("../fixtures/projects", import.meta.url));
 
-/** Of the person; the filter is what `git lfs install` writes. */
+/** The person's configuration; the filter is what `git lfs install` writes. */
 const GIT_CONFIG = `[user]
 	name = Ada
 	email = ada@example.org
@@ -82,7 +83,7 @@ afterFile(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 });
 
-/** Works on a project from a clean state: `.gitconfig` alone is in the home. */
+/** Works on a project from a clean state: only `.gitconfig` is in the home. */
 export async function runProject({
   fixture,
   files = {},
@@ -106,7 +107,7 @@ export async function runProject({
     writeFileSync(join(workDir, path), content);
   }
   writeFileSync(join(home, ".gitconfig"), GIT_CONFIG);
-  // Another user may not be able to look into this checkout.
+  // Another user may have no access to this checkout.
   cpSync(join(projectRoot, "dist"), join(program, "dist"), {
     recursive: true,
     filter: (path) => !path.endsWith("/types"),
@@ -156,7 +157,7 @@ export async function runProject({
   };
 }
 
-/** Not below /tmp, which inside is another one, nor below a node_modules, where npm and test runners see no project. */
+/** Not below /tmp, which is replaced inside, nor below a node_modules, where npm and test runners see no project. */
 function projectFolder(user: number | undefined): string {
   const places = user === undefined ? [homedir(), "/home", "/srv"] : ["/home", "/srv"];
   const place = places.find(isWritable) ?? homedir();
@@ -179,7 +180,7 @@ function giveTo(user: number, root: string): void {
   for (const path of readdirSync(root, { recursive: true, encoding: "utf8" })) lchownSync(join(root, path), user, user);
 }
 
-/** All but what is in the workspace and the toolkit's own folder. */
+/** Lists everything except the workspace and the toolkit's own folder. */
 function everythingIn(root: string): readonly string[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" }).filter((path) => !/^(ws|state)\//.test(path));
 }

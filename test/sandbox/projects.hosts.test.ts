@@ -1,5 +1,5 @@
-// Projects worked on in the sandbox from a clean state, as a model would in supervised autonomy: everything succeeds, hardly anything is
-// asked, and nothing is left outside the workspace.
+// Work on projects in the sandbox from a clean state, as a model in supervised autonomy: everything succeeds, hardly
+// anything is asked, and nothing is left outside the workspace.
 import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { type ProjectOptions, type ProjectRun, type Step, runProject } from "./p
 
 const problem = bubblewrapProblem();
 
-/** A minute's work for a quiet machine; some have others on them. */
+/** A minute's work on an idle machine. Some machines are busy. */
 const LONG = 600_000;
 
 const table: string[] = [];
@@ -17,7 +17,7 @@ afterAll(() => {
   console.log(["project | commands | questions | for what", ...table].join("\n"));
 });
 
-/** Who works: whoever runs the tests, and where that is root somebody else too. */
+/** The user who runs the tests and, if that is root, another user too. */
 const USERS = [undefined, ...(secondUserProblem() === undefined ? [65_534] : [])] as const;
 mustBeHere("projects of a second user", secondUserProblem());
 
@@ -25,7 +25,7 @@ mustBeHere("projects in the sandbox", problem);
 
 describe.skipIf(problem !== undefined)("in the sandbox", () => {
   test(
-    "JavaScript: packages are installed from the registry when that was allowed once; then it is built, tested, linted",
+    "JavaScript: packages are installed after one approval; then it is built, tested, linted",
     async () => {
       const registry = new URL(answerOf(["npm", "config", "get", "registry"]) ?? "");
       const ran = await worked("JavaScript", {
@@ -48,7 +48,7 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
     "import ensurepip, venv, sys; print(sys.executable)",
   ]);
   test.skipIf(python === undefined)(
-    "Python: tested, packed, installed into an environment of its own",
+    "Python: tested, packaged, installed into its own environment",
     async () => {
       const hasPytest = answerOf([`${python}`, "-m", "pytest", "--version"]) !== undefined;
       const ran = await worked("Python", {
@@ -83,7 +83,7 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
 
   const rust = mustRun("Rust in the sandbox", ["rustc", "--print", "sysroot"]);
   test.skipIf(rust === undefined)(
-    "Rust: built, tested, looked over",
+    "Rust: built, tested, linted",
     async () => {
       const ran = await worked("Rust", {
         fixture: "rust",
@@ -114,7 +114,7 @@ describe.skipIf(problem !== undefined)("in the sandbox", () => {
   );
 
   const go = answerOf(["go", "env", "GOROOT"]);
-  test("Go: built, tested, looked over", { timeout: LONG }, async ({ skip }) => {
+  test("Go: built, tested, vetted", { timeout: LONG }, async ({ skip }) => {
     skip(go === undefined, "go is not installed, or does not run");
     const main =
       'package main\n\nimport "example.org/words/count"\n\nfunc main() { println(count.Words("to be or not")) }\n';
@@ -214,7 +214,7 @@ target_include_directories(check PRIVATE . src)\nadd_test(NAME check COMMAND che
     );
 
     test(
-      `git: a day of it, with remotes in the workspace${by(user)}`,
+      `git: a day's work, with remotes in the workspace${by(user)}`,
       async () => {
         const ran = await worked("git", { steps: GIT_DAY, ...(user !== undefined && { user }) });
         expect(ran.questions.length, ran.questions.join("\n")).toBeLessThanOrEqual(2);
@@ -253,12 +253,12 @@ function javascriptSteps(host: string): readonly Step[] {
       `test ! -e .pnpm-store && npx --offline ${PNPM} test`,
       `rm -rf node_modules && npx --offline ${PNPM} install --offline`,
     ),
-    // Nothing that was not asked for is reached.
+    // Nothing that was not requested is reached.
     { command: "npm install left-pad@1.3.0", fails: true },
   ];
 }
 
-/** A commit that is one file more or less. */
+/** A commit that adds or removes a file. */
 const commit = (file: string, text: string, message: string) =>
   `printf '${text}\\n' > ${file} && git add -A && git commit -q -m '${message}'`;
 
@@ -286,7 +286,7 @@ const GIT_DAY: readonly Step[] = [
     commit("d.txt", "fix", "a fix"),
     "git checkout main && git cherry-pick hotfix && cat d.txt",
     "git tag v1.0 && git tag -a v1.1 -m 'the next' && git describe --tags",
-    // A conflict, and its end.
+    // A conflict, and its resolution.
     "git checkout -b left",
     commit("a.txt", "left", "left"),
     "git checkout main",
@@ -311,7 +311,7 @@ const GIT_DAY: readonly Step[] = [
     "git gc && git fsck && git count-objects -v",
     "git clean -fdx --dry-run && git blame a.txt",
   ),
-  // What would be run by somebody who is not in the sandbox is not left behind.
+  // Nothing is left behind that somebody outside the sandbox would run.
   { command: "printf 'echo echo gotcha > .git/hooks/pre-commit' > install.sh; sh install.sh", fails: true },
   ...steps(
     "rm -rf clone install.sh && git commit -q --allow-empty -m last && git status --porcelain && test ! -e clone",

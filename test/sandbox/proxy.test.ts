@@ -1,4 +1,5 @@
-// What leaves a sandbox: well-behaved and hostile clients on the proxy's own socket, real servers on this machine behind it.
+// What leaves a sandbox: well-behaved and hostile clients on the proxy's own socket, real servers on this machine
+// behind it.
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
@@ -10,7 +11,7 @@ import { exchange, proxyWith, rawServer, talkTo, webServer } from "./way-out.ts"
 
 const HERE: readonly LookupAddress[] = [{ address: "127.0.0.1", family: 4 }];
 
-/** Options of a proxy that reaches a name which is this machine in truth. */
+/** Options of a proxy that reaches a name which is really this machine. */
 const inside = (host: string, port: number) => ({
   hosts: [`${host}:${port}`],
   network: { allowPrivate: [`${host}:${port}`] },
@@ -20,7 +21,7 @@ const inside = (host: string, port: number) => ({
 const get = (url: string, ...headers: readonly string[]) =>
   `GET ${url} HTTP/1.1\r\n${headers.map((header) => `${header}\r\n`).join("")}Connection: close\r\n\r\n`;
 
-describe("what was allowed is reached", () => {
+describe("an allowed host is reached", () => {
   test("a plain request arrives with its path as written, its own headers, and the target's host", async () => {
     const heard: string[] = [];
     const port = await webServer((request, response) => {
@@ -50,7 +51,7 @@ describe("what was allowed is reached", () => {
     expect(proxy.refused()).toEqual([]);
   });
 
-  test("bodies pass both ways whole, chunked or of known length, one after the other on one connection", async () => {
+  test("bodies are passed completely, chunked or of known length, in sequence on one connection", async () => {
     const port = await webServer((request, response) => void request.pipe(response));
     const proxy = await proxyWith(inside("one.test", port));
     const url = `http://one.test:${port}/`;
@@ -69,7 +70,7 @@ describe("what was allowed is reached", () => {
     expect(answer.split("x").length).toBeGreaterThan(long.length);
   });
 
-  test("a tunnel carries anything, and an end of one side leaves the other open", async () => {
+  test("a tunnel passes anything, and an end of one side leaves the other open", async () => {
     const port = await rawServer((socket) => {
       let heard = "";
       socket.setEncoding("utf8").on("data", (text: string) => (heard += text));
@@ -86,7 +87,7 @@ describe("what was allowed is reached", () => {
     expect(client.heard()).toBe("HTTP/1.1 200 Connection established\r\n\r\ngot sent with it, and after");
   });
 
-  test("a reader that does not read holds up the writer, not the memory", async () => {
+  test("a slow reader slows down the writer, and does not fill memory", async () => {
     let written = 0;
     const port = await rawServer((socket) => {
       const chunk = Buffer.alloc(65_536);
@@ -131,7 +132,7 @@ describe("what was allowed is reached", () => {
     expect(proxy.refused()).toEqual([]);
   });
 
-  test("half an answer is cut, never ended as if it were whole", async () => {
+  test("a partial response is cut off, never completed", async () => {
     const port = await rawServer((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
@@ -144,7 +145,7 @@ describe("what was allowed is reached", () => {
     expect(answer).not.toContain("\r\n0\r\n");
   });
 
-  test("an upgraded connection carries what follows", async () => {
+  test("an upgraded connection passes what follows", async () => {
     const port = await rawServer((socket) => {
       socket.once("data", (head: Buffer) => {
         expect(head.toString()).toMatch(/upgrade: websocket/i);
@@ -163,7 +164,7 @@ describe("what was allowed is reached", () => {
     );
   });
 
-  test("an upgrade that the server does not want gets its ordinary answer", async () => {
+  test("an upgrade that the server refuses gets its ordinary response", async () => {
     const port = await webServer((_request, response) => void response.end("no such thing"));
     const proxy = await proxyWith(inside("one.test", port));
     const answer = await exchange(
@@ -174,9 +175,10 @@ describe("what was allowed is reached", () => {
     expect(answer).toContain("no such thing");
   });
 
-  test("of several addresses the one that answers is taken", async () => {
+  test("of several addresses the one that answers is used", async () => {
     const port = await webServer((_request, response) => void response.end("here"));
-    const dead = await rawServer(() => undefined, "127.0.0.3"); // only to know that 127.0.0.2 has nobody on the other port
+    // only to find a port that is unused on 127.0.0.2
+    const dead = await rawServer(() => undefined, "127.0.0.3");
     expect(dead).not.toBe(port);
     const proxy = await proxyWith({
       ...inside("one.test", port),
@@ -186,8 +188,8 @@ describe("what was allowed is reached", () => {
   });
 });
 
-describe("what was not allowed is refused, in words, and remembered", () => {
-  test("no hosts reach nothing, never everything", async () => {
+describe("a host that was not allowed is refused, in words, and recorded", () => {
+  test("an empty list allows nothing, never everything", async () => {
     const lookups: string[] = [];
     const proxy = await proxyWith({ hosts: [], lookup: (name) => (lookups.push(name), Promise.resolve(HERE)) });
     const answer = await exchange(proxy.socket, "CONNECT registry.example.org:443 HTTP/1.1\r\n\r\n");
@@ -217,17 +219,17 @@ describe("what was not allowed is refused, in words, and remembered", () => {
     ["0177.0.0.1:443", ["*"], "loopback"],
     ["[::1]:443", ["*"], "loopback"],
     ["[::ffff:127.0.0.1]:443", ["*"], "loopback"],
-    ["[::127.0.0.1]:443", ["*"], "nobody is given"],
+    ["[::127.0.0.1]:443", ["*"], "unassigned IPv6"],
     ["169.254.169.254:80", ["*"], "link-local"],
     ["10.0.0.1:80", ["*"], "private"],
     ["0:80", ["*"], "this machine"],
-    ["localhost:80", ["*"], "inside this machine"],
-    ["metadata.google.internal:80", ["*"], "inside this machine"],
+    ["localhost:80", ["*"], "a local name"],
+    ["metadata.google.internal:80", ["*"], "a local name"],
     ["xn--80ak6aa92e.com:443", ["*"], "looks like another name"],
-    ["office.example:443", ["*"], "leads inside"],
-    ["office.example:443", ["office.example"], "leads inside"],
-    ["mixed.example:443", ["mixed.example"], "leads inside"],
-    ["mine.example:443", ["*"], "leads inside"],
+    ["office.example:443", ["*"], "private address"],
+    ["office.example:443", ["office.example"], "private address"],
+    ["mixed.example:443", ["mixed.example"], "private address"],
+    ["mine.example:443", ["*"], "private address"],
   ])("CONNECT %s with %j: %s", async ([target, hosts, what]) => {
     const addresses: { [name: string]: readonly string[] } = {
       "office.example": ["10.1.2.3"],
@@ -244,13 +246,13 @@ describe("what was not allowed is refused, in words, and remembered", () => {
     const tunnelled = await exchange(proxy.socket, `CONNECT ${target} HTTP/1.1\r\n\r\n`);
     for (const answer of [plain, tunnelled]) {
       expect(answer).toMatch(/^HTTP\/1\.1 403 /);
-      expect(answer).toContain(what === "nobody" ? "not among the hosts" : what);
+      expect(answer).toContain(what === "nobody" ? "does not name this host" : what);
     }
     expect(proxy.refused()).toHaveLength(1);
     expect(proxy.refused()[0]?.reason === undefined).toBe(what === "nobody");
   });
 
-  test("a name is looked up once a connection, and what was found is what is connected to", async () => {
+  test("a name is resolved once per connection, and exactly the result is connected to", async () => {
     const good = await webServer((_request, response) => void response.end("good"));
     await webServer((_request, response) => void response.end("evil"), "127.0.0.2", good);
     let lookups = 0;
@@ -262,7 +264,7 @@ describe("what was not allowed is refused, in words, and remembered", () => {
     expect(lookups).toBe(1);
   });
 
-  test("a name that is not there is no refusal, and the answer says so", async () => {
+  test("a missing name is no refusal, and the response says so", async () => {
     const proxy = await proxyWith({
       hosts: ["*"],
       lookup: () => Promise.reject(Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" })),
@@ -272,14 +274,14 @@ describe("what was not allowed is refused, in words, and remembered", () => {
     expect(proxy.refused()).toEqual([]);
   });
 
-  test("a port where nobody listens is an answer too", async () => {
+  test("a port without a listener is a response too", async () => {
     const proxy = await proxyWith(inside("one.test", 9));
     expect(await exchange(proxy.socket, get("http://one.test:9/"))).toMatch(/^HTTP\/1\.1 502 [^]*ECONNREFUSED/);
   });
 });
 
 describe("hostile clients", () => {
-  test("two hosts on one connection are judged one by one", async () => {
+  test("two hosts on one connection are judged separately", async () => {
     const port = await webServer((_request, response) => void response.end("allowed"));
     const proxy = await proxyWith(inside("one.test", port));
     const answer = await exchange(
@@ -338,7 +340,7 @@ describe("hostile clients", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 431 [^]*16 KiB/);
   });
 
-  test("headers that never end are cut off in time", async () => {
+  test("endless headers are cut off in time", async () => {
     const proxy = await proxyWith({ hosts: ["one.test"], headersTimeoutMs: 200 });
     const client = talkTo(proxy.socket);
     client.socket.write("GET http://one.test/ HTTP/1.1\r\n");
@@ -348,7 +350,7 @@ describe("hostile clients", () => {
     expect(client.heard()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("a tunnel asked for behind a request that is not answered yet breaks nothing", async () => {
+  test("a tunnel requested after an unanswered request breaks nothing", async () => {
     const port = await rawServer((socket) => socket.resume());
     const proxy = await proxyWith(inside("one.test", port));
     const client = talkTo(proxy.socket);
@@ -358,13 +360,13 @@ describe("hostile clients", () => {
     expect(await exchange(proxy.socket, get("http://three.test/"))).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  test("an answer with headers that are none is an answer of 502", async () => {
+  test("a response with invalid headers becomes a 502", async () => {
     const port = await rawServer((socket) => void socket.once("data", () => socket.end("SSH-2.0-OpenSSH_9.2\r\n")));
     const proxy = await proxyWith(inside("one.test", port));
     expect(await exchange(proxy.socket, get(`http://one.test:${port}/`))).toMatch(/^HTTP\/1\.1 502 /);
   });
 
-  test("more refused hosts than anybody reads are not kept", async () => {
+  test("more refused hosts than anybody reads are dropped", async () => {
     const proxy = await proxyWith({ hosts: [] });
     const requests = Array.from({ length: 150 }, (_, index) => `GET http://h${index}.example/ HTTP/1.1\r\n\r\n`);
     await exchange(proxy.socket, requests.join(""), get("http://last.example/"));
@@ -372,8 +374,8 @@ describe("hostile clients", () => {
   });
 });
 
-describe("a proxy of the user's", () => {
-  /** A proxy like those of offices: wants a password, looks names up itself. */
+describe("an upstream proxy of the user", () => {
+  /** A proxy like those of offices: it requires a password, and resolves names itself. */
   const office = async () => {
     const asked: string[] = [];
     const target = await webServer((_request, response) => void response.end("outside"));
@@ -390,7 +392,7 @@ describe("a proxy of the user's", () => {
     return { asked, target, url: `http://me:s%40crit@127.0.0.1:${port}` };
   };
 
-  test("is used for names that are allowed, with its password, and looks them up", async () => {
+  test("is used for allowed names, with its password, and resolves them", async () => {
     const { asked, url } = await office();
     const proxy = await proxyWith({
       hosts: ["one.example", "closed.example"],
@@ -413,7 +415,7 @@ describe("a proxy of the user's", () => {
     ]);
   });
 
-  test("gets nothing of what is refused here, private addresses among it", async () => {
+  test("gets nothing of what is refused here, including private addresses", async () => {
     const { asked, url } = await office();
     const proxy = await proxyWith({
       hosts: ["*"],
@@ -426,7 +428,7 @@ describe("a proxy of the user's", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is passed by where NO_PROXY says so, and for this machine", async () => {
+  test("is bypassed where NO_PROXY says so, and for this machine", async () => {
     const { asked, target, url } = await office();
     const names = ["one.test", "a.below.test", `port.test:${target}`, "localhost"];
     const proxy = await proxyWith({
@@ -441,7 +443,7 @@ describe("a proxy of the user's", () => {
     expect(asked).toEqual([]);
   });
 
-  test("that cannot be used is said before anything runs, without its password", async () => {
+  test("that cannot be used is reported before anything runs, without its password", async () => {
     const starting = proxyWith({ hosts: ["*"], environment: { HTTPS_PROXY: "socks5://me:secret@127.0.0.1:1080" } });
     await expect(starting).rejects.toThrow(
       /HTTPS_PROXY: expected the URL of a proxy.*got "socks5:\/\/\*\*\*@127\.0\.0\.1:1080"/,
@@ -450,7 +452,7 @@ describe("a proxy of the user's", () => {
 });
 
 describe("the socket", () => {
-  test("belongs to this user alone, and is gone with all connections after close", async () => {
+  test("is private, and is removed with all connections after close", async () => {
     const folder = temporaryFolder();
     const port = await rawServer((socket) => socket.resume());
     const proxy = await proxyWith({ ...inside("one.test", port), folder });
@@ -467,13 +469,13 @@ describe("the socket", () => {
     await proxy.close();
   });
 
-  test("has a short name also where the folder's is long", async () => {
+  test("has a short name even if the folder's is long", async () => {
     const proxy = await proxyWith({ hosts: [], folder: join(temporaryFolder(), "x".repeat(150)) });
     expect(Buffer.byteLength(proxy.socket)).toBeLessThanOrEqual(107);
     expect(await exchange(proxy.socket, get("http://one.example/"))).toMatch(/403/);
   });
 
-  test("a rule that is none is told by name", async () => {
+  test("an invalid rule is reported by name", async () => {
     await expect(proxyWith({ hosts: ["https://one.example/"] })).rejects.toThrow(/network: expected a host/);
   });
 });

@@ -1,4 +1,4 @@
-// What a contained command can and cannot do, with the real bubblewrap. Skipped, loudly, where there is none.
+// What a contained command can and cannot do, with the real bubblewrap. Skipped with a report if it is missing.
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
@@ -66,11 +66,11 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect((await one.bash("kill -KILL 0")).exit).toEqual({ how: "signaled", signal: "SIGKILL" });
     });
 
-    test("when a child of its own is killed, which is its own affair", async () => {
+    test("when one of its children is killed", async () => {
       expect((await one.bash("sh -c 'kill -9 $$'; exit $?")).exit).toEqual({ how: "exited", code: 137 });
     });
 
-    test("when its time is up", async () => {
+    test("when it times out", async () => {
       expect((await one.bash("sleep 1000", { timeoutMs: 300 })).exit).toMatchObject({ how: "timed-out" });
     });
 
@@ -93,7 +93,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       { argv: ["no-such-program"] },
       /^cannot start no-such-program: no such program on the PATH$/,
     ],
-    ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such program/],
+    ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such file/],
     ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: there is no folder .*\/none$/],
     ["a file that is not executable", { argv: ["./plain"] }, /^cannot start \.\/plain: it is not executable/],
     ["no name", { argv: [""] }, /^cannot start : /],
@@ -105,7 +105,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect((await failureOf(one.backend.spawn(command))).message).toMatch(message);
   });
 
-  test("its streams are apart or together, its stdin is read, its bytes are the same", async () => {
+  test("its streams are separate or merged, its stdin is read, its bytes are unchanged", async () => {
     expect(await one.bash("echo out; echo err >&2", { streams: "split" })).toMatchObject({
       output: "out\n",
       errors: "err\n",
@@ -120,7 +120,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     await child.output.dispose();
   });
 
-  test("its variables reach it and nothing else: what would change the programs around it is for it alone", async () => {
+  test("its variables are passed only to it, and do not affect the programs around it", async () => {
     const { output } = await one.bash('echo "$A|$LD_PRELOAD|$HANDRAIL_SANDBOX|$TMPDIR"; env | grep -c "^B-B="', {
       env: { A: "1 \n2", LD_PRELOAD: "/nowhere/evil.so", "B-B": "odd", "": "no", HANDRAIL_SANDBOX: "x" },
     });
@@ -128,7 +128,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect(output).not.toMatch(/bwrap|perl:/);
   });
 
-  test("it is handed no open file but its own three, and those of the processes around it lead nowhere", async () => {
+  test("it gets only its own three descriptors, and those of the processes around it lead nowhere", async () => {
     expect((await one.bash("for each in /proc/self/fd/*; do echo ${each##*/}; done; exit 0")).output).toMatch(
       /^0\n1\n2\n(\d+\n)?$/,
     );
@@ -140,12 +140,12 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect(leading.filter((to) => !expected.test(to))).toEqual([]);
   });
 
-  test("what it writes where its end is told does not change that, however much", async () => {
+  test("what it writes to the status channel does not change its reported exit status", async () => {
     const flood = "for fd in /proc/2/fd/6; do { yes 'ended 0' | head -c 1000000; } >>$fd; done; exit 9";
     expect((await one.bash(flood)).exit).toEqual({ how: "exited", code: 9 });
   });
 
-  test("TERM reaches it and not what holds it, so it can say bye", async () => {
+  test("TERM reaches it and not its wrapper, so that it can clean up", async () => {
     const child = await one.backend.spawn({
       argv: ["bash", "-c", "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done"],
     });
@@ -155,7 +155,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect(await child.exit).toEqual({ how: "exited", code: 5 });
   });
 
-  test("one that is deaf to TERM is killed after the grace, with all it started", async () => {
+  test("one that ignores TERM is killed after the grace period, with all its processes", async () => {
     const child = await one.backend.spawn({
       argv: ["bash", "-c", "trap '' TERM; setsid sh -c 'echo; exec sleep 1000' & while :; do sleep 0.1; done"],
     });
@@ -164,7 +164,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect(await child.exit).toEqual({ how: "signaled", signal: "SIGKILL" });
   });
 
-  test("what it leaves in the background ends with it, setsid and double fork too", async () => {
+  test("what it leaves in the background ends with it, also after setsid and a double fork", async () => {
     const mark = `h${process.pid}-${Date.now()}`;
     const { exit } = await one.bash(
       `setsid sh -c 'exec -a ${mark} sleep 1000' & (setsid bash -c 'exec -a ${mark} sleep 1000 &' &); sleep 0.3; echo ok`,
@@ -174,7 +174,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
   });
 
   describe("writes", () => {
-    test("in the workspace and its private temporary folders, which later commands see and nobody else", async () => {
+    test("in the workspace and its private temporary folders, which only later commands see", async () => {
       const mine = `mine-${randomUUID()}`;
       const places = ["/tmp", "/var/tmp", "/dev/shm", "/run"].map((folder) => `${folder}/${mine}`);
       const made = await one.bash(
@@ -186,7 +186,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(places.filter((place) => existsSync(place))).toEqual([]);
     });
 
-    test("nowhere else: not beside it, not through a link made inside, not what root could change of the machine", async () => {
+    test("nowhere else: not next to it, not through a link made inside, not in the machine's settings", async () => {
       const other = one.file("other/file");
       const script = await Promise.all(
         [
@@ -205,7 +205,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(existsSync(one.home)).toBe(true);
     });
 
-    test("with what it was granted: a file, a folder, one that is made; not the folder above it", async () => {
+    test("to granted paths: a file, a folder, a new one; not to the folder above it", async () => {
       const file = one.file("granted/file");
       const beside = one.file("granted/beside");
       const made = join(one.root, "granted", "made");
@@ -220,7 +220,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect((await one.bash(`echo y >${file}`)).exit).not.toEqual({ how: "exited", code: 0 });
     });
 
-    test("everywhere when it is not contained", async () => {
+    test("everywhere if it is not contained", async () => {
       const other = one.file("other/free");
       expect((await one.bash(`echo free >${other}`, { within: "none" })).exit).toEqual({ how: "exited", code: 0 });
       expect(readFileSync(other, "utf8")).toBe("free\n");
@@ -263,14 +263,14 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       );
     });
 
-    test("what is opened for reading in a home that may be written is opened for reading alone", async () => {
+    test("paths opened for reading in a writable home are read-only", async () => {
       const two = await newWorld({ workDir: "home" });
       const key = two.file("home/.ssh/key", "secret\n");
       const { output } = await two.bash(`cat ${key}; echo x >${key}`, { within: { read: [join(two.home, ".ssh")] } });
       expect(output).toMatch(/^secret\n.*Read-only file system\n$/);
     });
 
-    test("nothing of the sandbox's own files, and no process of the machine", async () => {
+    test("none of the sandbox's own files, and no process of the machine", async () => {
       const { output } = await one.bash(
         `ls ${one.folder} ${one.folder}/sessions; ls -d /proc/[0-9]* | wc -l; cat /proc/${process.pid}/environ`,
       );
@@ -280,7 +280,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(output).toMatch(/environ: No such file/);
     });
 
-    test("a home that is a link, and secrets that are links, lead nowhere", async () => {
+    test("no home that is a link, and no secrets that are links", async () => {
       const root = worldFolder();
       mkdirSync(join(root, "real-home"));
       mkdirSync(join(root, "elsewhere"));
@@ -296,7 +296,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
 
   describe("a workspace anywhere", () => {
     test.each(["ws", "home", "home/.config/project", "home/.ssh/project"])(
-      "at %s works, and what is hidden around it stays so",
+      "at %s works, and what is hidden around it stays hidden",
       async (workDir) => {
         const two = await newWorld({ workDir });
         two.file("home/.ssh/key", "secret\n");
@@ -339,7 +339,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       }
     });
 
-    test("that is the whole machine has no sandbox, and says so", async () => {
+    test("that is the whole machine has no sandbox, with a message", async () => {
       const two = await newWorld({ root: worldFolder(), required: false });
       const { local } = await import("../../src/backends/local/backend.ts");
       const { sandbox } = await import("../../src/backends/sandbox/sandbox.ts");
@@ -353,7 +353,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       const strict = await sandbox(inner, { folder: two.folder, required: true });
       const failure = await failureOf(strict.spawn({ argv: ["true"] }));
       expect(failure.message).toMatch(
-        /^cannot start true: the sandbox is required, and does not work here\. The working directory is \//,
+        /^cannot start true: the sandbox is required but does not work here\. The working directory is \//,
       );
       expect(failure.hint).toMatch("folder of a project");
       await strict.close();
@@ -383,7 +383,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(readFileSync(settings, "utf8")).toBe("x\n");
     });
 
-    test("that a command makes are read-only from the next command on", async () => {
+    test("that a command creates are read-only from the next command on", async () => {
       const two = await newWorld({ isProtected: (path) => protectedFile(path) !== undefined });
       expect((await two.bash("mkdir .husky && echo x >.husky/pre-commit")).exit).toEqual({ how: "exited", code: 0 });
       expect((await two.bash("echo y >.husky/pre-commit")).output).toMatch("Read-only file system");
@@ -399,7 +399,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     const commit =
       "git add -A && git -c user.name=T -c user.email=t@example.org commit -qm work && git log --oneline | wc -l";
 
-    test("is worked with: add, commit, branch, stash, merge", async () => {
+    test("is usable: add, commit, branch, stash, merge", async () => {
       const two = await newWorld({ isProtected: (path) => protectedFile(path) !== undefined });
       git(two.workDir, "init", "-q", "-b", "main");
       two.file("ws/a");
@@ -417,7 +417,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(ran).toMatchObject({ exit: { how: "exited", code: 0 }, output: "1\n2\n" });
     });
 
-    test("keeps its configuration, hooks and place; what would lead it elsewhere is taken away and told", async () => {
+    test("keeps its configuration, hooks and place; what would redirect it is removed and reported", async () => {
       const two = await newWorld();
       git(two.workDir, "init", "-q");
       execFileSync("rm", ["-rf", join(two.workDir, ".git/hooks")]);
@@ -444,7 +444,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(readFileSync(config, "utf8")).toMatch("Granted");
     });
 
-    test("of a linked worktree is worked with too, when it knows the workspace", async () => {
+    test("of a linked worktree is usable too, if it knows the workspace", async () => {
       const root = worldFolder();
       const main = join(root, "main");
       mkdirSync(main);
@@ -467,7 +467,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
   });
 
   describe("the network", () => {
-    test("is not there, but one command reaches a server of another", async () => {
+    test("is absent, but one command reaches a server of another", async () => {
       const server = createServer((socket) => socket.end("outside"));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const { port } = server.address() as { port: number };
@@ -479,7 +479,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       server.close();
     });
 
-    test("sockets of others are not reached by their files", async () => {
+    test("sockets of others are not reached through their files", async () => {
       requireProgram("perl");
       const two = await newWorld();
       const listen = async (path: string) => {
@@ -502,14 +502,14 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     });
   });
 
-  test("the backend's own search and files are as before", async () => {
+  test("does not affect the backend's own search and files", async () => {
     one.file("ws/needle.txt", "needle\n");
     const query = { path: one.workDir, pattern: "needle", maxMatches: 9, maxCharacters: 9 };
     expect((await one.backend.search(query)).matches).toBe(1);
     expect((await one.backend.files.stat("needle.txt"))?.size).toBe(7);
   });
 
-  test("package managers have private caches that stay, the home is read-only", async () => {
+  test("package managers have private caches that persist, the home is read-only", async () => {
     const two = await newWorld();
     const { output } = await two.bash('echo "$npm_config_cache"; echo x >"$XDG_CACHE_HOME/kept"; mkdir -p ~/.cache/x');
     const [cache = ""] = output.split("\n");
@@ -533,7 +533,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect((await two.bash("env", { within: "none" })).output).not.toContain(`${two.folder}/`);
   });
 
-  test("caches of the user's own are read until something is fetched", async () => {
+  test("the user's own caches are read until something is downloaded", async () => {
     const two = await newWorld();
     two.file("home/.cargo/registry/index");
     expect((await two.bash('echo "[$CARGO_HOME]"')).output).toBe("[]\n");
@@ -559,7 +559,7 @@ describe.skipIf(noSandbox !== undefined)("closing", () => {
     expect((await failureOf(one.backend.spawn({ argv: ["true"] }))).message).toMatch("the backend is closed");
   });
 
-  test("leaves nothing open and no file of a command behind", async () => {
+  test("leaves nothing open and none of a command's files", async () => {
     const one = await newWorld();
     await one.bash("true");
     const count = () => readdirSync("/proc/self/fd").length;
@@ -572,7 +572,7 @@ describe.skipIf(noSandbox !== undefined)("closing", () => {
     ).toBeLessThanOrEqual(2);
   });
 
-  test("a detached command goes on, contained, and can say bye", async () => {
+  test("keeps a detached command running, contained, and able to clean up", async () => {
     const one = await newWorld();
     const job = await one.backend.spawn({
       argv: [
@@ -590,7 +590,7 @@ describe.skipIf(noSandbox !== undefined)("closing", () => {
     await until("it goes on", () => beats() > before + 4);
     const two = await one.again();
     worlds.push(two);
-    await two.bash("true"); // sweeps what is left over
+    await two.bash("true"); // removes what is left over
     const kept = beats();
     await until("it goes on with its own temporary files", () => beats() > kept + 4);
     const [listed] = (await two.backend.detached?.list()) ?? [];

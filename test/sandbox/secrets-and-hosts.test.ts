@@ -1,4 +1,5 @@
-// A command that reaches a host which nobody approved for it does not see the workspace's secrets: real calls, a real server.
+// A command that reaches a host which nobody approved for it does not see the workspace's secrets: real calls, a real
+// server.
 import { execFileSync } from "node:child_process";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -9,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { realOf } from "../../src/backends/sandbox/hidden.ts";
 import type { Approval } from "../../src/contract/decision.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { PolicySettings } from "../../src/policy/settings.ts";
+import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { mustBeHere, programProblem } from "../support/here.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { bubblewrapProblem } from "./contained.ts";
@@ -31,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** What a poisoned script sends: each file that it can read, by name and content. */
+/** What a poisoned script sends: each readable file, by name and content. */
 const FILES = [
   ".env",
   "config/server.pem",
@@ -49,7 +50,7 @@ cat .env
 const SENT = (...files: readonly string[]) => files.map((file) => `/${file}=${file}`);
 const UNSECRET = SENT("src/a.txt", "site-packages/x/cacert.pem");
 
-/** A workspace with secrets, and a person who gives these answers, one after the other. */
+/** A workspace with secrets, and a person who gives these answers in order. */
 async function project(policy: PolicySettings, answers: readonly Approval["answer"][] = []) {
   heard = [];
   const folder = await workspace({
@@ -79,7 +80,7 @@ async function project(policy: PolicySettings, answers: readonly Approval["answe
 }
 
 describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () => {
-  test("whoever is asked about the host lets the command see them; a grant from before does not", async () => {
+  test("whoever is asked about the host shows the secrets to the command; an earlier grant does not", async () => {
     const { bash, asked } = await project({}, ["session"]);
     await bash("bash steal.sh", { network: [host] });
     expect(asked).toEqual([`${host}, from the sandbox`]);
@@ -99,7 +100,7 @@ describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () 
     const { bash, asked, folder } = await project(policy(), ["once"]);
     const said = await bash("bash steal.sh", { network: [host] });
     expect([asked, heard]).toEqual([[], UNSECRET]);
-    const remedy = /The sandbox does not show .*run it again with read: (\[[^\]]*\])/.exec(said)?.[1] ?? "";
+    const remedy = /The sandbox hides .*run it again with read: (\[[^\]]*\])/.exec(said)?.[1] ?? "";
     expect(JSON.parse(remedy)).toContain(`${folder}/.env`);
 
     await bash("bash steal.sh", { network: [host], read: [".env"] });
@@ -107,7 +108,7 @@ describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () 
     expect(heard).toEqual([...SENT(".env"), ...UNSECRET]);
   });
 
-  test("what git has as it is stays readable, so that git works; what was changed since is hidden", async () => {
+  test("what git has unchanged stays readable, so that git works; what has changed since is hidden", async () => {
     const { bash, folder } = await project({ network: { allowHosts: [host] } });
     writeFileSync(join(folder, "show.sh"), "cat .env config/server.pem");
     const commit = "git -c user.name=me -c user.email=me@x commit -qam 1";
@@ -116,11 +117,11 @@ describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () 
     expect(await bash("git merge -q other && git status -s -uno; sh show.sh", { network: [host] })).toBe(
       ",\nconfig/server.pem",
     );
-    writeFileSync(join(folder, ".env"), ";\n"); // as long as before
+    writeFileSync(join(folder, ".env"), ";\n"); // the same length as before
     expect(await bash("sh show.sh", { network: [host] })).toMatch(/^cat: .env: Permission denied\nconfig\/server.pem/);
   });
 
-  test("without a host, and for what a command names, nothing is hidden that was not before", async () => {
+  test("without a host, and for paths that a command names, nothing is hidden in addition", async () => {
     const { bash, asked } = await project({ network: { allowHosts: [host] } }, ["once", "once"]);
     expect(await bash("bash steal.sh")).toMatch(/\.env$/m);
     expect(asked).toEqual([]);
@@ -129,7 +130,7 @@ describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () 
     expect(asked).toEqual(["cat .env", "echo new > .env && bash steal.sh"]);
   });
 
-  test("an answer about something else does not count, and asking for a folder shows none of its secrets", async () => {
+  test("an approval of something else does not count, and asking for a folder shows none of its secrets", async () => {
     const policy = { network: { allowHosts: [host] }, commands: { ask: ["bash *"] } };
     const { bash, asked } = await project(policy, ["once"]);
     await bash("bash steal.sh", { network: [host], read: [".", "config"], write: ["config"] });

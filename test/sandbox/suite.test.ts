@@ -1,4 +1,4 @@
-// The suite that every backend passes, with the real bubblewrap.
+// The backend suite, with the real bubblewrap.
 import { afterAll, describe, test } from "vitest";
 import { backendSuite } from "../../src/testing/index.ts";
 import { mustBeHere } from "../support/here.ts";
@@ -13,7 +13,7 @@ describe.skipIf(noSandbox !== undefined)("in a sandbox", () => {
       name: "sandbox(local)",
       open: async () => (await world({ root })).backend,
       detached: true,
-      ids: "other", // inside, processes have numbers of their own
+      ids: "other", // processes have other ids inside
     },
     { describe, test, afterAll },
   );

@@ -1,4 +1,5 @@
-// What was judged or mounted is swapped for something else before it is used: links in the place of folders, between two commands or before one.
+// What was judged or mounted is replaced before it is used: links in place of folders, between two commands or before
+// one.
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -28,7 +29,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
     outside = dirname(one.file("outside/file"));
   });
 
-  test("a folder that was granted opens nothing, to write or to read", async () => {
+  test("a granted folder opens nothing, for writing or reading", async () => {
     const key = one.file("home/.ssh/key", "secret\n");
     const granted = join(one.root, "granted");
     mkdirSync(granted);
@@ -46,7 +47,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
     await expect(one.bash(`cat ${granted}/key`, { within: { read: [granted] } })).rejects.toThrow(ToolFailure);
   });
 
-  test("a folder that may be written beside the workspace opens nothing", async () => {
+  test("a writable folder next to the workspace opens nothing", async () => {
     const two = await newWorld({ root: one.root, writable: [join(one.workDir, "part"), join(one.root, "shared")] });
     mkdirSync(join(two.workDir, "part"));
     await two.bash("mv part p; ln -s ../outside part");
@@ -64,7 +65,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
     expect(readdirSync(outside)).toEqual(["file"]);
   });
 
-  test("a cache, or a file there, or a link to nothing, is no harm to the next command", async () => {
+  test("a cache, or a file in it, or a link to nothing, does not harm the next command", async () => {
     for (const put of ["ln -s /nowhere/at/all", `ln -s ${outside}`, "echo x >", "mkfifo"]) {
       await one.bash(`rm -rf "$npm_config_cache"; ${put} "$npm_config_cache"`);
       const { exit, output } = await one.bash('echo x >"$npm_config_cache/new" && echo fine');
@@ -73,7 +74,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
     expect(readdirSync(outside)).toEqual(["file"]);
   });
 
-  test("a repository takes nothing away elsewhere", async () => {
+  test("a repository removes nothing outside", async () => {
     const other = one.file("other/.git/worktrees/x/commondir", "../..\n");
     mkdirSync(join(one.workDir, ".git"));
     await one.bash(`rm -rf .git; ln -s ${dirname(other)} .git`);
@@ -85,7 +86,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
     expect(readFileSync(join(one.root, "other/.git/config"), "utf8")).toBe("[alias]\n\tx = !x\n");
   });
 
-  test("files of a repository, a pipe, a circle of links, holds nothing up", async () => {
+  test("files of a repository, a pipe, a circle of links, blocks nothing", async () => {
     const made =
       "rm -rf .git; git init -q . && cd .git && rm -rf index config hooks && mkfifo commondir && ln -s index index && mkfifo config && ln -s .. hooks; cd ..; mkdir -p a; mkfifo a/.git";
     expect((await one.bash(made)).exit).toMatchObject({ how: "exited" });
@@ -93,7 +94,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
     expect(existsSync(join(one.workDir, ".git/config"))).toBe(false);
   });
 
-  test("the private temporary files takes nothing away when they go", async () => {
+  test("the private temporary files removes nothing when they are deleted", async () => {
     await one.bash(`ln -s ${outside} /tmp/way; mkdir -p /tmp/a && ln -s ${outside} /tmp/a/b; chmod 0 /tmp/a`);
     await one.backend.close();
     expect(readdirSync(outside)).toEqual(["file"]);
@@ -101,7 +102,7 @@ describe.skipIf(noSandbox !== undefined)("a link in the place of", () => {
 });
 
 describe.skipIf(noSandbox !== undefined)("a socket", () => {
-  test("on which somebody listens since is closed to the next command", async () => {
+  test("that has a listener by now is closed to the next command", async () => {
     requireProgram("perl");
     const one = await newWorld();
     await one.bash("true");

@@ -1,5 +1,5 @@
-// What a sandbox is set up from can be gone by then: a socket of somebody's, which is there for a moment. Nothing has been run then, so it is
-// set up again.
+// What a sandbox is set up from may disappear meanwhile: a socket of another program that exists only for a moment.
+// Nothing has run then, so it is set up again.
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { type Server, createServer } from "node:net";
@@ -16,7 +16,7 @@ const problem = bubblewrapProblem();
 mustBeHere("the sandbox", problem);
 
 test.skipIf(problem !== undefined)(
-  "commands run while sockets come and go beside them",
+  "commands run while sockets appear and disappear around them",
   async () => {
     const folder = join(homedir(), `.handrail-test-${randomName(8)}`);
     mkdirSync(folder);
@@ -45,7 +45,7 @@ test.skipIf(problem !== undefined)(
   60_000,
 );
 
-/** A server that listens for so many milliseconds: longer than a sandbox takes to be set up. */
+/** A server that listens for this many milliseconds: longer than the set-up of a sandbox. */
 async function briefly(path: string, moment: number): Promise<void> {
   const server: Server = createServer();
   server.listen(path);

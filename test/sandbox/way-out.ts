@@ -11,7 +11,7 @@ afterFile(async () => {
   for (const close of closings.splice(0)) await close();
 });
 
-/** A proxy of its own for one test, in no environment but the one given; closed when the test file is done. */
+/** A proxy for one test, in no environment but the given one. Closed at the end of the test file. */
 export async function proxyWith(
   options: Omit<ProxyOptions, "folder"> & { readonly folder?: string },
 ): Promise<EgressProxy> {
@@ -25,7 +25,7 @@ export async function webServer(answer: RequestListener, address = "127.0.0.1", 
   return listening(createHttpServer(answer), address, port);
 }
 
-/** A server on this machine that speaks anything; its port. */
+/** A server on this machine with any protocol. Returns its port. */
 export async function rawServer(talk: (socket: Socket) => void, address = "127.0.0.1"): Promise<number> {
   return listening(
     createServer({ allowHalfOpen: true }, (socket) => {
@@ -47,7 +47,7 @@ export async function exchange(socket: string, ...pieces: readonly string[]): Pr
   return client.heard();
 }
 
-/** A connection to a proxy's socket, and what has been heard on it. */
+/** A connection to a proxy's socket, and what was received. */
 export function talkTo(path: string): { readonly socket: Socket; heard(): string } {
   const socket = connect({ path, allowHalfOpen: true });
   let heard = "";

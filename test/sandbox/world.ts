@@ -1,4 +1,4 @@
-// A little world for the sandbox: a workspace, a home with secrets, what lies beside them.
+// A small environment for the sandbox: a workspace, a home with secrets, and what is next to them.
 import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ import { isInside } from "../../src/util/paths.ts";
 import { afterFile } from "../support/after-file.ts";
 import { cacheFolder } from "../../scripts/lib/project.mjs";
 
-/** Why nothing can be contained here; `undefined`: it can. */
+/** Returns why nothing can be contained on this machine; `undefined` if it can. */
 export const noSandbox =
   process.platform === "linux" && systemProgram("bwrap") !== undefined ? undefined : "bubblewrap is not installed";
 
@@ -47,7 +47,7 @@ afterFile(() => {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 });
 
-/** A folder for a world: not under /tmp, which inside is another one. */
+/** A folder for a world. Not under /tmp, which is replaced inside. */
 export function worldFolder(): string {
   const places = [cacheFolder, homedir(), "/home", "/srv"].filter((place) => !isReplaced(place));
   const folder = places.find(isWritable) ?? homedir();
@@ -56,7 +56,7 @@ export function worldFolder(): string {
   return root;
 }
 
-/** The checkout and the home can lie anywhere. */
+/** The checkout and the home can be anywhere. */
 function isReplaced(folder: string): boolean {
   return ["/tmp", "/var/tmp", "/run", "/dev/shm"].some((replaced) => isInside(folder, replaced));
 }

@@ -1,15 +1,15 @@
 /**
- * What modules that tests share have to clean up. Such a module is loaded once for all test files of a process, so that an `afterAll` at its
- * top level would hold for the first of them only.
+ * Cleans up for modules that tests share. Such a module is loaded once for all test files of a process, so an
+ * `afterAll` at its top level would run only for the first of them.
  */
 const cleanups: (() => unknown)[] = [];
 
-/** Runs `cleanup` at the end of each test file of this process, from this one on. */
+/** Runs `cleanup` at the end of the current test file, and of later ones in this process. */
 export function afterFile(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
 
-/** Runs all of them, the last one first. Rejects, when all have run, with what the first that failed threw. */
+/** Runs all of them, the last one first. Rejects afterwards with the error of the first one that failed. */
 export async function cleanUpAfterFile(): Promise<void> {
   const errors: unknown[] = [];
   for (const cleanup of cleanups.toReversed()) {

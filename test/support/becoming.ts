@@ -3,20 +3,20 @@ import { join } from "node:path";
 import { installed, programProblem, secondUserProblem } from "./here.ts";
 import { until } from "./until.ts";
 
-/** A program that becomes root as `sudo` does, so that an ordinary user who has started it cannot end it. */
+/** A program that becomes root as `sudo` does, so that the ordinary user who started it cannot end it. */
 export interface Becoming {
-  /** Writes its number into the file, and sleeps. */
+  /** Writes its process id to the file, and sleeps. */
   argv(file: string): readonly [program: string, ...args: string[]];
-  /** Waits for the number in the file, and kills that process. */
+  /** Waits for a process id in the file, and kills that process. */
   end(file: string): Promise<void>;
 }
 
-/** Why there can be none; `undefined`: there can. */
+/** Returns why there can be none; `undefined` if there can. */
 export function becomingProblem(): string | undefined {
   return secondUserProblem() ?? programProblem("perl");
 }
 
-/** Makes one in a folder. The file system there must heed the bit (no `nosuid`). */
+/** Creates the program in a folder. The file system must support setuid (no `nosuid`). */
 export function becoming(folder: string): Becoming {
   const program = join(folder, "becoming");
   copyFileSync(realpathSync(installed("perl") ?? "perl"), program);

@@ -1,2 +1,5 @@
-/** How many random cases a property is tried with: so many, times `TIMES` where that is set (`TIMES=10 npm test`). */
+/**
+ * Returns how many random cases a property is tested with: this many, times `TIMES` if that is set (`TIMES=10 npm
+ * test`).
+ */
 export const cases = (count: number): number => count * Number(process.env["TIMES"] ?? 1);

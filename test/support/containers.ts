@@ -4,16 +4,16 @@ import type { Ended } from "./ended.ts";
 import { type Engine, type EngineName, engineOf, runLabel } from "./engines.ts";
 import { type ImageKind, testImage } from "./images.ts";
 
-/** A real container that sleeps; removed when the test file is done. */
+/** A real container that sleeps. Removed at the end of the test file. */
 export interface TestContainer {
   readonly name: string;
-  /** Runs a program in it by the engine's client. */
+  /** Runs a program in it with the engine's client. */
   exec(argv: readonly string[], options?: ExecOptions): Promise<Ended>;
   stop(): Promise<void>;
   start(): Promise<void>;
   pause(): Promise<void>;
   unpause(): Promise<void>;
-  /** By force, whether it runs or not; one that is gone is left at that. */
+  /** Removes it by force, running or not. Ignores a missing one. */
   remove(): Promise<void>;
 }
 
@@ -25,13 +25,13 @@ export interface ExecOptions {
 export interface ContainerOptions {
   /** Default "bash". */
   readonly image?: ImageKind;
-  /** Default: a name of its own. */
+  /** Default: a unique name. */
   readonly name?: string;
-  /** Whom its programs run as: "dev" or a number. Default root. */
+  /** The user of its programs: "dev" or a number. Default root. */
   readonly user?: string;
-  /** More arguments of `run`: `["--tmpfs", "/small:size=1m"]`. */
+  /** More arguments of `run`, such as `["--tmpfs", "/small:size=1m"]`. */
   readonly args?: readonly string[];
-  /** What its first process is. Default: one that sleeps, reaps every child that ended, and ends at once when it is stopped. */
+  /** Its first process. Default: one that sleeps, reaps every ended child, and exits at once when it is stopped. */
   readonly command?: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export async function container(engine: Engine, options: ContainerOptions = {}):
     pause: () => client("pause", name),
     unpause: () => client("unpause", name),
     async remove() {
-      // docker kills at once; podman gives it ten seconds unless told otherwise.
+      // docker kills at once; podman waits ten seconds by default.
       const atOnce = engine.name === "podman" ? ["-t", "0"] : [];
       const { status, stderr } = await engine.run(["rm", "--force", ...atOnce, name]);
       if (status !== 0 && !/no such container/i.test(stderr)) throw new Error(`${name} is not removed: ${stderr}`);
@@ -72,7 +72,7 @@ export async function container(engine: Engine, options: ContainerOptions = {}):
   return made;
 }
 
-/** One container for all cases of a file, started for the first that asks; commands here then find its engine. */
+/** One container for all cases of a file, started by the first user. Local commands then find its engine. */
 export function sharedContainer(engineName: EngineName, options: ContainerOptions = {}): () => Promise<TestContainer> {
   const start = async () => {
     const engine = await engineOf(engineName);
@@ -83,5 +83,5 @@ export function sharedContainer(engineName: EngineName, options: ContainerOption
   return () => (started ??= start());
 }
 
-/** Waiting reaps whatever has become a child of the first process; a sleep alone would leave it as a zombie. */
+/** Waiting reaps adopted children of the first process; a sleep alone would leave zombies. */
 const REAPING_SLEEP = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done"];

@@ -1,4 +1,5 @@
-// Real container engines for tests: each is started by the first test file that needs it, shared by all of the run, and ends with the run.
+// Real container engines for tests. Each is started by the first test file that needs it, is shared by the whole run,
+// and ends with the run.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -6,14 +7,14 @@ import { inject } from "vitest";
 import { withLockAsync } from "../../scripts/lib/lock.mjs";
 import { type Ended, runToEnd } from "./ended.ts";
 import { installed } from "./here.ts";
-import { keep, keptFolder } from "./keeper.ts";
+import { keep, keptFolder } from "./watcher.ts";
 import { isAlive, until } from "./until.ts";
 
 export type EngineName = "docker" | "podman";
 
 export interface Engine {
   readonly name: EngineName;
-  /** The variables by which the client (`docker`, `podman`) finds this engine, to be added to our own. */
+  /** The variables with which the client (`docker`, `podman`) finds this engine, to be added to ours. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs the client to its end: `engine.run(["inspect", name])`. */
   run(args: readonly string[], input?: string | Uint8Array): Promise<Ended>;
@@ -21,7 +22,7 @@ export interface Engine {
 
 const isRoot = process.getuid?.() === 0;
 
-/** Why an engine cannot be tried here; `undefined`: it can. */
+/** Returns why an engine cannot be tested on this machine; `undefined` if it can. */
 export function engineProblem(name: EngineName): string | undefined {
   if (process.platform !== "linux") return `${name} is only tried on Linux`;
   if (!installed("busybox")) return "busybox (busybox-static), of which the images are made, is not installed";
@@ -32,7 +33,7 @@ export function engineProblem(name: EngineName): string | undefined {
   return `no Docker daemon answers, and ${isRoot ? "dockerd is not installed" : "only root can start one"}`;
 }
 
-/** Why its containers cannot be paused here; `undefined`: they can. */
+/** Returns why its containers cannot be paused on this machine; `undefined` if they can. */
 export function pauseProblem(name: EngineName): string | undefined {
   const unified = existsSync("/sys/fs/cgroup/cgroup.controllers");
   return name === "docker" || isRoot || unified
@@ -40,12 +41,12 @@ export function pauseProblem(name: EngineName): string | undefined {
     : "an ordinary user's podman pauses with cgroups of version 2 only";
 }
 
-/** The engine of that name; the first to ask for it starts it. */
+/** Returns the engine with that name. The first caller starts it. */
 export function engineOf(name: EngineName): Promise<Engine> {
   return name === "docker" ? dockerEngine() : podmanEngine();
 }
 
-/** The Docker daemon that is there, or one of our own. */
+/** The running Docker daemon, or one of our own. */
 export function dockerEngine(): Promise<Engine> {
   return shared("docker", async () => {
     if (daemonAnswers()) return keepOthersDaemonTidy();
@@ -53,17 +54,17 @@ export function dockerEngine(): Promise<Engine> {
   });
 }
 
-/** podman with storage of its own. */
+/** podman with its own storage. */
 export function podmanEngine(): Promise<Engine> {
   return shared("podman", preparePodman);
 }
 
-/** The label of everything that the run makes in an engine. */
+/** The label of everything that the run creates in an engine. */
 export function runLabel(): string {
   return `handrail.run=${basename(inject("runFolder"))}`;
 }
 
-/** What finds the engine is made once for the run and noted in its folder. */
+/** What finds the engine is created once for the run and stored in its folder. */
 async function shared(name: EngineName, make: () => Promise<Record<string, string>>): Promise<Engine> {
   const problem = engineProblem(name);
   if (problem !== undefined) throw new Error(`${name} cannot be tried here: ${problem}`);
@@ -81,7 +82,7 @@ function daemonAnswers(): boolean {
   return spawnSync("docker", ["version"], { stdio: "ignore", timeout: 10_000 }).status === 0;
 }
 
-/** Somebody's daemon: at the end our containers and images go, and nothing else. */
+/** The machine's daemon: at the end only our containers and images are removed. */
 async function keepOthersDaemonTidy(): Promise<Record<string, string>> {
   await keep({
     folder: keptFolder("docker"),
@@ -92,14 +93,14 @@ async function keepOthersDaemonTidy(): Promise<Record<string, string>> {
 }
 
 /**
- * A daemon in a process namespace of its own, so that containerd, the shims and every container end with it at once, and in a mount
- * namespace of its own, so that no mount stays. Its containers have no network.
+ * A daemon in its own process namespace, so that containerd, the shims and every container end with it, and in its own
+ * mount namespace, so that no mount remains. Its containers have no network.
  */
 async function startDaemon(): Promise<Record<string, string>> {
   const folder = keptFolder("docker");
   const group = `handrail-${basename(folder)}`;
   const DOCKER_HOST = `unix://${join(folder, "socket")}`;
-  // What a shell has in the background ignores these two, and so would all that containers run.
+  // A shell's background processes ignore these two signals, and so would everything in the containers.
   const heeding = "env --default-signal=INT,QUIT";
   const namespaces = "unshare --mount --propagation slave --pid --fork --kill-child --mount-proc";
   const options = `--iptables=false --bridge=none --data-root="$folder/data" --exec-root="$folder/exec" --pidfile="$folder/pid"`;
@@ -126,8 +127,8 @@ async function startDaemon(): Promise<Record<string, string>> {
 }
 
 /**
- * Settings with which podman works where the defaults do not: limits that may not be raised, cgroups of both versions at once (which
- * crun refuses), no systemd.
+ * Settings with which podman works where the defaults do not: limits that cannot be raised, mixed cgroup versions
+ * (which crun rejects), no systemd.
  */
 async function preparePodman(): Promise<Record<string, string>> {
   const folder = keptFolder("podman");
@@ -157,8 +158,9 @@ runroot = "${folder}/run"
 }
 
 /**
- * What an ordinary user's podman wrote can belong to other ids. Each container that ended has a podman tidy up after it, some time later,
- * which would make its folder anew: it is waited for; the name comes by stdin, so that the search does not find itself.
+ * Files of an ordinary user's podman may belong to other ids. After each container, a podman cleans up some time later
+ * and would recreate its folder, so it is awaited. The name is passed on stdin, so that the search does not find
+ * itself.
  */
 const PODMAN_END = `podman rm -a -f -t 0
 if [ "$(id -u)" != 0 ]; then
@@ -172,9 +174,9 @@ while echo "$folder/" | grep -qsF -f - /proc/[0-9]*/cmdline && [ "$tries" -lt 10
 done
 if [ "$(id -u)" = 0 ]; then umount -l "$folder/store/overlay"; fi`;
 
-/** `soft:hard` of one of our own limits (a letter of ulimit), at most `wanted`. */
+/** Returns `soft:hard` of one of our own limits (a letter of ulimit), at most `wanted`. */
 function limit(letter: "n" | "u", wanted: number): string {
-  // dash has no -u, which bash has.
+  // dash lacks -u, bash has it.
   const hard = Number(execFileSync("bash", ["-c", `ulimit -H${letter}`], { encoding: "utf8" }));
   const value = Number.isNaN(hard) ? wanted : Math.min(hard, wanted);
   return `${value}:${value}`;

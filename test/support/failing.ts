@@ -1,6 +1,6 @@
 import { ToolFailure } from "../../src/contract/failure.ts";
 
-/** The message of the `ToolFailure` that it fails with. Any other end of it is an error. */
+/** Returns the message of the `ToolFailure` with which the work fails. Any other outcome is an error. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {
   const error: unknown = await work.then(
     () => "it did not fail",

@@ -3,16 +3,16 @@ import type { Transport } from "../../src/backends/remote/transport.ts";
 
 export interface FarTransport extends Transport {
   /**
-   * Begins to count, and returns what tells how many round trips have been waited for since, one after the other: what is written after an answer has
-   * come counts as its consequence, however busy this machine is.
+   * Starts counting. Returns a function that returns how many sequential round trips there have been since. What is
+   * written after an answer counts as its consequence, however busy this machine is.
    */
   count(): () => number;
 }
 
-/** Timers may fire so much early. Milliseconds. */
+/** How much too early timers may fire, in milliseconds. */
 const EARLY_MS = 3;
 
-/** The transport over a link on which every byte arrives half a round trip later, in both directions. */
+/** The transport over a link that delays every byte by half a round trip, in both directions. */
 export function farTransport(transport: Transport, roundTripMs: number): FarTransport {
   let heard = 0;
   let sent: { readonly atMs: number; readonly trip: number }[] = [];

@@ -1,6 +1,6 @@
 /**
- * Vitest runs this for each test file. What a file leaves in the environment, or a folder it went to, is not there for the next one in its process,
- * and what it opened is closed.
+ * Vitest runs this for each test file. Restores the environment and the current folder for the next file in the
+ * process, and closes what the file opened.
  */
 import { afterAll } from "vitest";
 import { cleanUpAfterFile } from "./after-file.ts";

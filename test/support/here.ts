@@ -4,8 +4,10 @@ import { delimiter, join } from "node:path";
 import { TestRunner, expect, test } from "vitest";
 
 /**
- * Registers a test that reports why something cannot be tested here: skipped with the reason, or with CI=true failed. Every condition on which
- * tests are skipped because something is missing goes through here. `what`: "docker".
+ * Registers a test that reports why something cannot be tested on this machine: skipped with the reason, or failed with
+ * CI=true. Every condition that skips tests because something is missing uses this.
+ *
+ * @param what such as "docker"
  */
 export function mustBeHere(what: string, problem: string | undefined): void {
   test(`${what} can be tested here`, ({ skip }) => {
@@ -14,7 +16,7 @@ export function mustBeHere(what: string, problem: string | undefined): void {
   });
 }
 
-/** Skips the running test, with the reason, where a program that it needs is not installed; with CI=true the test fails. */
+/** Skips the running test, with the reason, if a required program is not installed. With CI=true the test fails. */
 export function requireProgram(program: string): void {
   const problem = programProblem(program);
   if (problem === undefined) return;
@@ -22,14 +24,15 @@ export function requireProgram(program: string): void {
   TestRunner.getCurrentTest()?.context.skip(problem);
 }
 
-/** Why a program cannot be used here; `undefined`: it can. */
+/** Returns why a program cannot be used on this machine; `undefined` if it can. */
 export function programProblem(program: string): string | undefined {
   return installed(program) === undefined ? `${program} is not installed` : undefined;
 }
 
 /**
- * What a program writes to stdout, run to its end; `undefined` where it cannot be tested. It must be installed (`mustBeHere`). One that is installed
- * and does not run is skipped, with CI=true too: rustup and pyenv have such stand-ins for what is not installed for this user.
+ * Runs a program, and returns its stdout; `undefined` if it cannot be tested. It must be installed (`mustBeHere`). A
+ * program that is installed but does not run is skipped, even with CI=true: rustup and pyenv have such stand-ins for
+ * what is not installed for this user.
  */
 export function mustRun(what: string, [program, ...args]: readonly [string, ...string[]]): string | undefined {
   mustBeHere(what, programProblem(program));
@@ -43,21 +46,27 @@ export function mustRun(what: string, [program, ...args]: readonly [string, ...s
   return undefined;
 }
 
-/** Why nothing can be run as another user (nobody, 65534); `undefined`: it can. */
+/** Returns why nothing can be run as another user (nobody, 65534); `undefined` if it can. */
 export function secondUserProblem(): string | undefined {
   if (process.getuid?.() !== 0) return "only root can run something as another user";
   const { status } = spawnSync(process.execPath, ["-e", ""], { uid: 65_534, gid: 65_534, cwd: "/" });
   return status === 0 ? undefined : `other users may not run ${process.execPath}`;
 }
 
-/** Those of the command lines whose program is installed: `["zsh -f"]`. Each of the others is a test that reports it. */
+/**
+ * Returns the command lines whose program is installed: `["zsh -f"]`. For each other one, registers a test that reports
+ * it.
+ */
 export function installedOf(commandLines: readonly string[]): readonly string[] {
   const problemOf = (line: string) => programProblem(line.split(" ")[0] ?? "");
   for (const line of commandLines) mustBeHere(line, problemOf(line));
   return commandLines.filter((line) => problemOf(line) === undefined);
 }
 
-/** Where a program is, also one for administrators, whose folders an ordinary user's PATH lacks; `undefined`: it is not installed. */
+/**
+ * Returns the path of a program, including those for administrators, which are not on an ordinary user's PATH;
+ * `undefined` if it is not installed.
+ */
 export function installed(program: string): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   return folders.map((folder) => join(folder, program)).find(isProgram);

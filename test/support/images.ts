@@ -1,4 +1,4 @@
-// Images for tests, made of what is on this machine: no registry is asked.
+// Images for tests, made of programs of this machine: no registry is used.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,12 +11,12 @@ import { installed } from "./here.ts";
 /**
  * - `bash`: busybox as sh and everything else, GNU bash, tmux if this machine has it;
  * - `busybox`: the same without the last two;
- * - `bare`: nothing but `/bin/sleep`, no shell at all.
- * The first two have a user `dev` (1000, /home/dev) beside root, /tmp, and /work as working directory; the time zone is UTC.
+ * - `bare`: nothing but `/bin/sleep`, no shell at all. The first two have a user `dev` (1000, /home/dev) beside root,
+ *   /tmp, and /work as working directory; the time zone is UTC.
  */
 export type ImageKind = "bash" | "busybox" | "bare";
 
-/** The image's name in the engine; made once in a run. */
+/** Returns the image's name in the engine. The image is created once per run. */
 export async function testImage(engine: Engine, kind: ImageKind): Promise<string> {
   const run = inject("runFolder");
   const image = `localhost/${basename(run).toLowerCase()}:${kind}`;
@@ -34,7 +34,7 @@ export async function testImage(engine: Engine, kind: ImageKind): Promise<string
   });
 }
 
-/** The image's files as one archive; both engines take the same. */
+/** Creates the image's files as one archive, which both engines accept. */
 function archiveOf(kind: ImageKind): Promise<string> {
   const folder = join(inject("runFolder"), `image-${kind}`);
   const archive = `${folder}.tar`;
@@ -47,13 +47,13 @@ function archiveOf(kind: ImageKind): Promise<string> {
   });
 }
 
-/** Programs that POSIX has and a busybox may lack. */
+/** POSIX programs that a busybox may lack. */
 const POSIX: readonly string[] = ["cksum", "nohup"];
 
 async function fillBare(root: string): Promise<void> {
   const busybox = busyboxHere();
   copy(busybox, root, "/bin/sleep");
-  // A busybox that is linked dynamically is of no use without its libraries.
+  // A dynamically linked busybox needs its libraries.
   for (const library of await librariesOf([busybox])) copy(library, root);
 }
 
@@ -82,20 +82,23 @@ function busyboxHere(): string {
   return found;
 }
 
-/** The shared libraries of programs, their loader included; none of those that are linked statically, of which ldd says so and fails. */
+/**
+ * Returns the shared libraries of programs, including their loader; none for statically linked ones, for which ldd
+ * fails.
+ */
 async function librariesOf(programs: readonly string[]): Promise<Set<string>> {
   const asked = await Promise.all(programs.map((program) => runToEnd(["ldd", program])));
   return new Set(asked.flatMap(({ stdout }) => stdout.toString().match(/\/\S+/g) ?? []));
 }
 
-/** Copies what is there; a link as what it points to. */
+/** Copies existing paths; a link is replaced with its target. */
 function copy(from: string, root: string, to = from): void {
   if (!existsSync(from)) return;
   mkdirSync(dirname(join(root, to)), { recursive: true });
   cpSync(realpathSync(from), join(root, to), { recursive: true, dereference: true });
 }
 
-/** Owners are written by tar: only root could give files away. */
+/** Owners are set by tar: only root could change them on disk. */
 function pack(root: string, archive: string): void {
   const half = `${archive}.half`;
   const tar = (...args: readonly string[]) => execFileSync("tar", ["-C", root, "--numeric-owner", ...args]);

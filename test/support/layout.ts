@@ -3,11 +3,13 @@ import { dirname, join } from "node:path";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { isInside } from "../../src/util/paths.ts";
-import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/policy-settings.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { temporaryFolder, toolkitWith } from "./workspace.ts";
 
-/** A little world: a workspace, what lies beside it, a home and Handrail's own folder, all in one temporary folder. */
+/**
+ * A small environment: a workspace, what is next to it, a home and Handrail's own folder, all in one temporary folder.
+ */
 export interface Layout {
   readonly root: string;
   /** `root/srv/ws` */
@@ -18,15 +20,15 @@ export interface Layout {
   readonly outside: string;
   /** `root/state` */
   readonly stateDir: string;
-  /** The default forbidden paths without those that would hold all of this. */
+  /** The default forbidden paths without those that would include all of this. */
   readonly forbiddenPaths: readonly string[];
-  /** Makes a file with its folders; returns its path. Relative to the workspace. */
+  /** Creates a file and its folders. Returns its path. Relative to the workspace. */
   file(path: string, content?: string | Uint8Array): Promise<string>;
-  /** Makes a folder; returns its path. */
+  /** Creates a folder. Returns its path. */
   folder(path: string): Promise<string>;
-  /** Makes a link that points to `target`, as written; returns its path. */
+  /** Creates a link to `target`, as written. Returns its path. */
   link(path: string, target: string): Promise<string>;
-  /** A toolkit for the workspace (or for another path of it), with the home above. */
+  /** Creates a toolkit for the workspace (or for another path of it), with the home above. */
   toolkit(options?: ToolkitOptions): Promise<Toolkit>;
 }
 

@@ -2,28 +2,31 @@ import { Unreachable } from "../../src/contract/failure.ts";
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { Line, LineEnd, Transport } from "../../src/backends/remote/transport.ts";
 
-/** A transport that does not go far, for tests without an engine or an sshd. */
+/** A local transport, for tests without an engine or an sshd. */
 export interface LocalTransport extends Transport {
-  /** Cuts the connection: every shell is killed at once, with what it runs in its process group. */
+  /** Cuts the connection: every shell is killed at once, with its process group. */
   cut(): void;
 }
 
-/** What the end of a program here is told with. */
+/** The text that reports the end of a local program. */
 const MOST_SAID = 8_192;
 
-/** What the shell wrote last is read for so long after its end. */
+/** How long the last output of a shell is read after its end, in milliseconds. */
 const REST_MS = 100;
 
-/** A shell of a connection, and how its line is told that it has ended. */
+/** A shell of a connection, and how its end is reported. */
 interface Opened {
   readonly child: ChildProcess;
   end(code: number | null, signal: string | null): void;
 }
 
-/** Shells on this machine in the place of those on another: `["dash"]`, `["busybox", "sh"]`, `["bash", "--posix"]`. As with a real transport all end with the first one. */
+/**
+ * Local shells in place of remote ones: `["dash"]`, `["busybox", "sh"]`, `["bash", "--posix"]`. As with a real
+ * transport, all end with the first one.
+ */
 export function localTransport(argv: readonly string[]): LocalTransport {
   const [program = "sh", ...args] = argv;
-  /** The shells of the connection that is open, the first one first. */
+  /** The shells of the open connection, the first one first. */
   let connection: Opened[] = [];
 
   const cut = () => {
@@ -31,7 +34,8 @@ export function localTransport(argv: readonly string[]): LocalTransport {
     connection = [];
     for (const { child } of [first, ...others].filter((each) => each !== undefined)) killGroup(child);
     first?.end(null, "SIGKILL");
-    setImmediate(() => others.forEach(({ end }) => end(null, "SIGKILL"))); // the first is the connection: it is noticed there
+    // the first one is the connection, whose end is noticed there
+    setImmediate(() => others.forEach(({ end }) => end(null, "SIGKILL")));
   };
   return {
     name: `transport:${argv.join(" ")}`,
@@ -79,13 +83,13 @@ function lineTo(
     gone();
   };
   child.once("close", over);
-  // What has a session of its own may hold the streams on; a connection would be gone all the same.
+  // A process with its own session may hold the streams open; a real connection would be gone all the same.
   child.once("exit", (code, signal) => setTimeout(over, REST_MS, code, signal));
   const { stdin, stdout, stderr } = child;
   return { line: { stdin, stdout, stderr, ended, kill: () => killGroup(child) }, end };
 }
 
-/** The shell and what runs in its group; what made itself a session of its own is left alone, as it would be there. */
+/** Kills the shell and its process group. Processes with their own session are not touched, as on a remote host. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

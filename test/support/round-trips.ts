@@ -1,18 +1,18 @@
 import type { Backend, Files, OpenFile } from "../../src/contract/backend.ts";
 
-/** A backend whose look-ups are answered in rounds, as on a host far away where what is asked in one moment travels together. */
+/** A backend whose look-ups are answered in rounds, as on a distant host, where concurrent requests travel together. */
 export interface FarBackend {
   readonly backend: Backend;
-  /** What was asked for in each round that has been answered since the last `reset`: `["realPath /ws/a", "stat /ws/b"]`. */
+  /** The requests of each answered round since the last `reset`: `["realPath /ws/a", "stat /ws/b"]`. */
   rounds(): readonly (readonly string[])[];
-  /** Waits for what is still on its way, and forgets all. */
+  /** Waits for pending requests, and clears the rounds. */
   reset(): Promise<void>;
 }
 
 /**
- * Counts rounds of look-ups at files: all that are begun before any of them is answered are one. They really are looked up; the answers of a round
- * come back together, when all are there, in a later turn of the event loop. Closing a file takes a round too. What writes is no look-up and is
- * not counted.
+ * Counts rounds of look-ups of files: all that start before any of them is answered are one round. The look-ups are
+ * real. The answers of a round are delivered together in a later turn of the event loop. Closing a file takes a round
+ * too. Writes are not counted.
  */
 export function farBackend(inner: Backend): FarBackend {
   const answeredRounds: (readonly string[])[] = [];
@@ -20,7 +20,7 @@ export function farBackend(inner: Backend): FarBackend {
 
   const begin = (): Round => {
     const round: Round = { asked: [], working: [], answered: Promise.resolve() };
-    // The next turn: by then all is asked for that does not depend on an answer.
+    // In the next turn, everything that does not depend on an answer has been requested.
     round.answered = nextTurn()
       .then(() => whenAllDone(round))
       .then(() => {
@@ -33,7 +33,7 @@ export function farBackend(inner: Backend): FarBackend {
   const lookUp = <Answer>(what: string, ask: () => Promise<Answer>): Promise<Answer> => {
     const { asked, working, answered } = (open ??= begin());
     const work = ask();
-    work.catch(() => undefined); // heard when the round is answered
+    work.catch(() => undefined); // reported when the round is answered
     asked.push(what);
     working.push(work);
     return answered.then(() => work);
@@ -81,7 +81,7 @@ interface Round {
   answered: Promise<unknown>;
 }
 
-/** Also of what is asked for while the others are still worked on. */
+/** Includes requests that are made while others are being processed. */
 async function whenAllDone({ working }: Round): Promise<void> {
   let done = 0;
   while (done < working.length) {

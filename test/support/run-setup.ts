@@ -1,8 +1,8 @@
 /**
- * Vitest's global set-up: a folder that the test files of one run share, and a sign of life of that run.
+ * Vitest's global set-up: a folder that the test files of a run share, and a sign of life of the run.
  *
- * Nothing is started here. Whoever needs a daemon starts it under a keeper (keeper.sh), which sees the run's end by `alive`: a FIFO that this
- * process alone holds open for writing, so that its end is seen whatever ended it.
+ * Starts nothing. A test that needs a daemon starts it under a watcher (watcher.sh), which detects the end of the run
+ * with `alive`: a FIFO that only this process holds open for writing, so that its end is noticed whatever the cause.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, realpathSync, rmSync } from "node:fs";
@@ -11,34 +11,34 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { until } from "./until.ts";
 
-/** Longer than what is kept takes to end. */
+/** Longer than the watched processes take to end. Milliseconds. */
 const LONGEST_END_MS = 20_000;
 
 export function setup(project: TestProject): () => Promise<void> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "handrail-run-")));
   chmodSync(folder, 0o711);
-  const keepers = join(folder, "keepers");
-  mkdirSync(keepers);
+  const watchers = join(folder, "watchers");
+  mkdirSync(watchers);
   const alive = join(folder, "alive");
   execFileSync("mkfifo", [alive]);
-  // For reading too: opening it for writing alone would wait for a reader.
+  // Opened for reading too: opening it only for writing would wait for a reader.
   const sign = openSync(alive, "r+");
   project.provide("runFolder", folder);
-  // Vitest may end without a teardown, interrupted or in trouble; what is kept is then ended, and all of it removed, by its keepers.
+  // Vitest may end without a teardown. The watchers then end everything that is watched, and remove its files.
   process.once("exit", () => {
-    if (isGone(keepers)) rmSync(folder, { recursive: true, force: true });
+    if (isGone(watchers)) rmSync(folder, { recursive: true, force: true });
   });
   return async () => {
     closeSync(sign);
-    await until("everything that was started for the tests has ended", () => isGone(keepers), LONGEST_END_MS);
+    await until("everything that was started for the tests has ended", () => isGone(watchers), LONGEST_END_MS);
     rmSync(folder, { recursive: true, force: true });
   };
 }
 
-/** The last keeper removes the folder with all of its run's. */
-function isGone(keepers: string): boolean {
+/** The last watcher removes the folder with all files of its run. */
+function isGone(watchers: string): boolean {
   try {
-    return readdirSync(keepers).length === 0;
+    return readdirSync(watchers).length === 0;
   } catch {
     return true;
   }

@@ -1,18 +1,18 @@
-// The sshd that listens: started on a free port, stopped with all its connections, started again.
+// The listening sshd: started on a free port, stopped with all its connections, started again.
 import { randomInt } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { output } from "./ended.ts";
 import { installed } from "./here.ts";
-import { type Kept, keep, keptFolder } from "./keeper.ts";
+import { type Kept, keep, keptFolder } from "./watcher.ts";
 import { isAlive, until } from "./until.ts";
 
 export interface Listener {
   readonly port: number;
-  /** Process id of the one that runs now. */
+  /** The process id of the current listener. */
   pid(): number;
-  /** To the processes of its connections, and to itself too if they are "all". */
+  /** Sends a signal to the processes of its connections, and to itself too for "all". */
   signal(signal: "KILL" | "STOP" | "CONT", whom: "all" | "connections"): Promise<void>;
   /** Ends it with its connections. */
   stop(): Promise<void>;
@@ -20,12 +20,15 @@ export interface Listener {
 }
 
 const SIGNAL_SCRIPT = fileURLToPath(new URL("signal-sshd.sh", import.meta.url));
-/** Below those that systems hand out by themselves, so that nothing else is likely to take one between a stop and a start. */
+/**
+ * Below the ports that systems assign automatically, so that no other program is likely to take one between a stop and
+ * a start.
+ */
 const PORTS = { from: 20_000, to: 32_000 } as const;
 
-/** Starts an sshd. `configFor` gives its configuration for a port. */
+/** Starts an sshd. `configFor` returns its configuration for a port. */
 export async function listen(folder: string, configFor: (port: number) => string): Promise<Listener> {
-  // Root's sshd wants this folder, which the system's start-up makes where there is one.
+  // Root's sshd needs this folder, which the system's start-up usually creates.
   if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true });
   const configFile = join(folder, "sshd_config");
   let running: Kept | undefined;
@@ -81,7 +84,7 @@ async function startWith(configFile: string): Promise<Kept> {
   });
   try {
     await until("sshd listens", async () => {
-      // Asked before the log is read: what it says last is then in it.
+      // Checked before the log is read, so that the log is complete then.
       const lives = await isAlive(kept.pid ?? 0);
       const said = readFileSync(log, "utf8");
       if (said.includes("Server listening on")) return true;

@@ -1,4 +1,4 @@
-// Whom tests log in as over ssh.
+// The users that tests log in as over ssh.
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
@@ -6,25 +6,25 @@ import { dirname, join } from "node:path";
 import { withLockAsync } from "../../scripts/lib/lock.mjs";
 import { output } from "./ended.ts";
 import { installed } from "./here.ts";
-import { keep, keptFolder } from "./keeper.ts";
+import { keep, keptFolder } from "./watcher.ts";
 
 export type LoginShell = "bash" | "dash" | "busybox" | "zsh";
 
 export interface User {
   readonly name: string;
   readonly home: string;
-  /** Whoever has the key of one in it may log in. */
+  /** A file: the holder of a key in it may log in. */
   readonly authorizedKeysFile: string;
-  /** Writes the one public key that may. */
+  /** Writes the one public key that is accepted. */
   authorize(publicKey: string): void;
-  /** Writes a file of theirs, with its folders: `write(".profile", "…")`. */
+  /** Writes a file of the user, with its folders: `write(".profile", "…")`. */
   write(path: string, content: string): void;
   remove(): Promise<void>;
 }
 
 /**
- * An ordinary user of their own name, with the system's usual home. When they go (`remove`, or else with the run), so does everything
- * that runs as them, and their home.
+ * An ordinary user with the system's usual home. When the user is removed (`remove`, or at the end of the run), so are
+ * all of their processes, and their home.
  */
 export async function ownUser(loginShell: LoginShell): Promise<User> {
   const name = `handrail-test-${randomBytes(4).toString("hex")}`;
@@ -32,12 +32,12 @@ export async function ownUser(loginShell: LoginShell): Promise<User> {
   const folder = keptFolder("ssh-user");
   const kept = await keep({
     folder,
-    // -1 is every process that they may signal: all of theirs, at one moment. Then their name can go.
+    // -1 means every process that they may signal: all of theirs, at once. Then their name can be removed.
     end: `setpriv --reuid "$user" --clear-groups sh -c 'kill -KILL -1'; userdel --force --remove "$user"`,
     env: { user: name },
   });
   const shell = loginShell === "busybox" ? `${home}/.ssh/ash` : (installed(loginShell) ?? loginShell);
-  // Without a password, but not locked: sshd lets nobody in who is, whatever their key.
+  // Without a password, but not locked: sshd rejects locked users, whatever their key.
   const account = ["--create-home", "--home-dir", home, "--shell", shell, "--password", "*"];
   await withLockAsync("users of the system", () => output(["useradd", ...account, name]));
   const uid = Number(await output(["id", "-u", name]));
@@ -62,14 +62,14 @@ export async function ownUser(loginShell: LoginShell): Promise<User> {
   };
 }
 
-/** Who runs the tests; nothing in their home is touched. */
+/** The user who runs the tests. Nothing in their home is changed. */
 export function currentUser(): User {
   const folder = keptFolder("ssh-user");
   chmodSync(folder, 0o700);
   const authorizedKeysFile = join(folder, "authorized_keys");
   return {
     name: userInfo().username,
-    home: userInfo().homedir, // sshd takes no notice of $HOME
+    home: userInfo().homedir, // sshd ignores $HOME
     authorizedKeysFile,
     authorize: (publicKey) => writeFileSync(authorizedKeysFile, publicKey),
     write(path) {

@@ -1,49 +1,55 @@
-// A real sshd for tests, on 127.0.0.1, with keys and (as root) a user of its own.
+// A real sshd for tests, on 127.0.0.1, with keys and (as root) its own user.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterFile } from "./after-file.ts";
 import { type Ended, output, runToEnd } from "./ended.ts";
 import { installed } from "./here.ts";
-import { keptFolder } from "./keeper.ts";
+import { keptFolder } from "./watcher.ts";
 import { listen } from "./ssh-listener.ts";
 import { type LoginShell, type User, currentUser, ownUser } from "./ssh-user.ts";
 
 export interface SshServerOptions {
-  /** Of the server's own user. Default "bash". */
+  /** The shell of the server's own user. Default "bash". */
   readonly loginShell?: LoginShell;
   /** Files in the home of the server's own user: `{ ".profile": "echo noise\n" }`. */
   readonly homeFiles?: Readonly<Record<string, string>>;
-  /** Lines of sshd_config; they win over ours. */
+  /** Lines of sshd_config, which override ours. */
   readonly config?: readonly string[];
-  /** "own" (the default as root): an ordinary user made for this server and removed with it. "current" (else): who runs the tests. */
+  /**
+   * "own" (the default as root): an ordinary user created for this server and removed with it. "current" (otherwise):
+   * the user who runs the tests.
+   */
   readonly user?: "own" | "current";
 }
 
 export interface SshServer {
   /** A `Host` of `configFile`: `ssh -F configFile target`. */
   readonly target: string;
-  /** For ssh's `-F`: where the server is, who logs in, with which key; knows the server's key and takes no other. */
+  /** For ssh's `-F`: the server's address, the user and the key. Accepts only the server's key. */
   readonly configFile: string;
   /** Known host keys, as `configFile` names them; a test may change the file. */
   readonly knownHostsFile: string;
   /** The user's private key, as `configFile` names it; a test may change the file. */
   readonly identityFile: string;
-  /** Where all these files are. */
+  /** The folder of all these files. */
   readonly folder: string;
   readonly port: number;
   readonly user: string;
   readonly home: string;
-  /** Process id of the listener that runs now. */
+  /** The process id of the current listener. */
   readonly pid: number;
-  /** Runs a script there in a connection of its own. */
+  /** Runs a script on the server in its own connection. */
   exec(script: string, input?: string | Uint8Array): Promise<Ended>;
-  /** Kills what the server has of each connection; the listener goes on, and so does what users left running. */
+  /**
+   * Kills the server's processes of each connection. The listener continues, and so do processes that users left
+   * running.
+   */
   killConnections(): Promise<void>;
-  /** Kills listener and connections: the port refuses. */
+  /** Kills listener and connections: the port refuses connections. */
   stop(): Promise<void>;
-  /** Starts it again on its port, with its keys; stops it first if it runs. */
+  /** Starts it again on its port, with its keys. Stops it first if it is running. */
   restart(): Promise<void>;
-  /** Listener and connections neither answer nor end, as when the network swallows everything. */
+  /** Suspends listener and connections: they neither answer nor end, as if the network dropped everything. */
   suspend(): Promise<void>;
   resume(): Promise<void>;
 }
@@ -55,7 +61,7 @@ afterFile(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
 });
 
-/** Why a server with these options cannot be tried here; `undefined`: it can. */
+/** Returns why a server with these options cannot be tested on this machine; `undefined` if it can. */
 export function sshdProblem(options: SshServerOptions = {}): string | undefined {
   const { user = defaultUser(), loginShell, homeFiles } = options;
   if (process.platform !== "linux") return "sshd is only tried on Linux";
@@ -68,7 +74,7 @@ export function sshdProblem(options: SshServerOptions = {}): string | undefined 
   return undefined;
 }
 
-/** Starts a server; it ends when the test file is done. */
+/** Starts a server. It ends at the end of the test file. */
 export async function sshServer(options: SshServerOptions = {}): Promise<SshServer> {
   const problem = sshdProblem(options);
   if (problem !== undefined) throw new Error(`sshd cannot be tried here: ${problem}`);
@@ -129,7 +135,7 @@ interface ServerConfig {
   readonly config: readonly string[];
 }
 
-/** sshd takes the first line of those that say the same thing. */
+/** sshd uses the first of several lines with the same keyword. */
 function serverConfig({ folder, port, hostKey, login, config }: ServerConfig): string {
   const lines = [
     ...config,
@@ -139,7 +145,7 @@ function serverConfig({ folder, port, hostKey, login, config }: ServerConfig): s
     `PidFile ${join(folder, "pid")}`,
     `AllowUsers ${login.name}`,
     `AuthorizedKeysFile ${login.authorizedKeysFile}`,
-    // The folder of temporary files is anybody's.
+    // Any user can write to the temporary folder.
     "StrictModes no",
     "UsePAM no",
     "PasswordAuthentication no",

@@ -19,12 +19,12 @@ import { NO_MASK } from "../../src/output/mask.ts";
 import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
-import type { PolicySettings } from "../../src/policy/settings.ts";
+import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { temporaryFolder } from "./workspace.ts";
 
 interface TerminalToolsOptions {
-  /** Every tool there is, unless given. */
+  /** The tools. Default: all. */
   readonly tools?: readonly Tool[];
   /** Default: full autonomy. */
   readonly policy?: PolicySettings;
@@ -33,14 +33,14 @@ interface TerminalToolsOptions {
   readonly lifetime?: "call" | "toolkit";
 }
 
-/** The tools on a backend with a live terminal, put together of the parts that a toolkit is made of. */
+/** The tools on a backend with a live terminal, composed of the parts of a toolkit. */
 export interface TerminalTools {
   readonly host: Host;
   call(name: string, input: unknown, signal?: AbortSignal): Promise<ToolResult>;
-  /** What a model reads of it. */
+  /** Makes a call, and returns what a model reads. */
   text(name: string, input: unknown): Promise<string>;
   events(): Promise<readonly ActivityEvent[]>;
-  /** Ends the jobs; the backend stays open. */
+  /** Ends the jobs. The backend is not closed. */
   close(): Promise<void>;
 }
 
@@ -74,6 +74,7 @@ export function terminalTools(
     mask: NO_MASK,
     watch: createWatch(store, jobs.stop),
     answerWithinMs: 600_000,
+    beforeAct: [],
     howToApprove: "Pass an approver.",
   };
   const call: TerminalTools["call"] = (name, input, signal = new AbortController().signal) =>

@@ -1,5 +1,5 @@
-/** Waits until the condition holds (looked at every 10 ms); fails after the time with what was waited for. */
-export async function until(what: string, condition: () => unknown, milliseconds = 10_000): Promise<void> {
+/** Waits until the condition holds (checked every 10 ms). Fails after the timeout, naming what was awaited. */
+export async function until(what: string, condition: () => unknown, milliseconds = 20_000): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`waited ${milliseconds} ms in vain until ${what}`);
@@ -7,7 +7,7 @@ export async function until(what: string, condition: () => unknown, milliseconds
   }
 }
 
-/** True while the process lives (one that has ended but was not reaped does not). */
+/** Returns true while the process is alive (and not a zombie). */
 export async function isAlive(pid: number): Promise<boolean> {
   const { readFile } = await import("node:fs/promises");
   try {

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterFile } from "./after-file.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { type ToolkitOptions, createToolkit } from "../../src/toolkit.ts";
+import { createToolkit } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 
 const folders: string[] = [];
 const toolkits: Toolkit[] = [];
@@ -15,7 +16,7 @@ afterFile(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder of its own for one test, with the files given; removed when the test file is done. */
+/** Creates a folder for one test, with the given files. Removed at the end of the test file. */
 export async function workspace(files: { readonly [path: string]: string | Uint8Array } = {}): Promise<string> {
   const folder = temporaryFolder();
   for (const [path, content] of Object.entries(files)) {
@@ -35,7 +36,7 @@ export async function repository(files: { readonly [path: string]: string | Uint
   return folder;
 }
 
-/** A folder of its own, outside any workspace. */
+/** Creates a folder outside any workspace. */
 export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "handrail-test-")));
   folders.push(folder);
@@ -43,8 +44,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * A toolkit with a state folder of its own; closed when the test file is done. Without a sandbox, unless the test says otherwise: what is asked
- * about depends on it, and process ids inside are others.
+ * Creates a toolkit with its own state folder. Closed at the end of the test file. Without a sandbox, unless the test
+ * requests one: questions depend on it, and process ids inside differ.
  */
 export async function toolkitWith(options: ToolkitOptions = {}): Promise<Toolkit> {
   const sandbox = typeof options.target !== "object" && { sandbox: "off" as const };

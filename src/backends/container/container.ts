@@ -5,18 +5,13 @@ import { type ContainerTransportOptions, containerTransport } from "./transport.
 export interface ContainerOptions extends RemoteOptions, ContainerTransportOptions {}
 
 /**
- * A running container as a backend, named `docker:NAME` or `podman:NAME`, by the engine's own client (so DOCKER_HOST, DOCKER_CONTEXT and the like count). Work
- * begins in the image's working directory, with the container's environment and what a login's profile adds to it.
+ * Opens a running container as a backend, named `docker:NAME` or `podman:NAME`, through the engine's own client (so
+ * DOCKER_HOST, DOCKER_CONTEXT and similar variables apply). Commands start in the image's working directory, with the
+ * environment of the container and of a login's profile.
  *
- * @throws ToolFailure when the name makes no sense, when no engine can be asked, when there is no such container or it does not run (with what to do), or the
- *   working directory is not there.
+ * @throws ToolFailure for an invalid name, if no engine answers, if the container does not exist or does not run (with
+ * what to do), or if the working directory does not exist.
  */
 export async function container(options: ContainerOptions): Promise<Backend> {
-  const transport = await containerTransport(options);
-  try {
-    return await remote(transport, options);
-  } catch (error) {
-    await transport.close();
-    throw error;
-  }
+  return remote(await containerTransport(options), options);
 }

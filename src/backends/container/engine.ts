@@ -2,12 +2,12 @@ import { execFile } from "node:child_process";
 import { codeOf } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
 
-/** A program that containers are managed with: its name is its command. */
+/** A container engine; its name is its command. */
 export type Engine = "docker" | "podman";
 
 export const ENGINES: readonly Engine[] = ["docker", "podman"];
 
-/** An engine far away (DOCKER_HOST=ssh://…) takes its time; one that takes longer is as good as none. Milliseconds. */
+/** How long an engine may take to answer; a remote one (DOCKER_HOST=ssh://…) is slow. Milliseconds. */
 const LIMIT_MS = 15_000;
 
 /** How the client of an engine has ended. */
@@ -16,24 +16,24 @@ export type Ran =
   | { readonly is: "missing" }
   | { readonly is: "hung" };
 
-/** Why an engine is of no use. */
+/** Why an engine cannot be used. */
 export interface Trouble {
   readonly problem: string;
   readonly hint: string;
-  /** True: it may be over in a moment. */
+  /** True: the problem may be temporary. */
   readonly mayPass: boolean;
 }
 
-/** What `handrail doctor` says of one. */
+/** What `handrail doctor` reports about an engine. */
 export interface EngineFinding {
   readonly engine: Engine;
-  /** Of the engine itself; only of one that answers. */
+  /** The version of the engine itself, if it answers. */
   readonly version?: string;
   readonly problem?: string;
   readonly hint?: string;
 }
 
-/** Runs the client with our environment and without input. Never rejects. */
+/** Runs an engine's client with this process's environment and without input. Never rejects. */
 export function runEngine(engine: Engine, args: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
     const child = execFile(
@@ -50,7 +50,7 @@ export function runEngine(engine: Engine, args: readonly string[]): Promise<Ran>
   });
 }
 
-/** Asks each engine itself, not only its client, whether it is there. In a fixed order; never rejects. */
+/** Checks each engine itself, not only its client. Always in the same order. Never rejects. */
 export async function probeEngines(): Promise<readonly EngineFinding[]> {
   return await Promise.all(ENGINES.map(probe));
 }
@@ -64,47 +64,45 @@ async function probe(engine: Engine): Promise<EngineFinding> {
   return { engine, problem, hint };
 }
 
-/** What a client that has failed says about its engine. */
+/** Explains the failure of an engine's client. */
 export function troubleOf(engine: Engine, ran: Ran): Trouble {
   if (ran.is === "missing")
     return { problem: `${engine} is not installed`, hint: `Install ${engine}, or put it on the PATH.`, mayPass: false };
   if (ran.is === "hung") {
     return {
       problem: `${engine} did not answer within ${LIMIT_MS / 1_000} s`,
-      hint: `See what \`${engine} ps\` waits for.`,
+      hint: `Run \`${engine} ps\` to see what it waits for.`,
       mayPass: true,
     };
   }
   const said = saidBy(ran.stderr);
   if (/permission denied while trying to connect|dial unix .*permission denied/i.test(said)) {
     return {
-      problem: `this user may not talk to the Docker daemon (${said})`,
-      hint: "Add the user to the group docker (`sudo usermod -aG docker USER`) and log in again, or use podman, which needs no daemon.",
+      problem: `this user has no access to the Docker daemon (${said})`,
+      hint:
+        "Add the user to the group docker (`sudo usermod -aG docker USER`) and log in again, " +
+        "or use podman, which needs no daemon.",
       mayPass: false,
     };
   }
-  if (
-    /Cannot connect to the Docker daemon|failed to connect to the docker API|error during connect|Cannot connect to Podman/i.test(
-      said,
-    )
-  ) {
+  if (/Cannot connect to (?:the Docker daemon|Podman)|connect to the docker API|error during connect/i.test(said)) {
     const start =
       engine === "docker" ? "Start it (`sudo systemctl start docker`), or" : "Start it (`podman machine start`), or";
     const variable = engine === "docker" ? "DOCKER_HOST or DOCKER_CONTEXT" : "CONTAINER_HOST";
     return {
       problem: `${engine} is installed, but its engine does not answer (${said})`,
-      hint: `${start} set ${variable} to where it is.`,
+      hint: `${start} set ${variable} to its address.`,
       mayPass: true,
     };
   }
   return {
     problem: `${engine} failed with status ${ran.code}: ${said}`,
-    hint: `See what \`${engine} ps\` says.`,
+    hint: `Run \`${engine} ps\` to see the error.`,
     mayPass: false,
   };
 }
 
-/** The line with which a client gives its reason, without its "Error: ". */
+/** The line of a client's stderr with the reason, without "Error: ". */
 export function saidBy(stderr: string): string {
   const lines = stderr
     .split(/[\r\n]+/)

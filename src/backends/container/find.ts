@@ -1,45 +1,48 @@
 import { distance } from "fastest-levenshtein";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
+import { unreachable } from "../remote/transport.ts";
 import { ENGINES, type Engine, type Trouble, runEngine, troubleOf } from "./engine.ts";
 
-/** So many names of running containers are shown. */
+/** How many names of running containers are shown. */
 const MOST_NAMES = 5;
 
-/** What an engine says of one container. */
+/** What an engine reports about one container. */
 export type Look =
-  /** `state` as the engine says it: "running", "exited", … */
+  /** `state` as the engine reports it: "running", "exited", … */
   | { readonly is: "there"; readonly engine: Engine; readonly id: string; readonly state: string }
   | { readonly is: "absent"; readonly engine: Engine }
   | { readonly is: "unknown"; readonly engine: Engine; readonly installed: boolean; readonly trouble: Trouble };
 
-/** A container by the name that a person gave it here, and the engine that was named with it. */
+/** A container as the person named it, and the engine if it was named too. */
 export interface Named {
   readonly name: string;
   readonly engine: Engine | undefined;
 }
 
 /**
- * Takes "web", "podman:web" or an id apart. Engines allow letters, digits, "_", "." and "-" in names, never "-" first, so nothing can be taken for an option.
+ * Parses "web", "podman:web" or an id. Names consist of letters, digits, "_", "." and "-", and never begin with "-", so
+ * none can be taken for an option.
  *
- * @throws ToolFailure for what can be no name, and for two engines that are not the same.
+ * @throws ToolFailure for an invalid name, and for two different engines.
  */
 export function parseName(container: string, engine?: Engine): Named {
   const [, prefix, name = ""] = /^(?:(docker|podman):)?(.*)$/s.exec(container) ?? [];
   const named = ENGINES.find((each) => each === prefix);
   if (!/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name)) {
     throw new ToolFailure(
-      `${JSON.stringify(container)} is no container: expected a name or an id, of letters, digits, "_", "." and "-", which may have an engine in front ("podman:web")`,
+      `${JSON.stringify(container)} is not a container name: expected a name or id of letters, digits, "_", "." ` +
+        'and "-", optionally after an engine ("podman:web")',
     );
   }
   if (named !== undefined && engine !== undefined && named !== engine) {
     throw new ToolFailure(
-      `${JSON.stringify(container)} names ${named} as its engine, and the options name ${engine}: expected one of the two`,
+      `${JSON.stringify(container)} names the engine ${named}, but the options name ${engine}: give only one of them`,
     );
   }
   return { name, engine: named ?? engine };
 }
 
-/** Asks one engine for a container. Never rejects. */
+/** Looks up a container in one engine. Never rejects. */
 export async function look(engine: Engine, name: string): Promise<Look> {
   const ran = await runEngine(engine, ["container", "inspect", "--format", "{{.Id}} {{.State.Status}}", name]);
   if (ran.is === "ended" && ran.code === 0) {
@@ -51,22 +54,18 @@ export async function look(engine: Engine, name: string): Promise<Look> {
   return { is: "unknown", engine, installed: ran.is !== "missing", trouble: troubleOf(engine, ran) };
 }
 
-/**
- * Which engine has the container, and that it runs.
- *
- * @throws Unreachable with what to do.
- */
+/** Finds the engine that runs the container. @throws Unreachable with what to do. */
 export async function findRunning({ name, engine }: Named): Promise<Engine> {
   const looks = await Promise.all((engine === undefined ? ENGINES : [engine]).map((each) => look(each, name)));
   const there = looks.filter((each) => each.is === "there");
   const running = there.filter(({ state }) => state === "running");
   const [one, other] = running;
-  // docker may be podman under another name: then it is one container, seen twice.
+  // docker may be podman under another name: then both report the same container.
   if (one !== undefined && other !== undefined && one.id !== other.id) {
-    throw new Unreachable(`both docker and podman run a container ${name}`, {
-      hint: `Say which: "docker:${name}" or "podman:${name}".`,
-      mayPass: false,
-    });
+    throw unreachable(
+      `both docker and podman run a container ${name}`,
+      `Name one of them: "docker:${name}" or "podman:${name}".`,
+    );
   }
   if (one !== undefined) return one.engine;
   const [stopped] = there;
@@ -74,32 +73,25 @@ export async function findRunning({ name, engine }: Named): Promise<Engine> {
   throw await notFound(name, looks);
 }
 
-/** Says of a container that is there why nothing can be done in it, and what makes it go. */
+/** Explains why an existing container cannot be used, and how to make it run. */
 export function notRunning(engine: Engine, name: string, state: string): Unreachable {
   const start = `Start it with \`${engine} start ${name}\`.`;
-  const no = (how: string, hint: string, mayPass = false) =>
-    new Unreachable(`container ${name} (${engine}) ${how}`, { hint, mayPass });
-  switch (state) {
-    case "paused":
-      return no("is paused, so nothing runs in it", `Let it go on with \`${engine} unpause ${name}\`.`);
-    case "restarting":
-      return no("is restarting", `If it stays so, it ends at once each time: see \`${engine} logs ${name}\`.`, true);
-    case "removing":
-      return no("is being removed", "Make a new one, or name another.");
-    case "stopping":
-      return no("is being stopped", start);
-    case "dead":
-      return no(
-        "is dead: it could only be removed in part",
-        `Remove it with \`${engine} rm -f ${name}\` and make a new one.`,
-      );
-    case "created":
-    case "configured":
-    case "initialized":
-      return no("was made, but never started", start);
-    default:
-      return no(`does not run (its state is ${JSON.stringify(state)})`, start);
-  }
+  const neverStarted = ["was created but never started", start] as const;
+  const known = new Map<string, readonly [how: string, hint: string]>([
+    ["paused", ["is paused", `Run \`${engine} unpause ${name}\`.`]],
+    ["restarting", ["is restarting", `If this continues, it exits at every start: see \`${engine} logs ${name}\`.`]],
+    ["removing", ["is being removed", "Create a new one, or name another."]],
+    ["stopping", ["is being stopped", start]],
+    [
+      "dead",
+      ["is dead: it was only partly removed", `Remove it with \`${engine} rm -f ${name}\` and create a new one.`],
+    ],
+    ["created", neverStarted],
+    ["configured", neverStarted],
+    ["initialized", neverStarted],
+  ]);
+  const [how, hint] = known.get(state) ?? [`is not running (state ${JSON.stringify(state)})`, start];
+  return new Unreachable(`container ${name} (${engine}) ${how}`, { hint, mayPass: state === "restarting" });
 }
 
 async function notFound(name: string, looks: readonly Look[]): Promise<Unreachable> {
@@ -110,23 +102,23 @@ async function notFound(name: string, looks: readonly Look[]): Promise<Unreachab
   if (asked.length === 0 && trouble !== undefined) {
     const problems = troubled.map((each) => each.trouble.problem).join("; ");
     const { hint, mayPass } = trouble.trouble;
-    return new Unreachable(`container ${name} cannot be looked for: ${problems}`, { hint, mayPass });
+    return new Unreachable(`cannot look for container ${name}: ${problems}`, { hint, mayPass });
   }
   if (asked.length === 0) {
     const which = unknown.map((each) => each.engine);
     const missing =
       which.length === 1 ? `${which[0]} is not installed here` : "neither docker nor podman is installed here";
-    return new Unreachable(`${missing}, so there is no way into container ${name}`, {
-      hint: `Install ${which.join(" or ")}, or put it on the PATH.`,
-      mayPass: false,
-    });
+    return unreachable(
+      `${missing}, so container ${name} cannot be used`,
+      `Install ${which.join(" or ")}, or put it on the PATH.`,
+    );
   }
   const doubts = troubled.map((each) => ` (${each.trouble.problem})`).join("");
   const lists = await Promise.all(asked.map(async (engine) => ({ engine, names: await closestRunning(engine, name) })));
   const running = lists
     .filter(({ names }) => names.length > 0)
     .map(({ engine, names }) => `${names.join(", ")} (${engine})`);
-  return new Unreachable(`no container of ${asked.join(" or ")} is named ${name}${doubts}`, {
+  return new Unreachable(`${asked.join(" and ")} ${asked.length > 1 ? "have" : "has"} no container ${name}${doubts}`, {
     hint:
       running.length === 0 ? "None is running. Start one, and give its name or id." : `Running: ${running.join("; ")}.`,
     mayPass: false,

@@ -1,7 +1,7 @@
 import type { TargetAddress, TargetKind } from "../../contract/target.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 
-/** Running containers: "docker:web", "podman:web", or "container:web" of whichever engine has it. */
+/** Running containers: "docker:web", "podman:web", or "container:web" for the engine that has it. */
 export const containerTarget: TargetKind = {
   schemes: ["container", "docker", "podman"],
   address: "NAME",
@@ -29,7 +29,7 @@ export const containerTarget: TargetKind = {
   },
 };
 
-/** With its engine in front where the target names one. */
+/** The container's name, with its engine if the target names one. */
 function nameOf({ scheme, address }: TargetAddress): string {
   return scheme === "container" ? address : `${scheme}:${address}`;
 }

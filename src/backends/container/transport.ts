@@ -2,24 +2,28 @@ import { randomBytes } from "node:crypto";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type ReadinessLimits, loginScript, startLine, untilReady } from "../remote/login-shell.ts";
-import type { Line, Transport } from "../remote/transport.ts";
+import { type Line, type Transport, unreachable } from "../remote/transport.ts";
 import type { Engine } from "./engine.ts";
-import { whyLost, whyNotOpened } from "./explain.ts";
+import { whyLost, whyNotOpened } from "./shell-failures.ts";
 import { findRunning, look, parseName } from "./find.ts";
 
 export interface ContainerTransportOptions {
-  /** Name or id; an engine may stand in front: "podman:web". */
+  /** Name or id, optionally after an engine: "podman:web". */
   readonly container: string;
   /** Default: the one that runs the container. */
   readonly engine?: Engine;
-  /** User there, by name or number, which may have a group: "node", "1000:1000". Default: the container's own. */
+  /**
+   * User in the container, by name or number, optionally with a group: "node", "1000:1000". Default: the container's
+   * own.
+   */
   readonly user?: string;
 }
 
 /**
- * The way into a running container by its engine's `exec`. Each line is one `exec`; none of them needs another.
+ * Creates the transport into a running container through its engine's `exec`. Each line is a separate `exec`.
  *
- * @throws ToolFailure for options that make no sense; Unreachable when the container does not run.
+ * @throws ToolFailure for invalid options.
+ * @throws Unreachable if the container does not run.
  */
 export async function containerTransport(
   options: ContainerTransportOptions,
@@ -34,7 +38,7 @@ export async function containerTransport(
   let first: Line | undefined;
 
   const start = async (secret: string): Promise<Line> => {
-    if (isClosed) throw new ToolFailure(`the way into container ${name} is closed`);
+    if (isClosed) throw new ToolFailure(`the connection to container ${name} is closed`);
     const script = loginScript({ secret, profile: "sh", keepPath: true });
     const argv = [engine, "exec", "-i", "--detach-keys=", ...user, name, "/bin/sh", "-c", script] as const;
     const line = await startLine({ argv }).catch(cannotStart);
@@ -44,7 +48,7 @@ export async function containerTransport(
     return line;
   };
   const cannotStart = (error: unknown): never => {
-    throw new Unreachable(`${engine} cannot be started here: ${messageOf(error)}`, { mayPass: false, cause: error });
+    throw unreachable(`${engine} cannot be started here: ${messageOf(error)}`, undefined, error);
   };
 
   return {
@@ -54,11 +58,11 @@ export async function containerTransport(
     async open(which) {
       const held = first;
       if (which === "further" && held === undefined) {
-        throw new Unreachable(`the way into container ${name} is lost`, { mayPass: true });
+        throw new Unreachable(`the connection to container ${name} was lost`, { mayPass: true });
       }
       const secret = randomBytes(16).toString("hex");
       const line = await start(secret);
-      if (which === "further" && first !== held) line.kill(); // the first has ended meanwhile
+      if (which === "further" && first !== held) line.kill(); // the first line has ended meanwhile
       if (which === "further") return line;
       const readiness = await untilReady(line, secret, limits);
       if (readiness.is !== "ready") throw await whyNotOpened(engine, name, readiness);
@@ -87,7 +91,8 @@ function userArguments(user: string | undefined): readonly string[] {
   if (user === undefined) return [];
   if (!/^[\w][\w.@$+-]*(?::[\w][\w.@$+-]*)?$/.test(user)) {
     throw new ToolFailure(
-      `${JSON.stringify(user)} is no user of a container: expected a name or a number, which may have a group behind it ("node", "1000:1000")`,
+      `${JSON.stringify(user)} is not a container user: ` +
+        'expected a name or number, optionally with a group ("node", "1000:1000")',
     );
   }
   return [`--user=${user}`];

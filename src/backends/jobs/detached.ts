@@ -1,5 +1,6 @@
 import type { Command, DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { clip } from "../../util/text.ts";
 import type { JobHandle } from "./process.ts";
@@ -7,20 +8,30 @@ import type { JobHandle } from "./process.ts";
 /** The most characters of a label that are kept. */
 const MOST_LABEL = 1_000;
 
-/** How long a job that has ended is kept: 7 days. */
+/** How long an ended job is kept: 7 days, in milliseconds. */
 export const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** What is written into the folder of a job before it is started. */
+/** The description of a job, written to its folder before the start. */
 export interface JobPlan {
   readonly label: string;
   readonly cwd: string;
-  /** Milliseconds since 1970, by the clock here. */
+  /** Milliseconds since 1970, by this machine's clock. */
   readonly startedMs: number;
-  /** In the environment of the process and of all that it starts. */
+  /** Added to the environment of the process and its children. */
   readonly mark: string;
+  /** Only for a job of this machine with a lease: the process that holds the lease, and its start time. */
+  readonly owner?: { readonly pid: number; readonly start: string };
 }
 
-/** A plan, and a new name for the folder. A mark begins with its lease: what has that in its mark ends with it. A detached process has none. */
+/** Parses a plan; `undefined` for invalid JSON. */
+export function parsePlan(text: string): JobPlan | undefined {
+  return tried(() => JSON.parse(text) as JobPlan);
+}
+
+/**
+ * Creates a plan, and a name for the folder. A mark begins with its lease: processes whose mark contains the lease end
+ * with it. A detached process has no lease.
+ */
 export function planJob(
   { argv, label = argv.join(" ") }: Pick<Command, "argv" | "label">,
   { cwd, lease = ":detached-" }: { readonly cwd: string; readonly lease?: string | undefined },
@@ -32,15 +43,17 @@ export function planJob(
   };
 }
 
-/** A detached process as it was found by its folder. */
+/** A detached process, found by its folder. */
 export interface FoundJob extends JobHandle {
   readonly plan: JobPlan;
 }
 
-/** Finds detached processes: all, in any order, or the one with this id, which is a name in a folder and no path. */
+/** Finds all detached processes, in any order, or the one with this id, which is a file name and no path. */
 export type FindJobs = (id?: string) => Promise<readonly FoundJob[]>;
 
-/** Those that are found, whoever started them. One that ended more than a week before `now` is removed when it is listed. */
+/**
+ * Creates the list of detached processes of all sessions. It removes those that ended more than a week before `now`.
+ */
 export function detachedProcesses(find: FindJobs, now: () => number = Date.now): DetachedProcesses {
   const listed = async ({ plan, process, end, remove }: FoundJob): Promise<DetachedProcess | undefined> => {
     const { label, cwd, startedMs } = plan;

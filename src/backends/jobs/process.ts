@@ -4,46 +4,47 @@ import type { JobLifetime } from "../../contract/lifetime.ts";
 import { polledLog } from "../../output/polled-log.ts";
 import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
+import { later } from "../../util/promises.ts";
 import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import { type End, type JobStatus, createJudge, endOf } from "./status.ts";
 
-/** How soon a job is looked at again after something has happened. From there the pauses grow up to `longestWaitMs`. */
+/** The pause before the next check after an event. Pauses then grow up to `longestWaitMs`. Milliseconds. */
 const SOON_MS = 50;
 
-/** How often a backend that cannot be reached is tried again, and for how long: 15 s, 10 min. */
+/** How often, and for how long, an unreachable backend is tried again: every 15 s for 10 min. */
 const AGAIN_MS = 15_000;
 const GIVEN_UP_MS = 600_000;
 
-/** How often at most an output is looked at because its size was read. Milliseconds. */
+/** The shortest time between two checks that reading the output's size causes. Milliseconds. */
 const SIZE_MS = 100;
 
-/** The folder of a job: where its output, its stdin and the notes on it are. */
+/** The folder of a job, with its output, its stdin and its notes. */
 export interface JobFolder {
-  /** Rejects where the backend cannot be reached. */
+  /** Reads the status. Rejects if the backend cannot be reached. */
   look(): Promise<JobStatus>;
-  /** Bytes kept at this moment; only where asking costs nothing. */
+  /** The number of bytes kept now. Only if reading it is cheap. */
   keptNow?(): number;
-  /** Bytes `start` to `end` of the output; fewer where it ends. */
+  /** Reads bytes `start` to `end` of the output; fewer at its end. */
   read(start: number, end: number): Promise<Uint8Array>;
-  /** Resolves when the job's pipe has taken the text. Rejects with a `ToolFailure` when nobody reads it, and as soon as the signal fires. */
+  /** Resolves when the pipe has taken the text. Rejects with `ToolFailure` when nobody reads it or the signal fires. */
   write(text: string, ended: AbortSignal): Promise<void>;
-  /** Ends stdin, which the process with this number holds open. */
+  /** Ends stdin, which the process with this PID holds open. */
   endInput(holder: number): Promise<void>;
-  /** Ends the process and all that it started; only asked while it runs. Resolves to false when some of that cannot be ended. */
+  /** Ends the running process and its children. Resolves to false if some cannot be ended. */
   end(): Promise<boolean>;
   /** Notes that the exit status is lost. */
   noteLost(): Promise<void>;
   /** Removes the folder. */
   remove(): Promise<void>;
-  /** How rarely a job in which nothing happens is looked at. Milliseconds. */
+  /** The longest pause between two checks, in milliseconds. */
   readonly longestWaitMs: number;
-  /** Fires when the backend is closed and cannot be asked any more. */
+  /** Fires when the backend is closed. */
   readonly closed?: AbortSignal;
-  /** How it ended, when the notes say this. Default: as the notes say. */
+  /** Converts the exit in the notes. Default: unchanged. */
   exitOf?(exit: Exit, wasStopped: boolean): Exit;
 }
 
-/** A job, for whoever started it or found it. */
+/** A job that was started here or found. */
 export interface JobHandle {
   readonly process: Process;
   /** How it has ended; `undefined` while it runs. */
@@ -51,7 +52,7 @@ export interface JobHandle {
   remove(): Promise<void>;
 }
 
-/** Makes a process of a job's folder. A detached one is looked at from when somebody first asks for its exit. */
+/** Creates a `Process` for a job's folder. A detached one is polled from the first use of `exit`. */
 export function jobHandle(
   folder: JobFolder,
   { id, lifetime }: { readonly id: string; readonly lifetime: JobLifetime },
@@ -72,14 +73,14 @@ export function jobHandle(
 
   const look = async () => {
     const status = await folder.look();
-    kept = Math.max(kept, status.kept); // looks may overtake each other
+    kept = Math.max(kept, status.kept); // checks may overtake each other
     dropped = status.dropped ?? dropped;
     const judged = judge(status);
     if (judged.isNewlyLost) await folder.noteLost().catch(() => undefined);
     return { ...judged, kept, holder: status.holder };
   };
 
-  /** Does what needs the backend, again and again where it cannot be reached, until there is no hope: for 10 minutes at most. */
+  /** Does work that needs the backend. Tries again for up to 10 minutes while it cannot be reached. */
   const persistently = async <T>(work: () => Promise<T>): Promise<T> => {
     const startedMs = performance.now();
     for (;;) {
@@ -93,18 +94,17 @@ export function jobHandle(
     }
   };
 
-  /** Nobody waits for the end of a detached process, unless it is being stopped. */
+  /** Whether polling keeps this process alive: for a detached process only while it is being stopped. */
   const keepsAlive = () => lifetime === "toolkit" || stopping.wasStopped;
   let isEnded = false;
-  let leave: (exit: Exit) => void = () => undefined;
-  const left = new Promise<Exit>((resolve) => (leave = resolve));
+  const left = later<Exit>();
   const stopping = stoppingOf(limits, async () => {
-    // Only while it runs: its number may be another process's afterwards.
+    // Only while it runs: afterwards its PID may be another process's.
     const all = await persistently(async () => (await endOf(look)) !== undefined || folder.end()).catch(
       () => undefined,
     );
     isEnded = all === true;
-    if (all === false) leave({ how: "lost", reason: UNSTOPPABLE });
+    if (all === false) left.resolve({ how: "lost", reason: UNSTOPPABLE });
     wake();
   });
 
@@ -122,12 +122,12 @@ export function jobHandle(
       const reason = `${messageOf(error)}; whether it still runs is unknown`;
       if (!closed?.aborted) return { how: "lost", reason };
     }
-    const goesOn = lifetime === "detached" ? "; it goes on" : "";
+    const goesOn = lifetime === "detached" ? "; it continues" : "";
     return { how: "lost", reason: `the backend was closed${goesOn}` };
   };
   const settle = async (): Promise<Exit> => {
     const release = closed === undefined ? undefined : onAbort(closed, wake);
-    const exit = await Promise.race([ended(), left]);
+    const exit = await Promise.race([ended(), left.promise]);
     release?.();
     await stopping.settled();
     stopping.over();
@@ -139,12 +139,12 @@ export function jobHandle(
     return exiting;
   };
 
-  /** Size and what is kept are those that were seen last; asking for them has them looked at again. */
+  /** Returns the last known number of kept bytes, and starts a check that updates it. */
   const keptSoon = (): number => {
     const now = folder.keptNow?.();
     if (now !== undefined) return (kept = Math.max(kept, now));
     lookingAgain ??= look()
-      .catch(() => undefined) // it shows where the output is read
+      .catch(() => undefined) // reading the output reports it
       .then(() => pause(SIZE_MS, undefined, { keepsAlive: false }))
       .finally(() => (lookingAgain = undefined));
     return kept;
@@ -168,7 +168,7 @@ export function jobHandle(
   });
 
   let writing: Promise<unknown> = Promise.resolve();
-  /** What is done with stdin is done in order. */
+  /** Runs work on stdin in order. */
   const inOrder = (work: () => Promise<void>): Promise<void> => {
     const done = writing.then(work);
     writing = done.catch(() => undefined);
@@ -185,8 +185,7 @@ export function jobHandle(
       inOrder(async () => {
         const { state, holder } = await look();
         if (state !== "running") throw new ToolFailure(`${NOT_READ}: it has ended`);
-        if (holder === undefined)
-          throw new ToolFailure("this process has no stdin: it was closed at its start or since");
+        if (holder === undefined) throw new ToolFailure("the stdin of this process is closed");
         const over = new AbortController();
         void exit().then(() => over.abort());
         if (text !== "") await folder.write(text, over.signal);
@@ -208,5 +207,5 @@ export function jobHandle(
   return { process, end: () => endOf(look), remove: folder.remove };
 }
 
-/** Why writing to a process failed. */
+/** The beginning of the error of a failed write. */
 export const NOT_READ = "the process no longer reads its stdin";

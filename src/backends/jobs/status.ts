@@ -1,47 +1,47 @@
 import type { Exit } from "../../contract/backend.ts";
 import { pause } from "../../util/abort.ts";
 
-/** How long after the end of a process its exit status may be noted. After that it is lost. */
+/** How long after the end of a process its exit status may be noted. After that it is lost. Milliseconds. */
 const NOTED_MS = 1_500;
 
-/** How soon a job whose exit status is about to be noted is looked at again. */
+/** The pause between checks while an exit status is about to be noted. Milliseconds. */
 const SOON_MS = 50;
 
-/** Output is complete when nothing was written for so long after the end of the process … */
+/** The output is complete when nothing is written for this long after the process's end. Milliseconds. */
 const QUIET_MS = 150;
 
-/** … and after so long at the latest: a child in the background may hold the output and write for ever. */
+/** The output counts as complete after this long in any case: a background child may write forever. Milliseconds. */
 const LONGEST_DRAIN_MS = 2_000;
 
 /** How a process has ended. */
 export interface End {
   readonly exit: Exit;
-  /** Milliseconds since 1970, by the clock where it ran. */
+  /** Milliseconds since 1970, by the clock of the target. */
   readonly atMs: number;
 }
 
-/** "gone": it has ended, and its exit status is not noted. */
+/** "gone": the process has ended, and its exit status is not noted. */
 export type JobState = "running" | "gone" | End;
 
-/** What the folder of a job shows. */
+/** The status of a job, read from its folder. */
 export interface JobStatus {
   readonly state: JobState;
   /** Bytes of its output that are kept. */
   readonly kept: number;
-  /** Bytes that were written beyond those; known once nobody can write any more. */
+  /** Bytes of output that were discarded; known when no process can write any more. */
   readonly dropped?: number;
-  /** The process that holds its stdin open; `undefined` when stdin is closed. */
+  /** PID of the process that holds its stdin open; `undefined` if stdin is closed. */
   readonly holder?: number;
 }
 
 /**
- * What the names of the files in a job's folder say. They are empty files, since a name takes no space on a full disk: `pid-PID-START`,
- * `holder-PID`, `exited-CODE-SECONDS` (a code, a signal's name, or "lost"; seconds since 1970) and `dropped-BYTES`.
+ * Notes on a job: names of empty files in its folder, which take no space on a full disk. `pid-PID-START`,
+ * `holder-PID`, `exited-CODE-SECONDS` (a code, a signal's name or "lost"; seconds since 1970), `dropped-BYTES`.
  */
 export interface JobNotes {
-  /** `undefined`: it was never started. */
+  /** `undefined`: the job was never started. */
   readonly pid?: number;
-  /** As the system counts it; "" where that is not known. */
+  /** The start time in the system's units; "" if unknown. */
   readonly start: string;
   readonly ended?: End;
   readonly dropped?: number;
@@ -68,23 +68,23 @@ function exitNoted(code: string): Exit {
   return /^\d+$/.test(code) ? { how: "exited", code: Number(code) } : { how: "signaled", signal: code };
 }
 
-const LOST: Exit = { how: "lost", reason: "what watched over it has died too" };
+const LOST: Exit = { how: "lost", reason: "the process that watched it has died too" };
 
 /** The status of a job whose folder does not exist any more. */
 export function removedStatus(): JobStatus {
   return { state: { exit: { how: "lost", reason: "its folder was removed" }, atMs: Date.now() }, kept: 0, dropped: 0 };
 }
 
-/** What follows from all that was seen of one job so far. */
+/** The conclusion from all checks of one job so far. */
 export interface Judged {
   readonly state: JobState;
-  /** It has ended, and all that it wrote is kept. */
+  /** The job has ended, and its output is complete. */
   readonly isOver: boolean;
-  /** Nobody will note its exit status any more, and nobody has noted that. */
+  /** Its exit status was not recorded and never will be. */
   readonly isNewlyLost: boolean;
 }
 
-/** Judges what is seen of one job, look by look. */
+/** Creates a function that judges one job, from the status of each check. */
 export function createJudge(): (status: JobStatus) => Judged {
   let gone: { readonly sinceMs: number; readonly atMs: number } | undefined;
   let before = 0;
@@ -100,7 +100,7 @@ export function createJudge(): (status: JobStatus) => Judged {
     const state = stateOf(seen);
     if (state === "running") return { state, isOver: false, isNewlyLost: false };
     const now = performance.now();
-    // Quiet counts from the first look: what it wrote last may be on its way into the file.
+    // Silence counts from the first check: the last output may not have reached the file yet.
     if (endedMs === undefined || kept > before) quietMs = now;
     endedMs ??= now;
     before = Math.max(before, kept);
@@ -109,7 +109,7 @@ export function createJudge(): (status: JobStatus) => Judged {
   };
 }
 
-/** How a job has ended, as soon as that is noted; `undefined` while it runs. Rejects like `look`. */
+/** Resolves to how a job has ended, when that is noted; `undefined` while it runs. Rejects like `look`. */
 export async function endOf(look: () => Promise<{ readonly state: JobState }>): Promise<End | undefined> {
   for (;;) {
     const { state } = await look();

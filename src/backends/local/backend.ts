@@ -8,31 +8,37 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { JobCommand } from "../../contract/job.ts";
 import type { JobHandle } from "../jobs/process.ts";
 import { commandEnvironment, programFolders } from "./environment.ts";
-import { realCwd } from "../working-folder.ts";
+import { realCwd } from "../command.ts";
 import { createSearching } from "../search/searching.ts";
 import { ripgrepPath } from "./ripgrep.ts";
 import { localFiles } from "./files.ts";
 import type { SpawnOptions } from "./spawn.ts";
+import { closedFailure } from "../stopping.ts";
 
 export interface LocalOptions {
   /** Default: the current folder. */
   readonly workDir?: string;
-  /** Default: the user's. */
+  /** The home folder. Default: the user's. */
   readonly home?: string;
-  /** Where output of commands goes that is too big for memory. */
+  /** Folder for command output that does not fit in memory. */
   readonly outputFolder: string;
-  /** Where jobs have their folders. Backends with the same have their detached processes in common. Default: `jobs` in the output folder. */
+  /**
+   * Contains the folders of jobs. Backends with the same folder share detached processes. Default: `outputFolder/jobs`.
+   */
   readonly jobFolder?: string;
-  /** Variables of our environment that commands get beside the harmless ones. */
+  /** Variables of this process that commands get in addition to the harmless ones. Default: none. */
   readonly passEnv?: readonly string[];
-  /** How long a search for lines in the order of paths may take before a faster one is begun. Milliseconds, default 10. What is found is the same. */
+  /**
+   * How long a sorted search may run before a faster, unsorted one replaces it. The result is the same. Milliseconds;
+   * default 10.
+   */
   readonly searchPatienceMs?: number;
 }
 
 /**
- * This machine.
+ * Opens this machine as a backend.
  *
- * @throws ToolFailure when the working directory is not there.
+ * @throws ToolFailure when the working directory does not exist.
  */
 export async function local({
   workDir = ".",
@@ -47,16 +53,16 @@ export async function local({
   const running = new Set<Process>();
   /** The jobs with a lease. */
   const jobs = new Set<JobHandle>();
-  /** Begins the mark of everything that ends with this backend. */
+  /** The beginning of the mark of everything that ends with this backend. */
   const lease = `:${randomUUID()}.`;
   let started = 0;
   let closed = false;
 
-  /** Ends with this backend. */
+  /** Makes the process end with this backend. */
   const owned = async (child: Process): Promise<Process> => {
     running.add(child);
     void child.exit.then(() => running.delete(child));
-    if (closed) await child.kill(); // it was closed while this started
+    if (closed) await child.kill(); // the backend was closed meanwhile
     return child;
   };
   const start = async (command: Command, options: Omit<SpawnOptions, "outputFolder">): Promise<Process> => {
@@ -75,7 +81,7 @@ export async function local({
     return owned(job.process);
   };
 
-  /** Programs of ours get nothing of the user's, not their ripgrep configuration either. */
+  /** Starts one of our own programs, without the user's environment, not even the ripgrep configuration. */
   const startOwn = (command: Command) =>
     start({ streams: "split", ...command }, { cwd: base.workDir, env: commandEnvironment({}, [], { HOME: home }) });
   const searching = createSearching({
@@ -94,7 +100,10 @@ export async function local({
     detached: detachedIn(jobFolder),
     async spawn(command) {
       const cwd = await realCwd(command, files);
-      const env = commandEnvironment(process.env, passEnv, { HOME: home, ...command.env });
+      const env = commandEnvironment(process.env, command.passEnv === false ? [] : passEnv, {
+        HOME: home,
+        ...command.env,
+      });
       const { lifetime = "call" } = command;
       started++;
       if (lifetime !== "call") return startJob({ ...command, lifetime }, { cwd, env });
@@ -106,7 +115,7 @@ export async function local({
       closed = true;
       await Promise.all([...running].map((child) => child.kill()));
       if (started === 0) return;
-      // Children in the background of commands that have long ended.
+      // Background children of commands that have ended.
       const { spawner } = await processes();
       const service = await spawner().catch(() => undefined);
       await service?.sweep({ mark: lease });
@@ -115,7 +124,7 @@ export async function local({
   };
 }
 
-/** What starts processes: loaded when the first is started, for many calls start none. */
+/** Loads the code that starts processes, at the first start: many toolkits start none. */
 const processes = () => import("./processes.ts");
 
 function detachedIn(folder: string): DetachedProcesses {
@@ -123,10 +132,6 @@ function detachedIn(folder: string): DetachedProcesses {
     list: async () => (await processes()).detachedIn(folder).list(),
     remove: async (id) => (await processes()).detachedIn(folder).remove(id),
   };
-}
-
-function closedFailure(): ToolFailure {
-  return new ToolFailure("the backend is closed: nothing can be started on it any more");
 }
 
 async function folderAt(path: string): Promise<string> {

@@ -1,61 +1,66 @@
-import { closeSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { type ConnectOpts, type OnReadOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { OutputLog } from "../../contract/backend.ts";
 import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { pause } from "../../util/abort.ts";
 import { parseProcessStatus } from "../../util/process-status.ts";
-import { pipeToRead, removeName } from "./pipe.ts";
+import { pipeToRead } from "./pipe.ts";
 import type { Copying, Spawner } from "./spawner/connection.ts";
 
-/** Bytes that are kept of an output; what is beyond them is read, counted and dropped. 256 MiB. */
+/** Bytes of an output that are kept: 256 MiB. Further output is read, counted and discarded. */
 export const MOST_KEPT = 268_435_456;
 
-/** From so much on, output no longer passes through Node: a program copies it to the file. 256 KiB. */
+/** Bytes that pass through Node before another program copies the output to the file: 256 KiB. */
 const MUCH = 262_144;
 
-/** After the process has ended its last output may still be in the pipe: it is read until nothing comes for this long … */
+/** After the process has ended, its pipe is read until nothing arrives for this long. Milliseconds. */
 const QUIET_MS = 15;
-/** … and no longer than this, since a background child that still writes must not hold the call … */
+/**
+ * That reading ends after this long at the latest: a background child that still writes must not delay the call.
+ * Milliseconds.
+ */
 const DRAIN_MS = 500;
-/** … nor for more bytes than a pipe can hold (fs.pipe-max-size in pipe(7), 1 MiB): what comes behind them is a child's. */
+/**
+ * That reading also ends after as many bytes as a pipe holds: 1 MiB (fs.pipe-max-size in pipe(7)). The rest is a
+ * child's.
+ */
 const MOST_IN_PIPE = 1_048_576;
 
-/** From so much on that a child in the background writes after its command has ended, its pipe is closed: 256 MiB. */
+/** Bytes that a background child may write after its command has ended, before its pipe is closed: 256 MiB. */
 const MOST_UNREAD = 268_435_456;
 
-/** What a command writes into one pipe. */
+/** Captures what a command writes to one pipe. */
 export interface Capture {
-  /** The pipe's name, for the command's end of it. Gone once reading has begun. */
+  /** The pipe's path, from which the command opens its end. Removed when reading begins. */
   readonly pipe: string;
-  readonly log: WritableOutputLog;
-  /** The command has its end of the pipe: reads from now on. */
+  readonly log: OutputLog;
+  /** Starts to read. Call it when the command has opened its end. */
   begin(): void;
-  /** The command has ended: reads what is still in the pipe and closes the log. What a background child writes from then on is dropped. Never rejects. */
+  /**
+   * Reads the rest and closes the log. Call it when the command has ended. Later output of children is discarded. Never
+   * rejects.
+   */
   finish(): Promise<void>;
-  /** There is no command: lets go of the pipe and the log. */
+  /** Releases the pipe and the log, if no command was started. */
   abandon(): void;
 }
 
 export interface CaptureOptions {
   readonly spawner: Spawner;
-  /** Where output goes that is too big for memory. */
+  /** Folder for output that does not fit in memory. */
   readonly folder: string;
-  /** False: whoever started the command reads its output as it comes, so it passes through Node however much it is. */
+  /** False: the output is read while it arrives, so all of it passes through Node. */
   readonly mayLeaveNode: boolean;
 }
 
-/** @throws ToolFailure when there is no pipe to be had. */
+/** Creates a capture. @throws ToolFailure when no pipe can be created. */
 export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions): Promise<Capture> {
-  const { pipe, fd } = await pipeToRead(spawner);
   const log = createOutputLog({ folder, cap: MOST_KEPT });
-  let reader: Socket | undefined;
-  let closed: Promise<void> = Promise.resolve();
   let handingOver: Promise<Copying | undefined> | undefined;
   let released = false;
   const reading = { bytes: 0, lastChunk: 0, heldUp: false };
   let unread = 0;
-  // The pipe has no name any more; only Linux opens it again all the same.
+  // The pipe's name is removed by then; only Linux can open it without one.
   let leaves = mayLeaveNode && process.platform === "linux";
 
   const take = (length: number, buffer: Uint8Array): boolean => {
@@ -63,7 +68,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
     reading.lastChunk = performance.now();
     if (log.ended) {
       unread += length;
-      if (unread > MOST_UNREAD) reader?.destroy();
+      if (unread > MOST_UNREAD) reader.destroy();
       return true;
     }
     log.write(buffer.subarray(0, length));
@@ -72,39 +77,36 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
       return false;
     }
     if (!log.isBehind) return true;
-    // A command that writes faster than the disk waits, as it would for any reader.
+    // A command that writes faster than the disk has to wait, as with any reader.
     reading.heldUp = true;
     void log.drained().then(() => {
       reading.heldUp = false;
-      reader?.resume();
+      reader.resume();
     });
     return false;
   };
+  const reader = await pipeToRead(spawner, take);
 
   const handOver = async (): Promise<Copying | undefined> => {
     const file = await log.handOver();
     const copying =
-      file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${fd}`, file, MOST_KEPT);
+      file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${reader.fd}`, file, MOST_KEPT);
     if (copying === undefined) takeBack();
-    else void copying.ended.then(() => released || takeBack()); // that program has been killed, or all is read: either way the rest is ours
+    // the program was killed, or everything is read: in both cases this process reads on
+    else void copying.ended.then(() => released || takeBack());
     return copying;
   };
   const takeBack = () => {
     log.takeBack();
-    reader?.resume();
+    reader.resume();
   };
 
   return {
-    pipe,
+    pipe: reader.pipe,
     log,
-    begin() {
-      removeName(pipe);
-      reader = new Socket(readingOptions(fd, take));
-      reader.on("error", () => undefined);
-      closed = new Promise((resolve) => reader?.once("close", resolve));
-    },
+    begin: reader.begin,
     async finish() {
-      leaves = false; // what is still to come is little
+      leaves = false; // little output is left
       const copying = await handingOver;
       if (
         copying !== undefined &&
@@ -114,26 +116,20 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
         copying.release();
       }
       const dropped = await copying?.ended;
-      if (!released) await Promise.race([closed, quiet(reading)]);
+      if (!released) await Promise.race([reader.closed, quiet(reading)]);
       await log.end(dropped);
-      // A child in the background may still write: a closed pipe would end it, so what it writes is read on and dropped.
-      reader?.resume();
-      reader?.unref();
+      // A background child may still write. Closing the pipe would end it, so its output is read and discarded.
+      reader.resume();
+      reader.unref();
     },
     abandon() {
-      closeSync(fd);
-      removeName(pipe);
+      reader.abandon();
       void log.dispose();
     },
   };
 }
 
-/** `onread` hands out every chunk as it comes and, told so, reads no further: a stream would read ahead. The types forget it. */
-function readingOptions(fd: number, callback: OnReadOpts["callback"]): SocketConstructorOpts & ConnectOpts {
-  return { fd, readable: true, writable: false, onread: { buffer: Buffer.allocUnsafe(65_536), callback } };
-}
-
-/** Resolves when what was in the pipe has been read. While the disk holds up the reading, silence says nothing. */
+/** Resolves when the content of the pipe has been read. While the disk delays reading, silence does not count. */
 async function quiet(reading: {
   readonly bytes: number;
   readonly lastChunk: number;
@@ -143,14 +139,14 @@ async function quiet(reading: {
   const enough = reading.bytes + MOST_IN_PIPE;
   while (reading.bytes < enough) {
     await pause(QUIET_MS);
-    await nextTurn(); // timers come before input: when we were busy for long, there may be some unread
+    await nextTurn(); // timers run before input: after a busy period some input may be unread
     const now = performance.now();
     if (reading.heldUp) continue;
     if (now - Math.max(ended, reading.lastChunk) >= QUIET_MS || now - ended >= DRAIN_MS) return;
   }
 }
 
-/** The same where a program copies: nothing is left in the pipe when the file no longer grows while that program sleeps. */
+/** As `quiet`, while a program copies. The pipe is empty when the file does not grow while that program sleeps. */
 async function quietFile(log: WritableOutputLog, pid: number): Promise<"quiet"> {
   const ended = performance.now();
   const enough = log.kept + MOST_IN_PIPE;
@@ -163,7 +159,7 @@ async function quietFile(log: WritableOutputLog, pid: number): Promise<"quiet"> 
   }
 }
 
-/** True unless it is at work or waits for the disk ("R", "D" in proc(5)). The copying program is a child of the shell with this number. */
+/** False while the copier runs or waits for the disk ("R", "D" in proc(5)). The copier is a child of this shell. */
 async function isAsleep(pid: number): Promise<boolean> {
   if (process.platform !== "linux") return true;
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");

@@ -2,7 +2,7 @@ import type { FileInfo, FileKind } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 
-/** A system error about a path, in words for a model: what was tried, what is there. */
+/** Describes a system error about a path for a model. */
 export function fileFailure(error: unknown, path: string): ToolFailure {
   if (error instanceof ToolFailure) return error;
   const code = codeOf(error);
@@ -10,31 +10,32 @@ export function fileFailure(error: unknown, path: string): ToolFailure {
   return new ToolFailure(told === undefined ? `${path}: ${messageOf(error)}` : `${told}: ${path}`, { cause: error });
 }
 
-/** What was judged is no longer what stands there. */
+/** Creates the error for a file that is not the approved one. */
 export function changed(written: string): ToolFailure {
-  return new ToolFailure(`${written} changed while it was being opened; nothing was done`);
+  return new ToolFailure(`${written} was replaced while it was being opened; nothing was done`);
 }
 
-/** @throws ToolFailure for what is no regular file. */
+/** @throws ToolFailure unless it is a regular file. */
 export function requireRegular({ kind }: Pick<FileInfo, "kind">, written: string): void {
   if (kind !== "file") throw notAFile(kind, written);
 }
 
-/** Something else stands where a regular file was expected. */
+/** Creates the error for a path where a regular file was expected. */
 export function notAFile(kind: FileKind, written: string): ToolFailure {
   return new ToolFailure(`This is ${A_KIND[kind]}, not a file: ${written}`);
 }
 
-/** Something else stands where a folder was expected. */
+/** Creates the error for a path where a folder was expected. */
 export function notAFolder(kind: FileKind, written: string): ToolFailure {
   return new ToolFailure(`This is ${A_KIND[kind]}, not a folder: ${written}`);
 }
 
-/** Nobody but the owner can give the new file to them. `theirs` as `uid:gid`. */
+/** Only root can give the new file to another owner. `theirs` as `uid:gid`. */
 export function notGiven(theirs: string, written: string, cause?: unknown): ToolFailure {
   return new ToolFailure(
-    `${written} belongs to another user or group (${theirs}), whom this user cannot give the new file to; it was left as it is`,
-    { hint: "Have its owner change it, or write to another path.", cause },
+    `${written} belongs to another user or group (${theirs}), and this user cannot keep that owner; ` +
+      "the file was not changed",
+    { hint: "Ask its owner to change it, or write to another path.", cause },
   );
 }
 
@@ -48,16 +49,16 @@ const A_KIND: { readonly [kind in FileKind]: string } = {
 
 const MESSAGES: { readonly [code: string]: string | undefined } = {
   ENOENT: "File not found",
-  ENOTDIR: "Not a folder on the way to",
-  EEXIST: "Not a folder on the way to", // where a folder was to be made
+  ENOTDIR: "A part of the path is not a folder",
+  EEXIST: "A part of the path is not a folder", // when a folder is to be created
   EISDIR: "This is a folder, not a file",
   EACCES: "Permission denied",
   EPERM: "Not permitted",
-  ELOOP: "Links lead in a circle (or one was swapped in)",
+  ELOOP: "The links form a circle (or one was just replaced)",
   ENAMETOOLONG: "The name is too long",
-  ENOSPC: "No space is left on the disk for",
+  ENOSPC: "The disk is full",
   EROFS: "The file system is read-only",
-  EDQUOT: "The disk quota is used up for",
+  EDQUOT: "The disk quota is exceeded",
   ENOTEMPTY: "The folder is not empty",
   ENXIO: "Nothing can be read from",
 };

@@ -21,7 +21,7 @@ import {
 import { lstat, open, readdir, readlink, realpath, rename, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** What files are worked with: the same operations on Node's thread pool, or synchronous. */
+/** File operations, on Node's thread pool or synchronous. */
 export interface FileSystem {
   realpath(path: string): Promise<string>;
   lstat(path: string | Buffer): Promise<Stats>;
@@ -34,45 +34,34 @@ export interface FileSystem {
   rename(from: string, to: string): Promise<void>;
 }
 
-/** An open file or folder. */
+/** An open file or folder, as `FileHandle` of `node:fs/promises`. */
 export interface Handle {
   readonly fd: number;
-  stat(): Promise<BigIntStats>;
-  /** Resolves to the bytes that were read: fewer than asked for only at the end of a regular file. */
-  read(buffer: Buffer, offset: number, length: number, position: number): Promise<number>;
-  /** Resolves to the bytes that were written. */
-  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<number>;
+  stat(exactly: typeof EXACTLY): Promise<BigIntStats>;
+  read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
   chmod(mode: number): Promise<void>;
   chown(uid: number, gid: number): Promise<void>;
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Every operation waits for a thread of Node's pool: about 0.15 ms each, and nothing else has to wait for a slow disk. */
+/** Times in nanoseconds. */
+export const EXACTLY = { bigint: true } as const;
+
+/** Every operation uses Node's thread pool: it takes about 0.15 ms, and a slow disk delays nothing else. */
 export const POOLED: FileSystem = {
   realpath: (path) => realpath(path),
   lstat: (path) => lstat(path),
-  lstatExactly: (path) => lstat(path, { bigint: true }),
-  statExactly: (path) => stat(path, { bigint: true }),
+  lstatExactly: (path) => lstat(path, EXACTLY),
+  statExactly: (path) => stat(path, EXACTLY),
   readlink: (path) => readlink(path),
   readdir: (path) => readdir(path, { encoding: "buffer" }),
   rename: (from, to) => rename(from, to),
-  async open(path, flags, mode) {
-    const file = await open(path, flags, mode);
-    return {
-      fd: file.fd,
-      stat: () => file.stat({ bigint: true }),
-      read: async (...at) => (await file.read(...at)).bytesRead,
-      write: async (...at) => (await file.write(...at)).bytesWritten,
-      chmod: (mode_) => file.chmod(mode_),
-      chown: (uid, gid) => file.chown(uid, gid),
-      truncate: (size) => file.truncate(size),
-      close: () => file.close(),
-    };
-  },
+  open: (path, flags, mode) => open(path, flags, mode),
 };
 
-/** A read or write of more bytes goes through the pool all the same. */
+/** Reads and writes of more bytes use the thread pool anyway. */
 const SMALL = 256 * 1024;
 
 const readPooled = promisify(read);
@@ -82,28 +71,32 @@ const writePooled = promisify(write);
 export const SYNCHRONOUS: FileSystem = {
   realpath: async (path) => realpathSync.native(path),
   lstat: async (path) => lstatSync(path),
-  lstatExactly: async (path) => lstatSync(path, { bigint: true }),
-  statExactly: async (path) => statSync(path, { bigint: true }),
+  lstatExactly: async (path) => lstatSync(path, EXACTLY),
+  statExactly: async (path) => statSync(path, EXACTLY),
   readlink: async (path) => readlinkSync(path),
   readdir: async (path) => readdirSync(path, { encoding: "buffer" }),
   rename: async (from, to) => renameSync(from, to),
   async open(path, flags, mode) {
     const fd = openSync(path, flags, mode);
+    let isClosed = false;
     return {
       fd,
-      stat: async () => fstatSync(fd, { bigint: true }),
+      stat: async () => fstatSync(fd, EXACTLY),
       async read(buffer, offset, length, position) {
-        if (length <= SMALL) return readSync(fd, buffer, offset, length, position);
-        return (await readPooled(fd, buffer, offset, length, position)).bytesRead;
+        if (length > SMALL) return readPooled(fd, buffer, offset, length, position);
+        return { bytesRead: readSync(fd, buffer, offset, length, position) };
       },
       async write(bytes, offset, length, position) {
-        if (length <= SMALL) return writeSync(fd, bytes, offset, length, position);
-        return (await writePooled(fd, bytes, offset, length, position)).bytesWritten;
+        if (length > SMALL) return writePooled(fd, bytes, offset, length, position);
+        return { bytesWritten: writeSync(fd, bytes, offset, length, position) };
       },
       chmod: async (mode_) => fchmodSync(fd, mode_),
       chown: async (uid, gid) => fchownSync(fd, uid, gid),
       truncate: async (size) => ftruncateSync(fd, size),
-      close: async () => closeSync(fd),
+      async close() {
+        if (!isClosed) closeSync(fd); // only once: the number may be reused
+        isClosed = true;
+      },
     };
   },
 };

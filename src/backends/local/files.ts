@@ -8,7 +8,7 @@ import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
 import { changed, fileFailure, notAFolder, notGiven, requireRegular } from "./failures.ts";
-import { type FileSystem, type Handle, POOLED, SYNCHRONOUS } from "./file-system.ts";
+import { EXACTLY, type FileSystem, type Handle, POOLED, SYNCHRONOUS } from "./file-system.ts";
 import { createOwnDisks } from "./own-disks.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -16,19 +16,22 @@ const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY
 /** Linux follows at most 40 links on a path (path_resolution(7)). */
 const MAX_LINKS = 40;
 
-/** What a written file keeps of its mode: new content does not run as the file's owner or group because the old did. */
+/** The mode bits that a written file keeps. New content does not inherit setuid or setgid from the old content. */
 const KEPT_MODE = 0o777;
 
-/** How many entries of a folder are looked at side by side. */
+/** How many entries of a folder are read at the same time. */
 const STAT_BATCH = 64;
 
-/** A folder that takes more bytes is looked through on the pool: on the file systems of `own-disks.ts` that many hold a few thousand names at most. */
+/**
+ * Folders larger than this (bytes) are read on the thread pool. On the disks of `own-disks.ts`, it is a few thousand
+ * names.
+ */
 const SMALL_FOLDER = 64 * 1024;
 
 /**
- * Files of this machine. What is opened is the real path, and what was opened is looked at again before it is used, so that a
- * link swapped in at the last moment is refused, not followed. Small operations on disks of this machine are synchronous: waiting for a thread takes
- * longer than the work.
+ * Creates the files of this machine. It opens real paths, and checks what it opened before use, so a link that was
+ * swapped in at the last moment is refused, not followed. Small operations on disks of this machine are synchronous:
+ * waiting for a thread takes longer than the work.
  */
 export function localFiles(base: Base): Files {
   const isOwn = createOwnDisks();
@@ -37,7 +40,7 @@ export function localFiles(base: Base): Files {
     const absolute = absolutePath(path, base);
     if (real) return absolute;
     const disk = await onDisk(posix.dirname(absolute));
-    // Nobody knows yet where a link leads: that may take time.
+    // A link may lead to a slow disk.
     return realPathOf(disk, absolute, 0, disk === SYNCHRONOUS && (await isLink(disk, absolute)) ? POOLED : disk);
   };
   const diskOf = (real: string) => onDisk(posix.dirname(real));
@@ -49,7 +52,7 @@ export function localFiles(base: Base): Files {
         const real = await resolve(path, options);
         const disk = await diskOf(real);
         const stats = await disk.lstatExactly(real);
-        // Looked up again behind it: a real path has no link on it.
+        // Resolved again afterwards: a real path contains no link.
         if (stats.isSymbolicLink() || (await disk.realpath(real)) !== real) throw changed(path);
         return infoOf(real, stats);
       } catch (error) {
@@ -82,7 +85,7 @@ export function localFiles(base: Base): Files {
       const absolute = absolutePath(path, base);
       if (absolute === "/") throw new ToolFailure("The root folder cannot be removed");
       try {
-        // A link is removed itself, so only the folder it lies in is followed.
+        // `remove` deletes a link itself, so only links in its folder's path are followed.
         const folder = await resolve(posix.dirname(absolute), options);
         await inFolder(POOLED, folder, path, (at) => rm(at(posix.basename(absolute)), { recursive: true }));
       } catch (error) {
@@ -97,35 +100,36 @@ async function isLink(disk: FileSystem, path: string): Promise<boolean> {
   return info?.isSymbolicLink() === true;
 }
 
-/** `first` is for the path as a whole, `disk` for what is looked at where it does not exist. */
+/** Resolves a path, which need not exist. `first` resolves the whole path; `disk` is used if it does not exist. */
 async function realPathOf(disk: FileSystem, path: string, links: number, first = disk): Promise<string> {
   try {
     return await first.realpath(path);
   } catch (error) {
     if (!isMissing(error)) throw fileFailure(error, path);
   }
-  // The nearest folder that exists, with every link followed; behind it the names as they are. A link to nothing is followed
-  // too: writing through it would create what it points to. Its target is not normalised: `a/..` is not here where `a` is a link.
+  // The nearest existing folder, with every link followed, plus the missing names. A link to nothing is followed too:
+  // writing through it would create its target. The target is not normalised: if `a` is a link, `a/..` is another
+  // folder.
   const parent = posix.dirname(path);
   if (parent === path) return path;
   const pointsTo = (link: string) => disk.readlink(link).catch(() => undefined);
-  // Mostly no link is on the way, so both are asked at once.
+  // Mostly the path contains no link, so both are requested at once.
   const [folder, guess] = await Promise.all([realPathOf(disk, parent, links), pointsTo(path)]);
   const here = posix.join(folder, posix.basename(path));
   const target = here === path ? guess : await pointsTo(here);
   if (target === undefined) return here;
-  if (links >= MAX_LINKS) throw new ToolFailure(`Links lead in a circle: ${path}`);
+  if (links >= MAX_LINKS) throw new ToolFailure(`The links form a circle: ${path}`);
   return realPathOf(POOLED, target.startsWith("/") ? target : `${posix.dirname(here)}/${target}`, links + 1);
 }
 
 async function openRegular(disk: FileSystem, real: string, written: string): Promise<OpenFile> {
   let file: Handle | undefined;
   try {
-    // Looked at before it is opened: opening a device can already do something.
+    // Checked before it is opened: opening a device can have effects.
     requireRegular(infoOf(real, await disk.statExactly(real)), written);
     file = await disk.open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     await requireSame(disk, file, real, written);
-    const info = infoOf(real, await file.stat());
+    const info = infoOf(real, await file.stat(EXACTLY));
     requireRegular(info, written);
     return openFile(file, info, written);
   } catch (error) {
@@ -142,9 +146,9 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
       let filled = 0;
       try {
         while (filled < length) {
-          const bytesRead = await file.read(buffer, filled, length - filled, offset + filled);
+          const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled);
           filled += bytesRead;
-          // What has no size (in /proc) is read until nothing comes.
+          // Files of size 0 (as in /proc) are read until their end.
           if (bytesRead === 0 || (info.size > 0 && offset + filled >= info.size)) break;
         }
       } catch (error) {
@@ -157,9 +161,9 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
 }
 
 /**
- * Everything is written to a new file beside the old one, which then takes its name: at any moment one of the two is there. Only a
- * file with several names (hard links) is written in place, so that it keeps all of them: a rename would give the new content to this
- * name and leave the others with the old one. A crash in the middle of that can leave a mixture of both; the policy asks before.
+ * Writes the content to a new file beside the old one, which it then replaces: at any moment one of the two exists.
+ * Only a file with several names (hard links) is overwritten in place: after a rename, only this name would have the
+ * new content. A crash in the middle of that can leave a mixture of both; the policy asks first.
  */
 async function replaceFile(disk: FileSystem, real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
   try {
@@ -176,7 +180,7 @@ async function replaceFile(disk: FileSystem, real: string, written: string, byte
         if (before !== undefined) await giveTo(file, before, written);
         await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & KEPT_MODE);
         await disk.rename(temporary, at(posix.basename(real)));
-        return infoOf(real, await file.stat());
+        return infoOf(real, await file.stat(EXACTLY));
       } catch (error) {
         await rm(temporary, { force: true });
         throw error;
@@ -189,9 +193,9 @@ async function replaceFile(disk: FileSystem, real: string, written: string, byte
   }
 }
 
-/** The new file gets the owner and group of the one it replaces. */
+/** Gives the new file the owner and group of the file that it replaces. */
 async function giveTo(file: Handle, { uid, gid }: Stats, written: string): Promise<void> {
-  const mine = await file.stat();
+  const mine = await file.stat(EXACTLY);
   if (Number(mine.uid) === uid && Number(mine.gid) === gid) return;
   try {
     await file.chown(uid, gid);
@@ -204,17 +208,17 @@ async function overwrite(disk: FileSystem, real: string, written: string, bytes:
   const file = await disk.open(real, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     await requireSame(disk, file, real, written);
-    const stats = await file.stat();
+    const stats = await file.stat(EXACTLY);
     const [size, mode] = [Number(stats.size), Number(stats.mode)];
-    if ((mode & 0o7777 & ~KEPT_MODE) !== 0) await file.chmod(mode & KEPT_MODE); // before there is new content to run
-    // What is longer than before goes first: where there is no space for it, the old content is still whole.
+    if ((mode & 0o7777 & ~KEPT_MODE) !== 0) await file.chmod(mode & KEPT_MODE);
+    // The part beyond the old size is written first: if the disk is full, the old content is still whole.
     await writeAt(file, bytes.subarray(size), size).catch(async (error: unknown) => {
       await file.truncate(size);
       throw error;
     });
     await writeAt(file, bytes.subarray(0, size), 0);
     await file.truncate(bytes.length);
-    return infoOf(real, await file.stat());
+    return infoOf(real, await file.stat(EXACTLY));
   } finally {
     await file.close();
   }
@@ -222,13 +226,13 @@ async function overwrite(disk: FileSystem, real: string, written: string, bytes:
 
 async function writeAt(file: Handle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
-    done += await file.write(bytes, done, bytes.length - done, position + done);
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
   }
 }
 
 /**
- * Gives names inside a folder that is held open, so that the folder cannot be exchanged for a link between two steps. Node has no
- * openat; on Linux /proc/self/fd/N/name is the same.
+ * Calls `work` with a function that returns paths in an open folder, which therefore cannot be swapped for a link.
+ * Replaces openat (Linux).
  */
 async function inFolder<T>(
   disk: FileSystem,
@@ -240,27 +244,27 @@ async function inFolder<T>(
   try {
     await requireSame(disk, handle, folder, written);
     const prefix = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : folder;
-    return await work((name) => `${prefix}/${name}`, await handle.stat());
+    return await work((name) => `${prefix}/${name}`, await handle.stat(EXACTLY));
   } finally {
     await handle.close();
   }
 }
 
-/** Makes the folder and those it lies in, each in the one above it and nowhere else. */
+/** Creates a folder and its missing parents, each inside its verified parent. */
 async function makeFolders(disk: FileSystem, folder: string, written: string): Promise<void> {
   if ((await disk.lstat(folder).catch(ignoreMissing)) !== undefined) return;
   const parent = posix.dirname(folder);
   await makeFolders(disk, parent, written);
   await inFolder(disk, parent, written, async (at) => {
     await mkdir(at(posix.basename(folder))).catch((error: unknown) => {
-      if (codeOf(error) !== "EEXIST") throw error; // another call was first
+      if (codeOf(error) !== "EEXIST") throw error; // another call created it
     });
   });
 }
 
 /**
- * What was opened must be what was judged. Only Linux can tell for sure. It may have been replaced or removed since it was opened, as a write
- * does it: then it still is what stood there.
+ * Refuses a file that is not the one that was judged. Only Linux can check this reliably. The file may have been
+ * replaced or removed since it was opened (a write does that): it is still the file that was at this path.
  */
 async function requireSame(disk: FileSystem, file: Handle, real: string, written: string): Promise<void> {
   if (process.platform !== "linux") {
@@ -281,7 +285,7 @@ async function entriesOf(disk: FileSystem, folder: string): Promise<readonly Fil
   return entries.sort((one, other) => byCodeUnits(one.name, other.name));
 }
 
-/** `undefined` when it was removed since its name was read. A name that is no UTF-8 is listed with U+FFFD for what is not. */
+/** `undefined` if it was removed meanwhile. In a name that is not UTF-8, U+FFFD replaces the invalid bytes. */
 async function entryOf(disk: FileSystem, folder: string, name: Buffer): Promise<FileEntry | undefined> {
   const path = Buffer.concat([Buffer.from(folder === "/" ? folder : `${folder}/`), name]);
   const info = await disk.lstat(path).catch(ignoreMissing);

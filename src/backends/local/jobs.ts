@@ -7,53 +7,48 @@ import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { JobCommand } from "../../contract/job.ts";
 import { onAbort } from "../../util/abort.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf, tried } from "../../util/errors.ts";
 import { makePrivateFolder, readRange } from "../../util/private-file.ts";
-import { type FoundJob, type JobPlan, KEPT_MS, detachedProcesses, planJob } from "../jobs/detached.ts";
+import { type FoundJob, type JobPlan, KEPT_MS, detachedProcesses, parsePlan, planJob } from "../jobs/detached.ts";
 import { type JobFolder, type JobHandle, NOT_READ, jobHandle } from "../jobs/process.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../jobs/status.ts";
+import { requireUnstopped } from "../stopping.ts";
 import { startFailure } from "./spawn.ts";
 import { spawner } from "./spawner/connection.ts";
 import { startOf } from "./spawner/process-start.ts";
 
-/** How rarely a job in which nothing happens is looked at. Milliseconds. */
+/** The longest pause between two checks of a job, in milliseconds. */
 const LONGEST_WAIT_MS = 250;
 
-/** What is written into `job` of the folder. */
-interface Plan extends JobPlan {
-  /** Of a job with a lease: the process that holds it, and when that began. */
-  readonly owner?: { readonly pid: number; readonly start: string };
-}
-
 export interface StartJobOptions {
-  /** The folder that has a folder for each job. */
+  /** The folder that contains the folders of jobs. */
   readonly folder: string;
   readonly cwd: string;
   readonly env: Env;
-  /** Begins the mark of a job with the lifetime "toolkit". */
+  /** The beginning of the mark of a job with the lifetime "toolkit". */
   readonly lease: string;
 }
 
 /**
- * Starts a process that outlives its call. The spawner watches over it, and all that is known of it is in a folder of its own. One with a lease is
- * ended by the spawner when we have gone, or by us when the spawner has.
+ * Starts a process that outlives its call. The spawner watches it, and its folder contains its whole state. A job with
+ * a lease is ended by the spawner when this process has ended, or by this process when the spawner has.
  *
  * @throws ToolFailure when it cannot be started.
  */
 export async function startJob(command: JobCommand, options: StartJobOptions): Promise<JobHandle> {
-  const { argv, lifetime, stdin, signal } = command;
+  const { argv, lifetime, stdin } = command;
   const { folder, cwd, env } = options;
-  if (signal?.aborted) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
+  requireUnstopped(command);
   const isLeased = lifetime === "toolkit";
   const lease = isLeased ? options.lease : undefined;
   const { name, plan } = planJob(command, { cwd, lease });
   const { mark } = plan;
-  const own = resolve(folder, name); // the spawner's working directory is another one
+  const own = resolve(folder, name); // the spawner has another working directory
   const service = await spawner();
   try {
     await makePrivateFolder(own);
     for (const file of ["out", "running", "filling"]) closeSync(openSync(join(own, file), "a", 0o600));
-    const kept: Plan = isLeased ? { ...plan, owner: { pid: process.pid, start: startOf(process.pid) } } : plan;
+    const kept: JobPlan = isLeased ? { ...plan, owner: { pid: process.pid, start: startOf(process.pid) } } : plan;
     await writeFile(join(own, "job"), JSON.stringify(kept), { mode: 0o600 });
     const pid = await service.startJob({
       argv,
@@ -69,13 +64,13 @@ export async function startJob(command: JobCommand, options: StartJobOptions): P
     if (isLeased) void service.died.then(() => job.process.kill());
     return job;
   } catch (error) {
-    await service.sweep({ mark }); // where it runs already, nobody would ever find it
+    await service.sweep({ mark }); // if it already runs, nothing else would end it
     await removeFolder(own).catch(() => undefined);
     throw startFailure(error, argv[0], cwd);
   }
 }
 
-/** The detached processes in a folder that has a folder for each job. */
+/** The detached processes whose folders are in `folder`. */
 export function detachedIn(folder: string, now?: () => number): DetachedProcesses {
   return detachedProcesses(async (id) => {
     const names = id === undefined ? await readdir(folder).catch(() => []) : [id];
@@ -85,23 +80,24 @@ export function detachedIn(folder: string, now?: () => number): DetachedProcesse
 }
 
 /**
- * Removes the folders of jobs of all owners that ended more than a week ago, or whose lease has ended. `folder` has a folder for each owner. Never
- * rejects.
+ * Removes ended jobs that are a week old or lost their lease. `folder` contains one folder per owner. Never rejects.
  */
 export async function removeOldJobs(folder: string): Promise<void> {
   for (const owner of await readdir(folder).catch(() => [])) {
     const own = join(folder, owner);
     await detachedIn(own)
-      .list() // which removes them
+      .list() // listing removes them
       .catch(() => []);
-    await rmdir(own).catch(() => undefined); // unless it has others
+    await rmdir(own).catch(() => undefined); // fails if it is not empty
   }
 }
 
-/** `undefined` for what is no folder of a job, was never started, or has a lease. What its owner left when that was killed is ended and removed. */
+/**
+ * Resolves to `undefined` for anything but a started job without a lease. Ends and removes the jobs of a dead owner.
+ */
 async function foundIn(folder: string, name: string): Promise<FoundJob | undefined> {
   const own = join(folder, name);
-  const plan = await planIn(own);
+  const plan = parsePlan(await readFile(join(own, "job"), "utf8").catch(() => ""));
   const { pid } = plan === undefined ? {} : parseNotes(await readdir(own).catch(() => []));
   if (plan === undefined || pid === undefined) return undefined;
   const { mark, owner } = plan;
@@ -109,22 +105,14 @@ async function foundIn(folder: string, name: string): Promise<FoundJob | undefin
   if (lives(owner)) return undefined;
   const isRunning = statusIn(own).state === "running";
   if (isRunning) await (await spawner()).sweep({ mark, group: pid });
-  // An owner in another container cannot be seen, nor its processes: what may be one's stays for a week.
+  // An owner in another container is not visible, nor are its processes. What may belong to one is kept for a week.
   if (isRunning || Date.now() - plan.startedMs > KEPT_MS) await removeFolder(own);
   return undefined;
 }
 
-/** What watches over a job may write a last note meanwhile: Node tries again then. */
+/** The job's watcher may write a last note meanwhile: then Node tries again. */
 async function removeFolder(own: string): Promise<void> {
   await rm(own, { recursive: true, force: true, maxRetries: 5 });
-}
-
-async function planIn(own: string): Promise<Plan | undefined> {
-  try {
-    return JSON.parse(await readFile(join(own, "job"), "utf8")) as Plan;
-  } catch {
-    return undefined;
-  }
 }
 
 function jobFolder(own: string, mark: string, pid: number): JobFolder {
@@ -149,7 +137,7 @@ function jobFolder(own: string, mark: string, pid: number): JobFolder {
       await rm(join(own, `holder-${holder}`), { force: true });
       process.kill(holder);
     },
-    // By its number too: what has become another user's hides its mark.
+    // Also by its PID: a process that changed its user hides its mark.
     end: async () => (await spawner()).sweep({ mark, group: pid }),
     noteLost: () => rename(join(own, "running"), join(own, `exited-lost-${Date.now() / 1_000}`)),
     remove: () => removeFolder(own),
@@ -157,12 +145,8 @@ function jobFolder(own: string, mark: string, pid: number): JobFolder {
 }
 
 function statusIn(own: string): JobStatus {
-  let names: readonly string[];
-  try {
-    names = readdirSync(own);
-  } catch {
-    return removedStatus();
-  }
+  const names = tried(() => readdirSync(own));
+  if (names === undefined) return removedStatus();
   const { pid = 0, start, ended, ...notes } = parseNotes(names);
   return { state: ended ?? (lives({ pid, start }) ? "running" : "gone"), kept: sizeOf(join(own, "out")), ...notes };
 }
@@ -172,14 +156,10 @@ function lives({ pid, start }: { readonly pid: number; readonly start: string })
 }
 
 function sizeOf(path: string): number {
-  try {
-    return statSync(path).size;
-  } catch {
-    return 0; // it shows where it is read
-  }
+  return tried(() => statSync(path).size) ?? 0; // reading reports the error
 }
 
-/** Opened for each text: who holds it open would keep stdin from ending. */
+/** Opens the FIFO for each text: an open end would keep stdin from ending. */
 function writeTo(fifo: string, text: string, ended: AbortSignal): Promise<void> {
   return new Promise((taken, reject) => {
     const fail = (error: unknown) => reject(new ToolFailure(`${NOT_READ}: ${messageOf(error)}`, { cause: error }));

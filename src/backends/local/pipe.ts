@@ -1,34 +1,100 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { type ConnectOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { codeOf } from "../../util/errors.ts";
+import { later } from "../../util/promises.ts";
 import type { Spawner } from "./spawner/connection.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-// Plain descriptors: a FileHandle would close its own when it is collected. None of these waits for anybody.
+// Plain descriptors: a FileHandle closes its descriptor when it is garbage-collected. No operation here blocks.
 
-/** A new pipe with its reading end open. */
-export function pipeToRead(spawner: Spawner): Promise<{ readonly pipe: string; readonly fd: number }> {
-  return newPipe(spawner, (pipe) => ({ pipe, fd: openSync(pipe, O_RDONLY | O_NONBLOCK) }));
+/** The reading end of a new pipe. */
+export interface PipeReader {
+  /** The pipe's path, from which the command opens its end. Removed when reading begins. */
+  readonly pipe: string;
+  readonly fd: number;
+  /** Starts to read. Call it when the command has opened its end. */
+  begin(): void;
+  /** There is no command. */
+  abandon(): void;
+  resume(): void;
+  /** Lets this process end while it still reads. */
+  unref(): void;
+  destroy(): void;
+  /** Resolves when all writers have closed the pipe and everything is read, or after `destroy`. */
+  readonly closed: Promise<void>;
 }
 
-/** A new pipe with its writing end open, and with both, so that there is somebody who reads until the command does. */
-export function pipeToWrite(
+/** Creates a pipe. `take` gets its chunks, and returns false to stop reading until `resume`. */
+export async function pipeToRead(
   spawner: Spawner,
-): Promise<{ readonly pipe: string; readonly fd: number; readonly both: number }> {
+  take: (length: number, buffer: Uint8Array) => boolean,
+): Promise<PipeReader> {
+  const { pipe, fd } = await newPipe(spawner, (name) => ({ pipe: name, fd: openSync(name, O_RDONLY | O_NONBLOCK) }));
+  const closed = later();
+  let socket: Socket | undefined;
+  return {
+    pipe,
+    fd,
+    begin() {
+      removeName(pipe);
+      // A stream would read ahead; `onread` does not. It is missing in the types.
+      const onread = { buffer: Buffer.allocUnsafe(65_536), callback: take };
+      const options: SocketConstructorOpts & ConnectOpts = { fd, readable: true, writable: false, onread };
+      socket = new Socket(options).on("error", () => undefined).once("close", () => closed.resolve());
+    },
+    abandon() {
+      closeSync(fd);
+      removeName(pipe);
+    },
+    resume: () => void socket?.resume(),
+    unref: () => void socket?.unref(),
+    destroy: () => void socket?.destroy(),
+    closed: closed.promise,
+  };
+}
+
+/** The writing end of a new pipe, to a command's stdin. */
+export interface PipeWriter {
+  /** The pipe's path, from which the command opens its end. */
+  readonly pipe: string;
+  /** Returns the stream to the command's stdin. Call it when the command has opened its end. */
+  begin(): Socket;
+  /** There is no command. */
+  abandon(): void;
+}
+
+/** Creates a pipe with both ends open, so that it has a reader until the command reads. */
+export function pipeToWrite(spawner: Spawner): Promise<PipeWriter> {
   return newPipe(spawner, (pipe) => {
     const both = openSync(pipe, O_RDWR | O_NONBLOCK);
+    let fd: number;
     try {
-      return { pipe, both, fd: openSync(pipe, O_WRONLY | O_NONBLOCK) };
+      fd = openSync(pipe, O_WRONLY | O_NONBLOCK);
     } catch (error) {
       closeSync(both);
       throw error;
     }
+    return {
+      pipe,
+      begin() {
+        closeSync(both); // otherwise we would not notice that the command has closed its end
+        removeName(pipe);
+        // Callers of `write` get the error.
+        return new Socket({ fd, readable: false, writable: true }).on("error", () => undefined);
+      },
+      abandon() {
+        closeSync(both);
+        closeSync(fd);
+        removeName(pipe);
+      },
+    };
   });
 }
 
-/** Who has an end of a pipe keeps it: without its name nobody else can find it. */
-export function removeName(pipe: string): void {
+/** An open end stays usable. Without the name, no other process can open the pipe. */
+function removeName(pipe: string): void {
   rm(pipe, { force: true }).catch(() => undefined);
 }
 
@@ -38,7 +104,7 @@ async function newPipe<Ends>(spawner: Spawner, open: (pipe: string) => Ends): Pr
     try {
       return open(pipe);
     } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error; // somebody has cleared the temporary folder: the next may be there
+      if (codeOf(error) !== "ENOENT") throw error; // the temporary folder was cleared: the next pipe may exist
     }
   }
 }

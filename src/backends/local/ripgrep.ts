@@ -5,9 +5,7 @@ import { isExecutable } from "../../util/executable.ts";
 let ripgrep: string | undefined;
 
 /**
- * The ripgrep of this machine: the one in the package that ships it, else one on the PATH.
- *
- * @throws ToolFailure when there is none.
+ * The path of ripgrep on this machine: that of the package, else one on the PATH. @throws ToolFailure if there is none.
  */
 export async function ripgrepPath(): Promise<string> {
   ripgrep ??= (await packaged()) ?? onPath("rg");
@@ -15,12 +13,14 @@ export async function ripgrepPath(): Promise<string> {
   throw new ToolFailure(
     "ripgrep is missing: its package has no binary for this system, and there is none on the PATH",
     {
-      hint: "Install the package @vscode/ripgrep with its optional dependencies, or ripgrep itself (apt install ripgrep, brew install ripgrep).",
+      hint:
+        "Install the package @vscode/ripgrep with its optional dependencies, or ripgrep itself " +
+        "(apt install ripgrep, brew install ripgrep).",
     },
   );
 }
 
-/** The package throws when it is imported where its binary is not installed. */
+/** Importing the package throws if its binary is not installed. */
 async function packaged(): Promise<string | undefined> {
   try {
     const { rgPath } = await import("@vscode/ripgrep");

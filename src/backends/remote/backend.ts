@@ -2,34 +2,36 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import { UNATTENDED } from "../local/environment.ts";
 import { type Facts, askFacts } from "./facts.ts";
-import { FILE_FUNCTIONS } from "./files-script.ts";
+import FILES from "./files.sh";
 import { remoteFiles } from "./files.ts";
-import { PROCESS_FUNCTIONS } from "./processes-script.ts";
+import PATHS from "./path.sh";
+import PROCESSES from "./processes.sh";
 import { type Processes, createProcesses } from "./processes.ts";
 import type { Transport } from "./transport.ts";
 import { remoteSearch } from "./search.ts";
 import { type Shells, openShells } from "./shells.ts";
 
 export interface RemoteOptions {
-  /** A folder there; may begin with `~/`. Default: the folder in which a login begins. */
+  /** A folder on the remote host; may begin with `~/`. Default: the folder in which a login begins. */
   readonly workDir?: string;
-  /** Where output of commands goes *here* that is too big for memory. Default: a folder of this user's in the temporary folder. */
+  /** Folder on this machine for large command output. Default: a folder of this user in the temporary folder. */
   readonly outputFolder?: string;
-  /** Backends with the same word have their detached processes in common. Default "library". */
+  /** Backends with the same word share their detached processes. Default: "library". */
   readonly detachedOwner?: string;
-  /** Variables there that commands get although their names look like those of secrets. */
+  /** Remote variables that commands get although their names look like those of secrets. Default: none. */
   readonly passEnv?: readonly string[];
   /** Milliseconds before each attempt to open a lost connection again. Default: 0, 500, 1,000, 2,000, 4,000, 8,000. */
   readonly backOffMs?: readonly number[];
 }
 
 /**
- * Another system as a backend: everything is done there by POSIX shells that are held open.
+ * Opens a remote system as a backend. POSIX shells that stay open do all work. Closes the transport on failure, and
+ * with the backend.
  *
- * @throws ToolFailure when it cannot be reached, or the working directory is not there.
+ * @throws ToolFailure when the system cannot be reached, or the working directory does not exist.
  */
 export async function remote(transport: Transport, options: RemoteOptions = {}): Promise<Backend> {
   const { outputFolder = join(tmpdir(), `handrail-${process.getuid?.() ?? ""}`), passEnv = [] } = options;
@@ -41,25 +43,25 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
 
   const shells = await openShells({
     transport,
-    preamble: () =>
-      [FILE_FUNCTIONS, PROCESS_FUNCTIONS, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
+    preamble: () => [PATHS, FILES, PROCESSES, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
     ...(backOffMs !== undefined && { backOffMs }),
     lost: () => (lostAt ??= Date.now()),
     async reopened(first) {
       await processes?.reopened(first);
       const seconds = Math.max(1, Math.round((Date.now() - (lostAt ?? Date.now())) / 1_000));
       lostAt = undefined;
-      notices.push(`The connection to ${transport.place} was lost and was opened again ${seconds} s later.`);
+      notices.push(`The connection to ${transport.place} was lost, and was reopened ${seconds} s later.`);
     },
   });
   try {
-    facts = await askFacts(shells, passEnv); // of the first shell: no command runs in it, so it may have the whole environment
+    // from the first shell: no command runs in it, so it may have the whole environment
+    facts = await askFacts(shells, passEnv);
     const { home } = facts;
     const workDir = await workDirAt(options.workDir, { shells, facts });
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
     processes = createProcesses({ shells, facts, transport, outputFolder, detachedOwner });
     const { start, detached, close } = processes;
-    /** What is real is held to that where the command is started; the working directory is. */
+    /** Resolves a command's folder. Real paths are kept; they are checked when the command starts. */
     const cwdOf = async ({ cwd = workDir, isRealCwd = false }: Command) =>
       cwd === workDir || isRealCwd ? cwd : files.realPath(cwd);
     const spawn = async (command: Command): Promise<Process> => start(command, { cwd: await cwdOf(command) });
@@ -102,12 +104,16 @@ async function workDirAt(
   if (wanted === undefined) return facts.folder;
   const base = { workDir: facts.folder, home: facts.home };
   const info = await remoteFiles({ shells, facts, base }).stat(wanted);
-  if (info === undefined) throw new ToolFailure(`The working directory does not exist there: ${wanted}`);
-  if (info.kind !== "folder") throw new ToolFailure(`The working directory is not a folder there: ${wanted}`);
+  if (info === undefined) throw new ToolFailure(`The working directory does not exist on the remote host: ${wanted}`);
+  if (info.kind !== "folder")
+    throw new ToolFailure(`The working directory on the remote host is not a folder: ${wanted}`);
   return info.path;
 }
 
-/** What every shell that runs commands does first: variables that look like secrets go, and nobody sits in front of it. */
+/**
+ * Returns code that runs first in each shell for commands. It unsets variables that look like secrets, and turns off
+ * pagers and prompts.
+ */
 function environmentOf({ secrets, path }: Facts): string {
   const unset = secrets.map((name) => `unset ${name} 2>/dev/null`);
   const set = Object.entries({ ...UNATTENDED, PATH: path.join(":") }).map(

@@ -1,64 +1,49 @@
-import { isSecretName } from "../../output/mask-values.ts";
-import type { Shell } from "./shell.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { isSecretName } from "../../output/mask-values.ts";
+import { quoteWord } from "../../util/quote.ts";
+import FACTS from "./facts.sh";
+import type { Shell } from "./shell.ts";
 
-/** What is to be known of another system, asked once. */
+/** Facts about a remote system, requested once. */
 export interface Facts {
-  /** As `uname -s` and `uname -m` say it: "Linux", "x86_64". */
+  /** As printed by `uname -s` and `uname -m`: "Linux", "x86_64". */
   readonly system: string;
   readonly machine: string;
-  /** The number of the user who works there. */
+  /** The UID of the remote user. */
   readonly user: number;
   /** The home folder, and the folder in which a login begins. Real paths. */
   readonly home: string;
   readonly folder: string;
-  /** Where temporary files go. */
+  /** The folder for temporary files. */
   readonly temporary: string;
-  /** Which form of stat(1) there is. */
+  /** Which form of stat(1) the system has. */
   readonly stat: "gnu" | "bsd" | "none";
-  /** Which of the programs that are looked for (`PROGRAMS`) are there. */
+  /** Which of `PROGRAMS` are installed. */
   readonly programs: ReadonlySet<Program>;
   /** The folders of its PATH. */
   readonly path: readonly string[];
-  /** Variables that commands do not get: their names look like those of secrets. */
+  /** Variables that are withheld from commands, since their names look like those of secrets. */
   readonly secrets: readonly string[];
 }
 
-/** Programs beyond POSIX that are used where they are there, and those that a minimal system may lack. */
+/** Programs that are used if installed: those beyond POSIX, and those that a minimal system may lack. */
 const PROGRAMS = [
-  "setsid",
-  "readlink",
-  "realpath",
-  "mktemp",
-  "rg",
-  "grep",
-  "find",
-  "awk",
-  "perl",
-  "gzip",
-  "git",
-  "bash",
-  "tmux",
-  "ps",
-  "sync",
+  ...["setsid", "readlink", "realpath", "mktemp", "rg", "grep", "find", "awk", "perl", "gzip", "git", "bash", "tmux"],
+  ...["ps", "sync"],
 ] as const;
 
 export type Program = (typeof PROGRAMS)[number];
 
-/**
- * Asks a shell what it is and where.
- *
- * @throws ToolFailure when its answer makes no sense; what `ask` throws.
- */
+/** Requests the facts from a shell. @throws ToolFailure for an invalid answer; what `ask` throws. */
 export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly string[] = []): Promise<Facts> {
-  const { out } = await shell.ask(SCRIPT);
+  const { out } = await shell.ask(`programs=${quoteWord(PROGRAMS.join(" "))}\n${FACTS}`);
   const fields = out.toString("utf8").split("\0");
   const said = new Map<string, string>();
   for (let index = 0; index + 1 < fields.length; index += 2) said.set(fields[index] ?? "", fields[index + 1] ?? "");
   const folder = said.get("folder") ?? "";
   if (!folder.startsWith("/") || said.get("system") === undefined) {
     throw new ToolFailure(
-      `the shell there does not answer as a POSIX shell does: ${JSON.stringify(out.toString("utf8").slice(0, 300))}`,
+      `the remote shell does not answer like a POSIX shell: ${JSON.stringify(out.toString("utf8").slice(0, 300))}`,
     );
   }
   const home = said.get("home") ?? "";
@@ -79,22 +64,3 @@ export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly stri
     ),
   };
 }
-
-const SCRIPT = `
-LC_ALL=C; export LC_ALL
-field() { printf '%s\\0%s\\0' "$1" "$2"; }
-field system "$(uname -s)"
-field machine "$(uname -m)"
-field user "$(id -u)"
-field folder "$(pwd -P)"
-field home "$(cd -P -- "\${HOME:-/}" 2>/dev/null && pwd -P)"
-field temporary "$(cd -P -- "\${TMPDIR:-/tmp}" 2>/dev/null && pwd -P || echo /tmp)"
-field path "$PATH"
-if [ "$(stat -c %F / 2>/dev/null)" = directory ]; then field stat gnu
-elif [ "$(stat -f %HT / 2>/dev/null)" = Directory ]; then field stat bsd
-else field stat none; fi
-for program in ${PROGRAMS.join(" ")}; do
-  if command -v "$program" >/dev/null 2>&1; then field "program $program" ""; fi
-done
-field names "$(env | sed -n 's/^\\([A-Za-z_][A-Za-z0-9_]*\\)=.*/\\1/p')"
-`;

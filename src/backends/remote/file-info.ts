@@ -1,7 +1,8 @@
 import type { FileEntry, FileInfo, FileKind } from "../../contract/backend.ts";
+import { inOrder } from "../../util/text.ts";
 import type { Facts } from "./facts.ts";
 
-/** What a line about a file says, as `hr_file_info` writes it. */
+/** The fields of a line of `hr_file_info`. */
 export interface Described {
   readonly kind: FileKind | "link";
   readonly size: number;
@@ -11,29 +12,35 @@ export interface Described {
   readonly mode: number;
   readonly links: number;
   readonly version: string;
-  /** Device and inode, or as much of that as is known. */
+  /** Device and inode; only the inode without stat(1). */
   readonly inode: string;
-  /** When the inode came to be: it tells a file from a later one with the same number. Empty where that is not known. */
+  /** When the inode was created. Distinguishes a file from a later one with the same number. "" if unknown. */
   readonly born: string;
 }
 
-/** mode, links, uid, gid, size, raw mode, device:inode, seconds, then of GNU "date time.fraction zone birth", of BSD seconds have the fraction. */
-const STAT =
-  /^([0-7]+) (\d+) \d+ \d+ (\d+) ([0-9a-f]+) (\d+:\d+) (-?\d+)(?:\.(\d+))?(?: \S+ \d+:\d+:\d+(?:\.(\d+))? [-+]\d+)?(?: (.*))?$/;
+/** mode, links, uid, gid, size, raw mode, device:inode, seconds; GNU: date time.fraction zone birth; BSD: fraction. */
+const STAT = inOrder(
+  "",
+  /^([0-7]+) (\d+) \d+ \d+ (\d+) ([0-9a-f]+) (\d+:\d+) (-?\d+)(?:\.(\d+))?/,
+  /(?: \S+ \d+:\d+:\d+(?:\.(\d+))? [-+]\d+)?(?: (.*))?$/,
+);
 
-/** `ls -ldn` and the inode. Devices have two numbers where others have a size. */
-const LS =
-  /^([-dlpsbcD])([-rwxsStT]{9})\S* +(\d+) +\d+ +\d+ +(\d+)(?:, *\d+)? +([A-Z][a-z]{2}) +(\d+) +(?:(\d{4})|(\d+):(\d+)).* inode +(\d+)/s;
+/** `ls -ldn` and the inode. Devices have two numbers instead of a size. */
+const LS = inOrder(
+  "s",
+  /^([-dlpsbcD])([-rwxsStT]{9})\S* +(\d+) +\d+ +\d+ +(\d+)(?:, *\d+)? +/,
+  /([A-Z][a-z]{2}) +(\d+) +(?:(\d{4})|(\d+):(\d+)).* inode +(\d+)/,
+);
 
 /**
- * Reads such a line; `undefined` when it is none. Without stat(1) there is only ls(1), which tells minutes at best: there the version of a file may stay the same
- * although it was changed, where the size stays too and it was not replaced.
+ * Parses a line of `hr_file_info`; `undefined` for other lines. Without stat(1) there is only ls(1), which reports
+ * minutes at best. A change that keeps the size may then keep the version.
  */
 export function described(line: string, form: Facts["stat"], now = new Date()): Described | undefined {
   return form === "none" ? fromLs(line, now) : fromStat(line.trimEnd(), form);
 }
 
-/** What `Files` tell of the file at a real path. */
+/** The `FileInfo` of the file at a real path. */
 export function infoOf(path: string, { kind, size, modifiedMs, mode, links, version }: Described): FileInfo {
   return {
     path,
@@ -46,7 +53,7 @@ export function infoOf(path: string, { kind, size, modifiedMs, mode, links, vers
   };
 }
 
-/** What `Files` tell of an entry of a folder. */
+/** The `FileEntry` of an entry of a folder. */
 export function entryOf(name: string, { kind, size, modifiedMs }: Described, target: string | undefined): FileEntry {
   return { name, kind, size, modifiedMs, ...(kind === "link" && target !== undefined && { target }) };
 }
@@ -64,7 +71,7 @@ function fromStat(line: string, form: "gnu" | "bsd"): Described | undefined {
     links: Number(links),
     version: `${inode}:${size}:${seconds}.${fraction}`,
     inode,
-    born: /^[1-9]/.test(birth) ? birth : "", // "-" and 0 say that it is not known, "w" that %w is not
+    born: /^[1-9]/.test(birth) ? birth : "", // "-" and 0 mean unknown, "w" that %w is unsupported
   };
 }
 
@@ -83,7 +90,7 @@ function fromLs(line: string, now: Date): Described | undefined {
   const [, type = "", letters = "", links, size, month = "", day, year, hour = "0", minute = "0", inode = ""] = found;
   const at = (years: number) => Date.UTC(years, MONTHS.indexOf(month), Number(day), Number(hour), Number(minute));
   const thisYear = at(now.getUTCFullYear());
-  // Of the last half year ls tells no year; clocks may differ by a day.
+  // ls omits the year within the last half year; clocks may differ by a day.
   const recent = thisYear > now.getTime() + DAY_MS ? at(now.getUTCFullYear() - 1) : thisYear;
   const modifiedMs = year === undefined ? recent : at(Number(year));
   const isSized = type !== "b" && type !== "c";
@@ -103,7 +110,7 @@ const DAY_MS = 86_400_000;
 
 const MONTHS: readonly string[] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** The letters of ls(1), and with the same meaning of `find -printf %y`, which says f for a file. */
+/** The letters of ls(1), which `find -printf %y` uses too, except that it prints f for a file. */
 export const LETTERS: { readonly [letter: string]: FileKind | "link" | undefined } = {
   "-": "file",
   f: "file",

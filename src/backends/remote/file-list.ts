@@ -5,12 +5,13 @@ import { LETTERS, described, entryOf } from "./file-info.ts";
 import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts";
 
 /**
- * How a folder is listed: `find` with -printf, which only GNU has; `names`, the shell's own names and one stat(1) for all of them; `each`, one for every name, where entries are
- * removed at that moment or there is no stat(1).
+ * How a folder is listed. "find": with -printf, which only GNU find has. "names": with the shell's patterns, and one
+ * stat(1) for all names. "each": one stat(1) for each name, if entries are removed at that moment or there is no
+ * stat(1).
  */
 type Way = "find" | "names" | "each";
 
-/** `Files.list`: one round trip. */
+/** Creates `Files.list`: one round trip. */
 export function lister(requests: FileRequests, words: PathWords): Files["list"] {
   let best: Way = requests.form === "none" ? "each" : "find";
 
@@ -21,7 +22,7 @@ export function lister(requests: FileRequests, words: PathWords): Files["list"] 
       if (answer.word !== "ok") throw failureOf(answer, path);
       const fields = answer.rest.toString("utf8").split("\0");
       const isNamed = fields[0] === NAMES;
-      if (isNamed && best === "find") best = "names"; // this find cannot print, and need not be tried again
+      if (isNamed && best === "find") best = "names"; // this find lacks -printf
       const entries = isNamed ? namedEntries(fields, requests.form) : foundEntries(fields);
       if (entries !== undefined)
         return entries.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
@@ -30,10 +31,10 @@ export function lister(requests: FileRequests, words: PathWords): Files["list"] 
   };
 }
 
-/** Stands before names, as no name does. */
+/** Precedes the names; no file can have this name. */
 const NAMES = "/names";
 
-/** What find told, up to its end, or to the names where an entry went while it was listed. */
+/** Parses the output of find, up to its end, or up to the names if an entry disappeared meanwhile. */
 function foundEntries(fields: readonly string[]): FileEntry[] {
   const entries: FileEntry[] = [];
   for (let at = 0; ; at += 5) {
@@ -51,7 +52,7 @@ function foundEntries(fields: readonly string[]): FileEntry[] {
   }
 }
 
-/** From the names, a line about each, and the links with their targets. `undefined` when it is not known which line is about which name. */
+/** Parses names, a line about each, and link targets. `undefined` if lines and names do not match. */
 function namedEntries(fields: readonly string[], form: FileRequests["form"]): FileEntry[] | undefined {
   const end = fields.indexOf("/");
   const names = fields.slice(1, end);

@@ -1,20 +1,23 @@
 import type { Files, OpenFile } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { later } from "../../util/promises.ts";
+import { quoteWord } from "../../util/quote.ts";
 import { type Described, described, infoOf } from "./file-info.ts";
 import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts";
 
-/** So many bytes come along when a file is opened: most files are small, and of the others the beginning is looked at first. */
+/**
+ * Bytes that are read when a file is opened: most files are small, and large ones are mostly read from the beginning.
+ */
 const BROUGHT = 65_536;
 
-/** Longer reads are not prefetched: that would take memory, and save next to nothing. */
+/** Longer reads are not prefetched: that would use memory and save almost nothing. */
 const MOST_AHEAD = 8 * 1_024 * 1_024;
 
-/** dd(1) reads blocks: small ones for what is short, so that little is read in vain. */
+/** dd(1) reads blocks: small ones for short ranges, so that little is read needlessly. */
 const SMALL_BLOCK = 4_096;
 const BIG_BLOCK = 65_536;
 
-/** What is longer goes over a shell of its own, so that what is quick need not wait behind it. */
+/** Longer reads use another shell, so that quick requests need not wait. Bytes. */
 const QUICK = 262_144;
 
 /** A file that was opened. */
@@ -29,21 +32,21 @@ interface Range {
   readonly length: number;
 }
 
-/** What was read of a file, and what the file was then. Fewer bytes than were asked for where it has no more of them. */
+/** The bytes, and the file's state when they were read. Fewer bytes than requested at the end of the file. */
 interface Read {
   readonly held: Described;
   readonly bytes: Buffer;
 }
 
-/** A range that is being read. Nobody need wait for it. */
+/** A range that is being read. It may remain unused. */
 interface Piece extends Range {
-  /** What is known of the file as it is read, as soon as that has come. Rejects like `whole`. */
+  /** The file's state, available before the bytes. Rejects like `whole`. */
   readonly held: Promise<Described>;
   /** Rejects with a `ToolFailure`. */
   readonly whole: Promise<Read>;
 }
 
-/** `Files.open`: one round trip for the real path, what it is, and the beginning of its content; later reads take one each. */
+/** Creates `Files.open`: one round trip for the real path, the info and the beginning. Later reads take one each. */
 export function opener(requests: FileRequests, words: PathWords): Files["open"] {
   return async (path, options) => {
     const chunks: Buffer[] = [];
@@ -59,7 +62,7 @@ export function opener(requests: FileRequests, words: PathWords): Files["open"] 
     const lines = answer.rest.toString("utf8").split("\n");
     const [judged, info] = lines.map((line) => described(line, requests.form));
     if (judged === undefined || info === undefined) throw failureOf({ ...answer, word: "failed" }, path);
-    // What was opened is what stands there without a link; it may be another than a moment ago, but then nobody knows which was judged.
+    // `judged` is the path's own state, `info` that of the open file. If they differ, the file was replaced in between.
     if (judged.kind !== "file" || !isSame(judged, info)) throw failureOf({ ...answer, word: "changed" }, path);
     return openFile(requests, { real: answer.real, written: path, info }, Buffer.concat(chunks));
   };
@@ -73,7 +76,7 @@ function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFi
   let ahead: Piece | undefined;
   let endOfLast = 0;
 
-  /** Reads a range, and reads on where fewer bytes came than there are. */
+  /** Reads a range, and continues if fewer bytes came than the file has. */
   const complete = async (piece: Piece): Promise<Buffer> => {
     const { held, bytes } = await piece.whole;
     const end = piece.offset + bytes.length;
@@ -83,16 +86,16 @@ function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFi
     return Buffer.concat([bytes, await complete(readPiece(requests, file, rest))]);
   };
 
-  /** What was prefetched, if the file is still as it was then: what is read now shows that. */
+  /** The prefetched bytes, if the read that runs now shows that the file is unchanged since. */
   const unchanged = async (piece: Piece, now: Piece, length: number): Promise<Buffer | undefined> => {
     const known = await Promise.all([piece.whole, now.held]).catch(() => undefined);
-    if (known === undefined) return undefined; // the next request says why
+    if (known === undefined) return undefined; // the next request reports the error
     const [{ held, bytes }, { version }] = known;
     const isComplete = bytes.length === piece.length || piece.offset + bytes.length >= held.size;
     return held.version === version && isComplete ? bytes.subarray(0, length) : undefined;
   };
 
-  /** The beginning came at the opening; it counts only while nothing has been changed since. */
+  /** Reads a range. Uses the bytes from the opening only while the file is unchanged. */
   const direct = async (offset: number, length: number): Promise<Buffer> => {
     const before = content.subarray(offset, offset + length);
     const piece = readPiece(requests, file, { offset: offset + before.length, length: length - before.length });
@@ -110,26 +113,25 @@ function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFi
       const isSequential = offset === endOfLast && offset > 0 && length <= MOST_AHEAD && requests.form !== "none";
       endOfLast = offset + length;
       const rest = stock === undefined ? direct(offset, length) : undefined;
-      // Behind the end it is only asked whether it still is the end.
+      // If prefetched bytes are used, always reads ahead: that read shows whether the file is unchanged.
       const isWanted = isSequential && (stock !== undefined || endOfLast < info.size);
       ahead = isWanted ? readPiece(requests, file, { offset: endOfLast, length }) : undefined;
       const known = stock !== undefined && ahead !== undefined ? await unchanged(stock, ahead, length) : undefined;
       return known ?? rest ?? direct(offset, length);
     },
     async close() {
-      isClosed = true; // nothing is held there
+      isClosed = true; // nothing is open on the remote host
       ahead = undefined;
     },
   };
 }
 
-/** Begins to read a range: one round trip. */
+/** Starts to read a range: one round trip. */
 function readPiece(requests: FileRequests, file: Opened, range: Range): Piece {
-  let known: (held: Described) => void = () => undefined;
-  const held = new Promise<Described>((resolve) => (known = resolve));
-  const whole = readRange(requests, file, range, known);
-  const first = Promise.race([held, whole.then((piece) => piece.held)]);
-  for (const each of [first, whole]) each.catch(() => undefined); // whoever waits for it is told
+  const held = later<Described>();
+  const whole = readRange(requests, file, range, held.resolve);
+  const first = Promise.race([held.promise, whole.then((piece) => piece.held)]);
+  for (const each of [first, whole]) each.catch(() => undefined); // callers that await it get the error
   return { ...range, held: first, whole };
 }
 
@@ -154,7 +156,7 @@ async function readRange(
     known(held);
     let skip = offset - first * block;
     filled = 0;
-    // What the kernel makes up has no size.
+    // Files of /proc and /sys have size 0.
     bytes = Buffer.allocUnsafeSlow(how === "made" ? length : Math.min(length, Math.max(0, held.size - offset)));
     return (chunk) => {
       const skipped = Math.min(skip, chunk.length);
@@ -164,7 +166,7 @@ async function readRange(
   });
   if (answer.word === "failed") throw failureOf(answer, written);
   if (held !== undefined) return { held, bytes: bytes.subarray(0, filled) };
-  throw new ToolFailure(`${written} was replaced or removed while it was being read`, {
+  throw new ToolFailure(`${written} was replaced or removed while it was read`, {
     hint: "Read it again, from the beginning.",
   });
 }
@@ -172,8 +174,8 @@ async function readRange(
 const NOTHING = Buffer.alloc(0);
 
 /**
- * True when it is the same file, though it may have grown or shrunk. A number is given again to a new file when its own is gone; where nobody knows when a file came to be,
- * one that is not as it was and has not grown is taken for another: it may be one.
+ * True for the same file, even if it has grown or shrunk. Inode numbers are reused: without a birth time, a file that
+ * changed and did not grow counts as another file.
  */
 function isSame(one: Described, other: Described): boolean {
   if (one.inode !== other.inode || one.born !== other.born) return false;

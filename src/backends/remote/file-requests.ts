@@ -4,36 +4,41 @@ import { changed, fileFailure, notAFile, notGiven } from "../local/failures.ts";
 import type { Facts } from "./facts.ts";
 import type { AskOptions, Shells } from "./shells.ts";
 
-/** What a function of files-script.ts answers. */
+/** The answer of a function of files.sh. */
 export interface FileAnswer {
-  /** What programs complained of. */
+  /** Error messages of programs. */
   readonly said: string;
-  /** "ok", or why it was not done. */
+  /** "ok", or the reason of a failure. */
   readonly word: string;
   /** The real path. */
   readonly real: string;
-  /** What follows: the next field, or for `ask` everything. */
+  /** The next field; for `ask`, everything that follows. */
   readonly rest: Buffer;
 }
 
 export type Take = (chunk: Buffer) => void;
 
-/** A path and how it is meant, as two words for a function there. Throws a `ToolFailure` for what cannot be a path. */
+/**
+ * Converts a path and its options to two words for a function of files.sh. @throws ToolFailure for an impossible path.
+ */
 export type PathWords = (path: string, options?: PathOptions) => string;
 
-/** Calls functions of files-script.ts in the shells of another system. All of it rejects like `Shells.ask`. */
+/** Calls functions of files.sh in the shells of a remote system. All methods reject like `Shells.ask`. */
 export interface FileRequests {
-  /** Which form of stat(1) there is. */
+  /** Which form of stat(1) the system has. */
   readonly form: Facts["stat"];
-  /** Calls one function. With `aside` it takes a shell of its own. */
+  /** Calls one function. With `aside`, in another shell than the first. */
   ask(call: string, options?: RequestOptions): Promise<FileAnswer>;
-  /** The same for a function that answers quickly: what is asked in the same turn is answered by one subshell, so dozens of paths cost what one costs. */
+  /**
+   * Calls a quick function. All such requests of one event loop turn share a subshell, so dozens cost as much as one.
+   */
   askTogether(call: string): Promise<FileAnswer>;
   /**
-   * Calls a function that opens a file, and begins its answer with the process that does it. In that moment something that blocks (a FIFO) can be put in the
-   * file's place: that process is ended, and the shell is free. `begun` gets the answer at each attempt, and returns what takes the bytes behind it.
+   * Calls a function that opens a file, and whose answer begins with the PID that opens it. If opening blocks (the file
+   * may just have been replaced by a FIFO), that process is ended, which frees the shell. `begun` gets the answer at
+   * each attempt, and returns the function that takes the bytes after it.
    *
-   * @throws ToolFailure where it took too long; `written` is the path in its message.
+   * @throws ToolFailure when opening took too long; `written` is the path in its message.
    */
   askOpening(call: string, options: OpeningOptions, begun: (answer: FileAnswer) => Take): Promise<FileAnswer>;
 }
@@ -52,12 +57,12 @@ export function fileRequests({
 }: {
   readonly shells: Pick<Shells, "ask" | "askAside">;
   readonly form: Facts["stat"];
-  /** Opening a file may take so long there. Milliseconds. */
+  /** How long opening a file may take, in milliseconds. */
   readonly openMs: number;
 }): FileRequests {
   let together: { call: string; resolve(answer: FileAnswer): void; reject(error: unknown): void }[] = [];
 
-  // What a profile may have set is put right first.
+  // `hr_file_begin` resets what a profile may have set.
   const request = (calls: string, { aside = false, ...options }: RequestOptions = {}) =>
     shells[aside ? "askAside" : "ask"](`hr_file_begin ${form}\n${calls}`, options);
 
@@ -97,7 +102,8 @@ export function fileRequests({
       let isLate = false;
       const free = (who: string) => {
         isLate = true;
-        void request(`hr_file_free ${who}`, { aside: true }).catch(() => undefined); // there is no connection: then nothing is blocked
+        // Without a connection nothing is blocked.
+        void request(`hr_file_free ${who}`, { aside: true }).catch(() => undefined);
       };
       const heard = (): Take => {
         let fields: Buffer = NOTHING;
@@ -129,7 +135,8 @@ export function fileRequests({
       if (opened !== undefined) return opened;
       if (!isLate) throw noAnswer();
       throw new ToolFailure(
-        `${written} could not be opened within ${openMs / 1_000} s: its disk does not answer, or a FIFO was put in its place`,
+        `${written} could not be opened within ${openMs / 1_000} s: ` +
+          "its disk does not answer, or it was replaced by a FIFO",
       );
     },
   };
@@ -137,7 +144,7 @@ export function fileRequests({
 
 const NOTHING = Buffer.alloc(0);
 
-/** Takes the first fields off; `undefined`: it is no such answer. */
+/** Splits off the first three fields. `undefined` for anything that is no answer. */
 function readAnswer(out: Buffer): FileAnswer | undefined {
   const said = out.indexOf(0);
   const word = out.indexOf(0, said + 1);
@@ -151,7 +158,7 @@ function readAnswer(out: Buffer): FileAnswer | undefined {
   };
 }
 
-/** An answer with one field behind the first ones, and the bytes behind that. */
+/** Splits off an answer with one more field, and the bytes after it. */
 function splitAnswer(out: Buffer): { readonly answer: FileAnswer; readonly behind: Buffer } | undefined {
   const answer = readAnswer(out);
   const end = answer?.rest.indexOf(0) ?? -1;
@@ -161,11 +168,11 @@ function splitAnswer(out: Buffer): { readonly answer: FileAnswer; readonly behin
 
 function noAnswer(out: Buffer = NOTHING): ToolFailure {
   return new ToolFailure(
-    `the shell there did not answer as expected: ${JSON.stringify(out.toString("utf8", 0, 1_000).slice(0, 300))}`,
+    `the remote shell gave an unexpected answer: ${JSON.stringify(out.toString("utf8", 0, 1_000).slice(0, 300))}`,
   );
 }
 
-/** Why it was not done, in the words of the local backend. `written`: the path as the caller wrote it. */
+/** Creates the error of the local backend for an answer. `written`: the path as the caller wrote it. */
 export function failureOf({ said, word }: Pick<FileAnswer, "said" | "word">, written: string): ToolFailure {
   if (word === "changed") return changed(written);
   if (word.startsWith("owner ")) return notGiven(word.slice(6), written, new Error(said));
@@ -173,7 +180,7 @@ export function failureOf({ said, word }: Pick<FileAnswer, "said" | "word">, wri
   const code = CODES[word] ?? STRERROR.find(([wording]) => wording.test(said))?.[1];
   const complaint = said.trim().split("\n").at(-1)?.slice(0, LONGEST_COMPLAINT);
   const cause = Object.assign(
-    new Error(complaint || "the programs there do not say why"),
+    new Error(complaint || "the remote programs gave no reason"),
     code !== undefined && { code },
   );
   return fileFailure(cause, written);
@@ -181,7 +188,7 @@ export function failureOf({ said, word }: Pick<FileAnswer, "said" | "word">, wri
 
 const LONGEST_COMPLAINT = 300;
 
-/** Words that say what the system would have said. */
+/** System error codes of the words of files.sh. */
 const CODES: { readonly [word: string]: string | undefined } = {
   missing: "ENOENT",
   "not-a-folder": "ENOTDIR",
@@ -189,7 +196,7 @@ const CODES: { readonly [word: string]: string | undefined } = {
   circle: "ELOOP",
 };
 
-/** What error the words of strerror(3) are that a program ended its complaint with: those of glibc, musl and BSD. */
+/** System error codes of the strerror(3) texts that end error messages of programs (glibc, musl and BSD). */
 const STRERROR: readonly (readonly [RegExp, string])[] = [
   [/no space left/i, "ENOSPC"],
   [/quota exceeded/i, "EDQUOT"],

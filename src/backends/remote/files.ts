@@ -4,7 +4,7 @@ import type { Files } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import type { Facts } from "./facts.ts";
 import { described, infoOf } from "./file-info.ts";
 import { lister } from "./file-list.ts";
@@ -12,20 +12,23 @@ import { opener } from "./file-read.ts";
 import { type FileRequests, type PathWords, failureOf, fileRequests } from "./file-requests.ts";
 import type { Shells } from "./shells.ts";
 
-/** The longest name of a file, in bytes (NAME_MAX), and the longest path (PATH_MAX less its end), as Linux has them. */
+/** The longest file name (NAME_MAX) and the longest path (PATH_MAX without its final NUL) on Linux, in bytes. */
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 4_095;
 
-/** A disk that has to be spun up or mounted first takes seconds. */
+/** How long opening a file may take: a disk that must spin up or be mounted first takes seconds. Milliseconds. */
 const OPEN_MS = 10_000;
 
-/** Text up to so many bytes stands in the script itself: one round trip less. Not more, for bash reads a script byte by byte. */
+/**
+ * Text up to this many bytes is part of the script, which saves a round trip. Not more: bash reads scripts byte by
+ * byte.
+ */
 const IN_SCRIPT = 8_192;
 
-/** What is longer goes over a shell of its own, so that what is quick need not wait behind it. */
+/** Longer content uses another shell, so that quick requests need not wait. Bytes. */
 const QUICK = 65_536;
 
-/** Files of another system, through its shell alone: the functions of files-script.ts do the work, each in one round trip. */
+/** Creates the files of a remote system, which need only its shell: each function of files.sh takes one round trip. */
 export function remoteFiles({
   shells,
   facts,
@@ -35,7 +38,7 @@ export function remoteFiles({
   shells: Pick<Shells, "ask" | "askAside">;
   facts: Facts;
   base: Base;
-  /** Opening a file may take so long there. Milliseconds, default 10,000. */
+  /** How long opening a file may take, in milliseconds. Default: 10,000. */
   openMs?: number;
 }): Files {
   const requests = fileRequests({ shells, form: facts.stat, openMs });
@@ -54,7 +57,7 @@ export function remoteFiles({
       if (answer.word === "missing" || answer.word === "not-a-folder") return undefined;
       if (answer.word !== "ok") throw failureOf(answer, path);
       const found = described(answer.rest.toString("utf8"), facts.stat);
-      return found === undefined ? undefined : infoOf(answer.real, found); // it was removed while it was looked at
+      return found === undefined ? undefined : infoOf(answer.real, found); // it was removed meanwhile
     },
     open: opener(requests, words),
     write: writer(requests, words),
@@ -62,7 +65,7 @@ export function remoteFiles({
     async remove(path, { real = false } = {}) {
       const there = absolute(path);
       if (there === "/") throw new ToolFailure("The root folder cannot be removed");
-      // A link is removed itself, so only the folder it lies in is followed.
+      // `remove` deletes a link itself, so only links in its folder's path are followed.
       const call = `hr_file_remove ${words(posix.dirname(there), { real })} ${quoteWord(posix.basename(there))}`;
       const answer = await requests.ask(call, { aside: true, again: false, doing: `removing ${path}` });
       if (answer.word === "ok") return;
@@ -71,9 +74,9 @@ export function remoteFiles({
   };
 }
 
-/** What cannot be the name of anything is refused before it is asked for. */
+/** Returns the path. @throws ToolFailure for a path that no file can have. */
 function requireName(absolute: string, written: string): string {
-  if (absolute.includes("\0")) throw new ToolFailure(`A path cannot have null bytes in it: ${JSON.stringify(written)}`);
+  if (absolute.includes("\0")) throw new ToolFailure(`A path cannot contain null bytes: ${JSON.stringify(written)}`);
   const isTooLong =
     Buffer.byteLength(absolute) > LONGEST_PATH ||
     absolute.split("/").some((name) => Buffer.byteLength(name) > LONGEST_NAME);
@@ -82,15 +85,17 @@ function requireName(absolute: string, written: string): string {
 }
 
 /**
- * `Files.write`: one round trip, two for what is long or no text. The content goes into a new file beside the old one, which takes its name only when all of it has arrived, so
- * a connection that is lost in the middle leaves the old one, and it may be written again.
+ * Creates `Files.write`: one round trip, or two for long or binary content. The content is written to a new file beside
+ * the old one, and replaces it only when it is complete. So the old file survives a lost connection, and the write can
+ * be repeated.
  */
 function writer(requests: FileRequests, words: PathWords): Files["write"] {
   return async (path, bytes, options) => {
     const write = `hr_file_write ${words(path, options)} ${bytes.length} .handrail-${randomName(12)}.tmp`;
-    const fits = bytes.length <= IN_SCRIPT && !bytes.includes(0) && isUtf8(bytes); // no variable and no word of a shell holds a NUL
+    // variables and words of a shell cannot contain a NUL
+    const fits = bytes.length <= IN_SCRIPT && !bytes.includes(0) && isUtf8(bytes);
     let answer = fits ? await requests.ask(`${given(bytes)}\n${write}`) : undefined;
-    // Not every shell says why its own printf could not print; cat does.
+    // Some shells do not report why their printf failed; cat does.
     if (answer === undefined || answer.word === "short") {
       const input = { input: bytes, aside: bytes.length > QUICK };
       answer = await requests.ask(`${taken(bytes.length)}\n${write}`, input);
@@ -102,12 +107,13 @@ function writer(requests: FileRequests, words: PathWords): Files["write"] {
   };
 }
 
-/** The content as a word of the script. */
+/** Defines the functions that take the content from a word of the script. */
 function given(bytes: Uint8Array): string {
   return `hr_file_give() { printf %s ${quoteWord(Buffer.from(bytes).toString("utf8"))}; }\nhr_file_drain() { :; }`;
 }
 
-/** The content from stdin. All of it is taken whatever happens: what was left there would be read as commands. */
+/** Defines the functions that take the content from stdin. They always read all of it: the shell would run the rest. */
 function taken(length: number): string {
-  return `hr_file_give() { hr_file_take ${length} | hr_file_copy; }\nhr_file_drain() { hr_file_take ${length} >/dev/null; }`;
+  const take = `hr_file_take ${length}`;
+  return `hr_file_give() { ${take} | hr_file_copy; }\nhr_file_drain() { ${take} >/dev/null; }`;
 }

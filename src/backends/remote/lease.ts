@@ -1,35 +1,40 @@
 import { randomUUID } from "node:crypto";
-import { quoteWord, quoteWords } from "../../util/shell.ts";
-import { endThere } from "./ending.ts";
-import { PROCESS_FUNCTIONS } from "./processes-script.ts";
+import { shared } from "../../util/promises.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
+import { endProcesses } from "./end-processes.ts";
+import PROCESSES from "./processes.sh";
 import type { Answer, Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/** What ties the processes of one backend on the remote host to it: how they are marked, and what becomes of them when the connection is lost. */
+/**
+ * Ties the remote processes of one backend to it: their marks, and what happens to them when the connection is lost.
+ */
 export interface Lease {
-  /** Begins the mark of each of them, and of nothing else. */
+  /** The beginning of the mark of all these processes, and of no others. */
   readonly mark: string;
-  /** From now on the remote host ends them when the connection is lost. Called before the first is started. */
+  /** Makes the remote host end the processes when the connection is lost. Called before the first is started. */
   ready(): Promise<void>;
-  /** For a process that ends with the connection: its mark, and the number of the first shell. */
+  /** For a process that ends with the connection: returns its mark, and the PID of the first shell. */
   forCall(): { readonly mark: string; readonly first: number };
-  /** The folder of the jobs, made when there is none. They live on over a lost connection. */
+  /** Resolves to the folder of the jobs; creates it first. Jobs survive a lost connection. */
   folder(): Promise<string>;
-  /** The connection is open again, with this first shell: what ended with the lost one is ended, and its shells; jobs are claimed. */
+  /**
+   * Called after the connection was reopened: ends foreground commands and shells of the lost one, and claims the jobs.
+   */
   reopened(first: Shell): Promise<void>;
-  /** Ends all of them and removes what is kept of them. */
+  /** Ends all processes and removes their folder. */
   end(): Promise<void>;
 }
 
 export interface LeaseOptions {
   readonly shells: Pick<Shells, "ask">;
-  /** Where temporary files go on the remote host. */
+  /** The folder for temporary files on the remote host. */
   readonly temporary: string;
-  /** Jobs that nobody claims are ended after so many seconds. */
+  /** Seconds after which unclaimed jobs are ended. */
   readonly unclaimedSeconds: number;
 }
 
-/** A first shell, as it said of itself: number and start of it and of its parent. */
+/** A first shell, as it reported itself: PID and start, of it and of its parent. */
 interface First {
   readonly id: number;
   readonly number: number;
@@ -43,28 +48,26 @@ export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOption
   let ids = 0;
   let numbers = 0;
   let first: First | undefined;
-  let arming: Promise<void> | undefined;
   let making: Promise<string> | undefined;
 
-  /** In the first shell itself. The trap stands outside of any function: some shells keep it to that. */
-  const armScript = (id: number) =>
-    `hr_text=${quoteWord(PROCESS_FUNCTIONS)}\nhr_arm ${quoteWords([String(id), mark, String(unclaimedSeconds), making === undefined ? "" : place])}\n` +
-    "trap : PIPE; trap 'exit 129' HUP; trap hr_left EXIT";
+  /**
+   * The code that arms the first shell. The trap is set outside of any function: some shells limit a trap to its
+   * function.
+   */
+  const armScript = (id: number) => {
+    const words = [String(id), mark, String(unclaimedSeconds), making === undefined ? "" : place];
+    const arm = `hr_text=${quoteWord(PROCESSES)}\nhr_arm ${quoteWords(words)}`;
+    return `${arm}\ntrap : PIPE; trap 'exit 129' HUP; trap hr_left EXIT`;
+  };
   const armed = (id: number, { out }: Answer) => {
     const words = out.toString("latin1").split(/[ \n]/).slice(0, 4);
     first = { id, number: Number(words[0]), words };
   };
-  const arm = async () => {
+  const arm = async (shell: Pick<Shells, "ask">) => {
     const id = ++ids;
-    armed(id, await shells.ask(armScript(id), { stays: true }));
+    armed(id, await shell.ask(armScript(id), { stays: true }));
   };
-  const ready = () => {
-    arming ??= arm().catch((error: unknown) => {
-      arming = undefined;
-      throw error;
-    });
-    return arming;
-  };
+  const ready = shared(() => arm(shells));
   const makeFolder = async () => {
     await ready();
     const { status, out } = await shells.ask(
@@ -89,13 +92,12 @@ export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOption
     async reopened(shell) {
       const before = first;
       if (before === undefined) return; // nothing was ever started
-      const id = ++ids;
-      armed(id, await shell.ask(armScript(id), { stays: true }));
+      await arm(shell);
       await shell.ask(`hr_bury ${before.words.map((word) => `'${word}'`).join(" ")}\nhr_kill ${mark}f${before.id}_`);
     },
     async end() {
       if (first === undefined) return;
-      await endThere(shells, mark);
+      await endProcesses(shells, mark);
       await shells.ask(`${making === undefined ? "" : `rm -rf ${quoteWord(place)}; `}trap - EXIT HUP PIPE`, {
         stays: true,
       });

@@ -1,51 +1,46 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { pause } from "../../util/abort.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { pause, within } from "../../util/abort.ts";
+import { tried } from "../../util/errors.ts";
+import { later } from "../../util/promises.ts";
+import { quoteWord } from "../../util/quote.ts";
+import LOGIN_START from "./login-start.sh";
+import LOGIN from "./login.sh";
 import type { Line, LineEnd } from "./transport.ts";
 
 export interface LoginOptions {
-  /** Letters and digits, of one line alone: so no noise of a profile looks like a sign. */
+  /** Letters and digits, unique to one line, so that output of a profile is not taken for a sign. */
   readonly secret: string;
-  /** Whose profile is read: that of the login shell (`$SHELL`), or that of /bin/sh. */
+  /** Which profile is read: that of the login shell (`$SHELL`), or that of /bin/sh. */
   readonly profile: "login-shell" | "sh";
-  /** True: the folders of PATH as it was before the profile stay, in front, since a profile often sets PATH anew. Default false. */
+  /** True: folders of PATH from before the profile stay first; profiles often reset PATH. Default: false. */
   readonly keepPath?: boolean;
-  /** True: `overSign` is written to stderr when the shell has ended, for a program here that does not end with it. Default false. */
+  /** True: writes `overSign` to stderr when the shell ends, for a client that may outlive it. Default: false. */
   readonly tellsEnd?: boolean;
 }
 
-/** Stands on stdout as soon as the script runs there: what comes now is the profile. */
+/** Written to stdout when the login script starts. The profile is read after it. */
 const begunSign = (secret: string) => `\x01${secret} begun\n`;
 
-/** Stands on stdout when the shell is there and reads. */
+/** Written to stdout when the shell is ready to read. */
 const readySign = (secret: string) => `\x01${secret} ready\n`;
 
-/** Stands on stderr when the shell has ended; only with `tellsEnd`. */
+/** Written to stderr when the shell has ended; only with `tellsEnd`. */
 export const overSign = (secret: string) => `\x01${secret} over\n`;
 
 /**
- * A POSIX script that becomes a POSIX shell which reads from its stdin, in the folder in which it began, with the environment of a login. The profile meets an
- * empty stdin and its words go nowhere; the real streams wait as 6, 7 and 8.
+ * Returns a POSIX script that is replaced by a shell that reads stdin, in the same folder, with a login's environment.
  */
 export function loginScript({ secret, profile, keepPath = false, tellsEnd = false }: LoginOptions): string {
-  const become = `cd -- "$HR_FOLDER"
-${keepPath ? KEEP_PATH : ""}
-unset HR_FOLDER HR_PATH HR_START
-printf '\\001%s ready\\n' ${secret} >&7
-exec /bin/sh <&6 >&7 2>&8 6<&- 7>&- 8>&-`;
-  const script = `exec 6<&0 7>&1 8>&2 </dev/null >/dev/null 2>&1
-printf '\\001%s begun\\n' ${secret} >&7
-HR_FOLDER=$(pwd) HR_PATH=$PATH HR_START=${quoteWord(become)}
-export HR_FOLDER HR_PATH HR_START
-${profile === "sh" ? SH_PROFILE : LOGIN_SHELL_PROFILE}`;
+  const keep = keepPath ? "HR_KEEP=yes; export HR_KEEP" : "unset HR_KEEP";
+  const script = `${keep}\nhr_profile=${profile} HR_SECRET=${secret} HR_START=${quoteWord(LOGIN_START)}\n${LOGIN}`;
   return tellsEnd ? `(\n${script}\n)\nhr_status=$?\nprintf '\\001%s over\\n' ${secret} >&2\nexit $hr_status` : script;
 }
 
 /**
- * The script as one command line that every login shell reads alike, be it a POSIX shell, fish or csh: in single quotes, and within them only characters
- * that mean nothing to any of them.
+ * Returns the script as one command line that every login shell reads in the same way: POSIX shells, fish, csh. It is
+ * in single quotes, and contains only characters that have no special meaning in any of them.
  */
 export function plainCommand(script: string): string {
   const encoded = Buffer.from(script, "utf8")
@@ -56,63 +51,53 @@ export function plainCommand(script: string): string {
 
 const octal = (character: string) => `\\0${character.charCodeAt(0).toString(8).padStart(3, "0")}`;
 
-const SH_PROFILE = `exec /bin/sh -l -c 'exec /bin/sh -c "$HR_START"'`;
-
-/** csh and tcsh read their file before any command and have no `-l -c`; of a shell that is not known nothing is asked. */
-const LOGIN_SHELL_PROFILE = `case \${SHELL##*/} in
-sh | bash | dash | ash | ksh | ksh93 | mksh | yash | zsh | fish) exec "$SHELL" -l -c 'exec /bin/sh -c "$HR_START"' ;;
-csh | tcsh) exec /bin/sh -c "$HR_START" ;;
-*) ${SH_PROFILE} ;;
-esac`;
-
-const KEEP_PATH = `if [ -n "$HR_PATH" ]; then
-  hr_profile=$PATH PATH=$HR_PATH IFS=:
-  set -f
-  for hr_folder in $hr_profile; do
-    case :$PATH: in *:"$hr_folder":*) ;; *) PATH=$PATH\${hr_folder:+:$hr_folder} ;; esac
-  done
-fi`;
-
 export interface LineProgram {
   readonly argv: readonly [program: string, ...args: string[]];
-  /** Added to our own environment. */
+  /** Variables that are added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A file in which the program leaves words of its own: they go into the end's `said`. */
+  /** A file to which the program writes messages; they become part of `LineEnd.said`. */
   readonly log?: string;
 }
 
-/** How a line has come to its shell, or why not. */
+/** Whether a line's shell is ready, or why not. */
 export type Readiness =
-  /** `nudged`: only after something there that reads stdin had been given empty lines. */
+  /** `nudged`: empty lines were sent first, for a program in the profile that reads stdin. */
   | { readonly is: "ready"; readonly nudged: boolean }
-  /** `began`: the login script ran, so what failed was the profile. `end.said` has what came on stdout too. */
+  /** `began`: the login script ran, so the profile failed. `end.said` includes stdout. */
   | { readonly is: "ended"; readonly began: boolean; readonly end: LineEnd }
   | { readonly is: "hung"; readonly began: boolean; readonly said: string };
 
+export type NotReady = Exclude<Readiness, { readonly is: "ready" }>;
+
 export interface ReadinessLimits {
-  /** Until the login script runs. Milliseconds; default 30,000. */
+  /** Time limit until the login script runs, in milliseconds. Default: 30,000. */
   readonly beginMs?: number;
-  /** For the profile. Milliseconds; default 15,000. */
+  /** Time limit of the profile, in milliseconds. Default: 15,000. */
   readonly profileMs?: number;
 }
 
-/** Of what comes before a shell is ready so much is kept, in characters, for saying why it never was. */
+/** Characters of output before a shell is ready that are kept, to explain why it never was. */
 const MOST_SAID = 4_096;
 
-/** A profile that reads stdin gets an empty line each second: to a shell it means nothing. */
+/**
+ * How often an empty line is sent until the login script runs, for a program that reads stdin. A shell ignores it.
+ * Milliseconds.
+ */
 const NUDGE_MS = 1_000;
 
-/** After its end a program's streams are waited for so long: a child of its may hold them. */
+/** How long to wait for a program's streams after it exits: a child may hold them open. Milliseconds. */
 const DRAIN_MS = 500;
 
 /**
- * Starts a program here as a line. It has a session of its own, so that no Ctrl-C here ends it, and it keeps our environment and folder.
+ * Starts a program on this machine as a line. It has its own session, so Ctrl-C does not end it, and inherits this
+ * process's environment and folder.
  *
- * @throws the system's error when it cannot be started (ENOENT: there is no such program).
+ * @throws The system's error when it cannot be started (ENOENT: no such program).
  */
 export async function startLine({ argv: [program, ...args], env, log }: LineProgram): Promise<Line> {
   const child = spawn(program, args, { stdio: "pipe", detached: true, env: { ...process.env, ...env } });
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined); // it shows in the end
+  // `ended` reports it
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
   const ended = endOf(child, log);
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
@@ -127,7 +112,7 @@ export async function startLine({ argv: [program, ...args], env, log }: LineProg
   };
 }
 
-/** Waits until the login script of that secret has become a shell. A line that hangs is killed. Never rejects. */
+/** Waits until the login script with that secret has become a shell. Kills a line that hangs. Never rejects. */
 export async function untilReady(
   line: Line,
   secret: string,
@@ -135,14 +120,12 @@ export async function untilReady(
 ): Promise<Readiness> {
   let said = "";
   let nudged = false;
-  let begun = () => {};
-  let ready = () => {};
-  const hasBegun = new Promise<"begun">((resolve) => (begun = () => resolve("begun")));
-  const isReady = new Promise<"ready">((resolve) => (ready = () => resolve("ready")));
+  const begun = later<"begun">();
+  const ready = later<"ready">();
   const outStopped = heard(line.stdout, (text) => {
     said = (said + text).slice(-MOST_SAID);
-    if (said.includes(begunSign(secret))) begun();
-    if (said.includes(readySign(secret))) ready();
+    if (said.includes(begunSign(secret))) begun.resolve("begun");
+    if (said.includes(readySign(secret))) ready.resolve("ready");
   });
   const errStopped = heard(line.stderr, (text) => (said = (said + text).slice(-MOST_SAID)));
   const nudges = setInterval(() => {
@@ -150,19 +133,10 @@ export async function untilReady(
     line.stdin.write("\n");
   }, NUDGE_MS);
   const words = () => said.replace(begunSign(secret), "");
-  const within = async <T>(milliseconds: number, done: Promise<T>): Promise<T | LineEnd | undefined> => {
-    const over = new AbortController();
-    try {
-      return await Promise.race([done, line.ended, pause(milliseconds, over.signal).then(() => undefined)]);
-    } finally {
-      over.abort();
-    }
-  };
-
   try {
-    const first = await within(beginMs, hasBegun);
+    const first = await within(beginMs, Promise.race([begun.promise, line.ended]));
     clearInterval(nudges);
-    const second = first === "begun" ? await within(profileMs, isReady) : first;
+    const second = first === "begun" ? await within(profileMs, Promise.race([ready.promise, line.ended])) : first;
     if (second === "ready") return { is: "ready", nudged };
     const began = first === "begun";
     if (typeof second === "object")
@@ -177,7 +151,7 @@ export async function untilReady(
   }
 }
 
-/** Calls with each chunk until it is told to stop. The stream flows on: nothing comes until somebody asks the shell. */
+/** Calls `hear` with each chunk until stopped. The stream keeps flowing: a shell writes nothing before it is asked. */
 function heard(stream: Readable, hear: (text: string) => void): () => void {
   const listener = (chunk: Buffer) => hear(chunk.toString("utf8"));
   stream.on("data", listener);
@@ -187,7 +161,7 @@ function heard(stream: Readable, hear: (text: string) => void): () => void {
 function endOf(child: ChildProcessWithoutNullStreams, log: string | undefined): Promise<LineEnd> {
   return new Promise((resolve) => {
     const settle = async (code: number | null, signal: string | null) => {
-      for (const stream of child.stdio) stream?.destroy(); // who holds them on would keep our own process alive
+      for (const stream of child.stdio) stream?.destroy(); // a child that holds them open would keep this process alive
       const said = log === undefined ? "" : await readFile(log, "utf8").catch(() => "");
       resolve({ code, signal, said: said.slice(-MOST_SAID).trim() });
     };
@@ -202,9 +176,5 @@ function endOf(child: ChildProcessWithoutNullStreams, log: string | undefined): 
 
 function killGroup({ pid, exitCode, signalCode }: ChildProcessWithoutNullStreams): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
+  tried(() => process.kill(-pid, "SIGKILL"));
 }

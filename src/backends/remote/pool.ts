@@ -3,84 +3,81 @@ import { messageOf } from "../../util/errors.ts";
 import type { Shell } from "./shell.ts";
 
 /**
- * So many shells at most are begun with in one moment; who has had one for longer no longer counts. So a burst of short commands shares a few, while those that run for
- * long, however many, keep nobody waiting. An sshd grants 10 sessions a connection (MaxSessions in sshd_config(5)); ssh opens a connection of its own for each beyond them.
+ * Limits how many shells are acquired at once. Shells held longer than `MOMENT_MS` do not count: a burst of short
+ * commands shares a few shells, and long ones delay no other. An sshd grants 10 sessions a connection (MaxSessions,
+ * sshd_config(5)); ssh opens another connection for each beyond that.
  */
 const MOST_IN_A_MOMENT = 8;
 const MOMENT_MS = 250;
 
-/** So many are in use at the very most: each is a process here and one or more there. */
+/** Limits how many shells are in use: each is a process here and one or more on the remote host. */
 const MOST_IN_USE = 64;
 
-/** Where one cannot be opened beside others, it is tried again after so long, or as soon as one comes back. */
+/** Pause after a refused shell while others are in use. It ends early when one is given back. Milliseconds. */
 const REFUSED_MS = 2_000;
 
-/** Who waits gives up when none has come back for so long. */
+/** How long a caller waits for a shell while none is taken or given back. Milliseconds. */
 const LONGEST_WAIT_MS = 15_000;
 
-/** So many that nobody uses are held open for good; any more of them only for so long, since commands often come in bursts. */
+/** How many unused shells are kept open. Others are kept for `IDLE_MS`, since commands come in bursts. */
 const MOST_IDLE = 4;
 const IDLE_MS = 10_000;
 
 export interface PoolOptions {
-  /** As it stands in a sentence: "deploy@host". */
+  /** The remote host's name in sentences: "deploy@host". */
   readonly place: string;
-  /** Opens one more. */
+  /** Opens another shell. */
   readonly open: () => Promise<Shell>;
-  /** False: why one could not be opened has nothing to do with how many there are. */
+  /** False: a failure to open a shell does not depend on the number of shells. */
   readonly isConnected: () => boolean;
-  /** Default 64. */
+  /** The most shells in use at a time. Default: 64. */
   readonly mostInUse?: number;
-  /** Milliseconds; default 15,000. */
+  /** How long `take` waits while no shell is taken or given back, in milliseconds. Default: 15,000. */
   readonly longestWaitMs?: number;
 }
 
-/** Shells for as long as they are needed, used again afterwards. */
+/** A pool of shells that are reused. */
 export interface Pool {
   /**
-   * Waits while too many are in use. Who takes one gives it back.
+   * Takes a shell, and waits while too many are in use. The caller gives it back.
    *
-   * @throws ToolFailure when none has come back for 15 s; what `open` throws, when nobody else has one or there is no connection.
+   * @throws ToolFailure when no shell was taken or given back for 15 s. Throws what `open` throws when no other shell
+   * is in use or there is no connection.
    */
   take(): Promise<Shell>;
   giveBack(shell: Shell): void;
-  /** The connection has gone, and with it those that nobody uses. */
+  /** Drops the unused shells, after the connection was lost. */
   drop(): void;
-  /** Ends all of them, at once; who waits is told so. */
+  /** Kills all shells at once. Pending `take` calls reject. */
   close(why: ToolFailure): void;
 }
 
-/** A place for a shell, from when one may be opened until it is given back. */
+/** The right to a shell, from before it is opened until it is given back. */
 interface Place {
-  /** When it got its shell. */
+  /** When the shell was acquired. */
   gotMs?: number;
 }
 
 interface Waiting {
   readonly sinceMs: number;
   enter(): void;
-  /** `closed`: nobody gets anything any more. Else it has waited in vain. */
+  /** `closed`: the pool is closed. Otherwise the wait timed out. */
   fail(closed?: ToolFailure): void;
 }
 
-/** Why none could be opened. */
+/** Why a shell could not be opened. */
 interface Refused {
   readonly why: unknown;
 }
 
-export function createPool({
-  place: where,
-  open,
-  isConnected,
-  mostInUse = MOST_IN_USE,
-  longestWaitMs = LONGEST_WAIT_MS,
-}: PoolOptions): Pool {
+export function createPool(options: PoolOptions): Pool {
+  const { place: where, open, isConnected, mostInUse = MOST_IN_USE, longestWaitMs = LONGEST_WAIT_MS } = options;
   const idle: Shell[] = [];
   const inUse = new Map<Shell, Place>();
   const places = new Set<Place>();
   const queue: Waiting[] = [];
   let refusedMs = -REFUSED_MS;
-  /** When somebody last got a shell, or gave one back. */
+  /** When a shell was last taken or given back. */
   let movedMs = 0;
   let looking: NodeJS.Timeout | undefined;
   let tidying: NodeJS.Timeout | undefined;
@@ -101,24 +98,26 @@ export function createPool({
     places.delete(place);
     letIn();
   };
-  /** Lets in who may enter, and looks again in a moment while others wait. */
+  /**
+   * Admits waiting callers if possible, rejects those that waited too long, and checks again later while others wait.
+   */
   const letIn = () => {
     clearTimeout(looking);
     while (queue.length > 0 && mayEnter()) queue.shift()?.enter();
     const now = performance.now();
     const isHopeless = ({ sinceMs }: Waiting) => now - Math.max(sinceMs, movedMs) > longestWaitMs;
-    for (const { fail } of takeOut(queue, isHopeless)) fail();
+    for (const waiting of queue.filter(isHopeless)) queue.splice(queue.indexOf(waiting), 1)[0]?.fail();
     if (queue.length > 0) looking = setTimeout(letIn, MOMENT_MS);
   };
   const tooMany = (refused: Refused | undefined) => {
     const why = refused === undefined ? "" : `; ${messageOf(refused.why)}`;
-    const busy = `${places.size} commands are running or files being read there`;
-    return new ToolFailure(`nothing more can be begun on ${where}: ${busy}${why}`, {
-      hint: "Wait until one has come to its end, or stop one.",
+    const busy = `${places.size} commands or reads are in progress on it`;
+    return new ToolFailure(`${where} takes no more work: ${busy}${why}`, {
+      hint: "Wait until one ends, or stop one.",
       cause: refused?.why,
     });
   };
-  /** Resolves to a place. Who was refused a shell in one waits in front of the others. */
+  /** Resolves to a place. A caller whose shell was refused waits before the others. */
   const entered = (sinceMs: number, refused: Refused | undefined): Promise<Place> => {
     if (closed !== undefined) return Promise.reject(closed);
     if (refused === undefined && queue.length === 0 && mayEnter()) return Promise.resolve(enter());
@@ -185,11 +184,4 @@ export function createPool({
       for (const shell of [...idle.splice(0), ...inUse.keys()]) shell.kill();
     },
   };
-}
-
-/** Takes those out of the list that fit. */
-function takeOut<T>(list: T[], fits: (each: T) => boolean): readonly T[] {
-  const [out, rest] = [list.filter(fits), list.filter((each) => !fits(each))];
-  list.splice(0, list.length, ...rest);
-  return out;
 }

@@ -1,6 +1,6 @@
 import type { Command, DetachedProcesses, Process } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
+import { closedFailure } from "../stopping.ts";
 import type { Facts } from "./facts.ts";
 import { remoteJobs } from "./jobs.ts";
 import { createLease } from "./lease.ts";
@@ -9,23 +9,23 @@ import { runThere } from "./run.ts";
 import type { Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/** Jobs live on without us for so long: 10 minutes. */
+/** How long jobs keep running without a connection: 10 minutes. */
 const UNCLAIMED_SECONDS = 600;
 
 /**
- * Ending all of them is not waited for longer than this, nor for a host that is silent, so that closing never hangs on a connection that is lost. The far side ends them
- * then, as soon as it notices. Milliseconds.
+ * How long `close` waits for processes to end; it does not wait for a silent host. So closing never hangs on a lost
+ * connection. The remote host then ends them as soon as it notices the loss. Milliseconds.
  */
 const CLOSING_MS = 10_000;
 
-/** Starts commands there, and ends them. */
+/** Starts and ends commands on a remote host. */
 export interface Processes {
-  /** `cwd` is a real path there. @throws ToolFailure when it cannot be started. */
+  /** `cwd` is a real path on the remote host. @throws ToolFailure when the command cannot be started. */
   start(command: Command, at: { readonly cwd: string }): Promise<Process>;
   readonly detached: DetachedProcesses;
-  /** After the connection was opened again, before anybody else uses it: jobs are claimed, what ran in the foreground is ended. */
+  /** Called after the connection was reopened, before anything else uses it: claims jobs, ends foreground commands. */
   reopened(first: Shell): Promise<void>;
-  /** Ends everything that was started but the detached processes. Never rejects. */
+  /** Ends all processes except detached ones. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -33,31 +33,21 @@ export interface ProcessesOptions {
   readonly shells: Shells;
   readonly facts: Pick<Facts, "temporary" | "home">;
   readonly transport: Pick<Transport, "place" | "explain">;
-  /** Where output goes here that is too big for memory. */
+  /** Folder on this machine for output that does not fit in memory. */
   readonly outputFolder: string;
-  /** Backends with the same word have their detached processes in common. */
+  /** Backends with the same word share their detached processes. */
   readonly detachedOwner: string;
-  /** Jobs are ended on the remote host after so many seconds without us. Default 600. */
+  /** The remote host ends jobs after this many seconds without a connection. Default: 600. */
   readonly unclaimedSeconds?: number;
 }
 
-export function createProcesses({
-  shells,
-  facts,
-  transport,
-  outputFolder,
-  detachedOwner,
-  unclaimedSeconds = UNCLAIMED_SECONDS,
-}: ProcessesOptions): Processes {
+export function createProcesses(options: ProcessesOptions): Processes {
+  const { shells, facts, transport, outputFolder, detachedOwner, unclaimedSeconds = UNCLAIMED_SECONDS } = options;
   const lease = createLease({ shells, temporary: facts.temporary, unclaimedSeconds });
   const jobs = remoteJobs({ shells, lease, home: facts.home, owner: detachedOwner, place: transport.place });
   const running = new Set<Process>();
   const starting = new Set<Promise<Process>>();
   let closing: Promise<void> | undefined;
-
-  const requireOpen = () => {
-    if (closing !== undefined) throw new ToolFailure("the backend is closed: nothing can be started on it any more");
-  };
 
   const begin = async (command: Command, cwd: string): Promise<Process> => {
     const { lifetime = "call" } = command;
@@ -68,7 +58,7 @@ export function createProcesses({
         : await jobs.start({ ...command, lifetime }, cwd);
     running.add(child);
     void child.exit.then(() => running.delete(child));
-    if (closing !== undefined) await child.kill(); // it was closed while this started
+    if (closing !== undefined) await child.kill(); // the backend was closed meanwhile
     return child;
   };
 
@@ -87,7 +77,7 @@ export function createProcesses({
 
   return {
     async start(command, { cwd }) {
-      requireOpen();
+      if (closing !== undefined) throw closedFailure();
       const { lifetime } = command;
       if (lifetime === "detached") return jobs.start({ ...command, lifetime }, cwd);
       const started = begin(command, cwd);

@@ -1,42 +1,54 @@
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
-import { onAbort, pause } from "../../util/abort.ts";
+import { onAbort, pause, within } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
+import { later } from "../../util/promises.ts";
+import { keptStreams } from "../command.ts";
 import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
-import { commandWords, startFailure, unreadyFailure } from "./command-script.ts";
-import { endIfHeard, exitOf } from "./ending.ts";
-import { foreground } from "./foreground-script.ts";
+import { commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
+import { endIfHeard, exitOf } from "./end-processes.ts";
 import type { Transport } from "./transport.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/** A command whose output nobody holds is over so soon after all that it wrote has come. Milliseconds. */
+/**
+ * How long to wait for the shell after the command's output is complete. After that, a child holds the output open.
+ * Milliseconds.
+ */
 const HELD_MS = 100;
 
-/** When all was done to end it, it tells of its end within so long, or cannot be ended. Milliseconds. */
+/**
+ * How long to wait for the exit report after everything was ended. After that, the command cannot be ended.
+ * Milliseconds.
+ */
 const TOLD_MS = 5_000;
 
-/** Where its line has gone, whoever is ending it is waited for so long: 2 s of grace, and a moment. Milliseconds. */
+/** How long to wait for the end of a command whose line was lost: 2 s of grace, and a moment. Milliseconds. */
 const GONE_MS = 3_000;
 
 export interface RunOptions {
   readonly shells: Shells;
   readonly transport: Pick<Transport, "place" | "explain">;
-  /** Where output goes here that is too big for memory. */
+  /** Folder on this machine for output that does not fit in memory. */
   readonly outputFolder: string;
-  /** A real path there. */
+  /** A real path on the remote host. */
   readonly cwd: string;
-  /** What names the process and all that it starts, and the number of the first shell there. Asked when there is a shell to run it in. */
+  /**
+   * Returns the mark of the process and its children, and the PID of the first shell. Called after a shell was
+   * acquired.
+   */
   readonly identity: () => { readonly mark: string; readonly first: number };
 }
 
 /**
- * Runs a command in the foreground of a shell of its own. It has ended when it has, whatever still holds its output; and with the connection.
+ * Runs a command in the foreground of its own shell. The process ends when the command exits, even if a child holds its
+ * output open, or when the connection is lost.
  *
  * @throws ToolFailure when it cannot be started.
  */
 export async function runThere(command: Command, options: RunOptions): Promise<Process> {
+  keptStreams(command);
   for (let attempt = 0; ; attempt++) {
     const shell = await taken(command, options.shells);
     try {
@@ -53,7 +65,7 @@ export async function runThere(command: Command, options: RunOptions): Promise<P
   }
 }
 
-/** A shell, unless the command is stopped before there is one. */
+/** Acquires a shell. @throws ToolFailure if the command is stopped meanwhile. */
 async function taken({ argv, signal }: Command, shells: Shells): Promise<Shell> {
   const stopped = () => new ToolFailure(`${argv[0]} was stopped before it was started`);
   if (signal?.aborted) throw stopped();
@@ -69,7 +81,7 @@ async function taken({ argv, signal }: Command, shells: Shells): Promise<Shell> 
   });
 }
 
-/** What a shell tells of the command that it runs. */
+/** A shell's report of how its command ended. */
 type Told = { readonly code: number; readonly orphaned: boolean };
 
 async function runIn(
@@ -77,16 +89,17 @@ async function runIn(
   command: Command,
   { shells, transport, outputFolder, cwd, identity }: RunOptions,
 ): Promise<Process> {
-  const { argv, streams = "merged" } = command;
+  const { argv } = command;
+  const streams = keptStreams(command);
   const stdin = command.stdin === "pipe" ? "pipe" : "closed";
   const { mark, first } = identity();
   const outputs = streams === "split" ? 2 : 1;
   const copying: string[] = [];
-  const copied = later<void>();
+  const copied = later();
   const unready = later<number>();
   const started = later<string>();
   const exited = later<Told>();
-  const written = later<void>();
+  const written = later();
   let unwritten = outputs;
   const tell = (words: string) => {
     const [word = "", value = ""] = words.split(" ");
@@ -100,7 +113,11 @@ async function runIn(
 
   let script: string;
   try {
-    script = foreground(commandWords(command, cwd, mark), { streams, stdin, first });
+    const before = '"$hr_inner" sh "$hr_n"';
+    const input = stdin === "closed" ? "</dev/null" : "";
+    script = `${commandFunctions(command, { cwd, mark, before, input })}\nhr_foreground ${streams} ${first}`;
+    // Afterwards the shell exits: it would read unread stdin as its next script.
+    if (stdin === "pipe") script += "\nhr_tell end; hr_tell end >&2; exit 0";
   } catch (error) {
     shells.giveBack(shell);
     throw error;
@@ -109,7 +126,7 @@ async function runIn(
   const errors = streams === "split" ? createOutputLog({ folder: outputFolder }) : undefined;
   const logs = errors === undefined ? [output] : [output, errors];
   let behind = 0;
-  /** A command that writes faster than the disk here waits. */
+  /** A command that writes faster than the local disk has to wait. */
   const take = async (log: WritableOutputLog, chunk: Buffer) => {
     if (log.ended) return;
     log.write(chunk);
@@ -120,7 +137,7 @@ async function runIn(
   };
   const streaming: Streaming = shell.stream(script, {
     out: (chunk) => void take(output, chunk),
-    // With merged streams only the shell itself could write there.
+    // With merged streams, only the shell itself writes to stderr.
     err: (chunk) => errors !== undefined && void take(errors, chunk),
     told: tell,
   });
@@ -130,7 +147,7 @@ async function runIn(
       error instanceof LineLost ? error : new LineLost({ code: null, signal: null, said: messageOf(error) }, false),
   );
   const release = () => {
-    if (stdin === "pipe") shell.end(); // what was not read of its stdin must never be read as a script
+    if (stdin === "pipe") shell.end(); // unread stdin must not be read as a script
     shells.giveBack(shell);
   };
   const drained = new AbortController();
@@ -143,7 +160,7 @@ async function runIn(
   let isStuck = false;
   const told = new AbortController();
   const stopping = stoppingOf(command, async () => {
-    if (leader === "") shell.kill(); // something may hang that stands before its beginning
+    if (leader === "") shell.kill(); // something may hang before the command starts
     const all = await endIfHeard(shells, mark, leader);
     if (all === "unheard") return shell.kill();
     isStuck = !all;
@@ -174,21 +191,21 @@ async function runIn(
     const end = await Promise.race([exited.promise, finished]);
     told.abort();
     const lost = end instanceof LineLost ? end : await Promise.race([finished, held(written.promise, drained.signal)]);
-    // What it started goes too before the call is over.
-    await (lost instanceof LineLost ? atMost(GONE_MS, stopping.settled()) : stopping.settled());
+    // Its children are ended before the call is over.
+    await (lost instanceof LineLost ? within(GONE_MS, stopping.settled()) : stopping.settled());
     stopping.over();
     isOver = true;
     await Promise.all(logs.map((log) => log.end()));
-    // A child in the background may still write: nobody here reads that any more, and the shell goes back.
+    // A background child may still write. That output is no longer read, and the shell is given back.
     const letGo = () => shells.ask(`kill ${copying.join(" ")} 2>/dev/null`).catch(() => undefined);
     if (!drained.signal.aborted) void copied.promise.then(letGo);
     if (isStuck) return { how: "lost", reason: UNSTOPPABLE };
     if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
     if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, transport) };
-    if (end === undefined) return { how: "lost", reason: "the shell that watched over it there was killed" };
-    // The connection has gone, and its own line ends in a moment, with what is to be said of that.
+    if (end === undefined) return { how: "lost", reason: "the remote shell that watched it was killed" };
+    // The connection was lost. This line ends in a moment, with the explanation.
     if (end.orphaned && !stopping.wasStopped)
-      return { how: "lost", reason: await reasonOf(await atMost(GONE_MS, finished), transport) };
+      return { how: "lost", reason: await reasonOf(await within(GONE_MS, finished), transport) };
     return exitOf(end.code, stopping.wasStopped);
   })();
 
@@ -198,7 +215,7 @@ async function runIn(
     errors,
     exit,
     async write(text) {
-      if (stdin === "closed") throw new ToolFailure("this process has no stdin: it was started with stdin closed");
+      if (stdin === "closed") throw new ToolFailure("this process was started with stdin closed");
       if (isOver) throw new ToolFailure("the process no longer reads its stdin: it has ended");
       const sent = streaming.write(Buffer.from(text, "utf8")).catch((error: unknown) => {
         throw new ToolFailure(`the process no longer reads its stdin: ${messageOf(error)}`, { cause: error });
@@ -219,35 +236,23 @@ async function runIn(
 }
 
 function neverBegun(program: string, cwd: string): ToolFailure {
-  return new ToolFailure(`${program} was stopped while it was being started`, {
-    hint: `If nobody stopped it on purpose, something hangs there on the way to it: see whether ${cwd} and the PATH can be listed.`,
+  return new ToolFailure(`${program} was stopped while it was starting`, {
+    hint:
+      "If it was not stopped on purpose, something hangs on the remote host: " +
+      `check that ${cwd} and the folders of PATH can be listed.`,
   });
 }
 
-/** What the work resolves to; `undefined` after so many milliseconds. */
-async function atMost<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
-  const done = new AbortController();
-  const result = await Promise.race([work, pause(milliseconds, done.signal).then(() => undefined)]);
-  done.abort();
-  return result;
-}
-
-/** Resolves when all that a command wrote has come although its shell is not done: somebody holds its output. */
+/** Resolves after all output has arrived and the shell still has not ended: a child holds the output open. */
 async function held(written: Promise<void>, finished: AbortSignal): Promise<"held"> {
   await written;
   await pause(HELD_MS, finished);
   return "held";
 }
 
-/** `undefined`: nothing is known but that the connection was lost. */
+/** Returns the reason of a lost connection. `undefined`: only the loss itself is known. */
 async function reasonOf(lost: LineLost | undefined, transport: Pick<Transport, "place" | "explain">): Promise<string> {
   const message =
     lost === undefined ? `the connection to ${transport.place} was lost` : (await transport.explain(lost.end)).message;
-  return `${message}; it may have run to its end or in part, and what was left of it is ended there`;
-}
-
-function later<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
-  let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((settle) => (resolve = settle));
-  return { promise, resolve };
+  return `${message}; it may have run in full or in part, and what remains of it is ended on the remote host`;
 }

@@ -1,76 +1,78 @@
 import { randomBytes } from "node:crypto";
-import { type MarkerReader, readMarkers } from "./markers.ts";
+import { readMarkers } from "./markers.ts";
 import type { Line, LineEnd } from "./transport.ts";
 
-/** A shell is ready, its profile read, so long after it was started at the latest: 30 s. */
+/** How long a shell may take to start and read its profile: 30 s. */
 const READY_MS = 30_000;
 
-/** Of what a line says on stderr so much is kept, for saying why it ended. */
+/** Characters of a line's stderr that are kept to explain its end. */
 const MOST_SAID = 8_192;
 
-/** A POSIX shell on another system, held open: it runs scripts of ours one after the other. */
+/** A POSIX shell on a remote host that stays open and runs scripts one after another. */
 export interface Shell {
   /**
-   * Runs a script in a subshell, its stdin at its end and its stderr with its stdout. Several may be asked without waiting: they travel together and are answered in
-   * order. With `input` the script reads exactly those bytes from its stdin. Rejects with `LineLost` when the shell ends before it has answered.
+   * Runs a script in a subshell, with empty stdin and with stderr merged into stdout. Several scripts can be sent
+   * without waiting; they are answered in order. With `input`, the script reads exactly those bytes from its stdin.
+   * Rejects with `LineLost` if the shell ends before it has answered.
    */
   ask(script: string, options?: AskInput): Promise<Answer>;
   /**
-   * Runs a script whose streams are handed on as they come. Its stdin is what is written to the stream. It may tell things with the function `hr_tell WORD…` on any of its two
-   * output streams. Nothing else can be asked of this shell until it has ended.
+   * Runs a script and passes its output on as it arrives. Its stdin is what is written to the stream. The script can
+   * report words with the function `hr_tell WORD…` on either output stream. Nothing else can be asked of this shell
+   * until the script has ended.
    */
   stream(script: string, heard: Heard): Streaming;
-  /** False once it has ended, or when what was streamed has ended its input. */
+  /** False after the shell has ended, or after the input of a streamed script was ended. */
   readonly isUsable: boolean;
-  /** True while something that was asked has not been answered. */
+  /** True while a script has not been answered. */
   readonly owesAnswer: boolean;
-  /** Settles when it has ended. Never rejects. */
+  /** Resolves when the shell has ended. Never rejects. */
   readonly ended: Promise<LineEnd>;
-  /** Lets it end, as at the end of its script. */
+  /** Ends the shell's stdin, so that it exits after its last script. */
   end(): void;
-  /** Ends it at once, from this side. */
+  /** Kills the local program of the line at once. */
   kill(): void;
 }
 
 export interface AskInput {
   readonly input?: Uint8Array;
-  /** Takes what the script writes, as it comes; `Answer.out` stays empty then. Default: it is gathered. */
+  /** Called with each chunk of output; `Answer.out` is then empty. Default: the output is collected. */
   readonly heard?: (chunk: Buffer) => void;
-  /** True: the script runs in the shell itself, not in a subshell, so that what it sets (variables, traps) stays. Not together with `input`. Default false. */
+  /** True: runs in the shell itself, so that variables and traps persist. Not with `input`. Default: false. */
   readonly stays?: boolean;
 }
 
 export interface Answer {
   /** The script's exit code. */
   readonly status: number;
-  /** All that it wrote. */
+  /** The script's output, stdout and stderr. */
   readonly out: Buffer;
 }
 
-/** What is heard of a script that is streamed. */
+/** Receives the output and reports of a streamed script. */
 export interface Heard {
   out(chunk: Buffer): void;
   err(chunk: Buffer): void;
-  /** What the script told with `hr_tell`. */
+  /** Called with the words of each `hr_tell`. */
   told(words: string): void;
 }
 
 export interface Streaming {
-  /** Resolves when all that it writes has come and nobody holds its streams any more. Rejects with `LineLost`. */
+  /** Resolves when all output has arrived and both streams are closed. Rejects with `LineLost`. */
   readonly finished: Promise<void>;
-  /** To the script's stdin. Resolves when it is on its way. Rejects when the line has ended. */
+  /** Writes to the script's stdin. Resolves when the bytes are sent. Rejects if the line has ended. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends the script's stdin, and with it, afterwards, the shell. */
+  /** Ends the script's stdin. The shell ends too, after the script. */
   endInput(): Promise<void>;
-  /** No more is read until `resume`: who writes there waits. */
+  /** Stops reading until `resume`; the remote program waits when it writes. */
   pause(): void;
   resume(): void;
 }
 
-/** The line to a shell has ended before what was asked of it was done. */
+/** The line to a shell ended before a script was answered. */
 export class LineLost extends Error {
   readonly end: LineEnd;
-  /** Nothing of the script was sent, so nothing of it has run. */
+  /** True: the script was not sent, so nothing of it has run. */
   readonly unsent: boolean;
 
   constructor(end: LineEnd, unsent: boolean) {
@@ -80,23 +82,24 @@ export class LineLost extends Error {
   }
 }
 
-/** A script that is waited for. */
+/** A script that has not been answered. */
 interface Waiting {
   readonly about: number;
-  /** What it writes. */
+  /** Called with its output. */
   readonly heard: (chunk: Buffer) => void;
-  /** Sends it, or what is left to send. */
+  /** Sends the script. */
   readonly send: () => void;
-  /** It reads from stdin, so nothing may stand there behind it. */
+  /** The script reads from stdin, so no other script may be sent before it has ended. */
   readonly isAlone: boolean;
   marker(words: string): void;
   lost(error: LineLost): void;
 }
 
 /**
- * Speaks with the shell on the line. `preamble` defines what later scripts call; it is read before anything is asked.
+ * Prepares the shell at the end of a line. `preamble` defines functions that later scripts call; the shell reads it
+ * first.
  *
- * @throws LineLost when the line ends before the shell is ready, and when that takes longer than 30 s.
+ * @throws LineLost when the line ends before the shell is ready, or that takes longer than 30 s.
  */
 export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   const secret = randomBytes(16).toString("hex");
@@ -113,7 +116,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     if (!line.stdin.destroyed) line.stdin.write(text);
   };
 
-  /** Sends what may be sent: everything up to a script that reads stdin, and nothing behind it until it is done. */
+  /** Sends scripts up to one that reads stdin, and nothing after that one until it is answered. */
   const sendOn = () => {
     for (; sent < queue.length && streaming === undefined; sent++) {
       const next = queue[sent];
@@ -128,14 +131,14 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     sendOn();
   };
 
-  const stdout: MarkerReader = readMarkers(secret, {
+  const stdout = readMarkers(secret, {
     data(chunk) {
       if (streaming !== undefined) streaming.heard.out(chunk);
       else if (isReady) queue[0]?.heard(chunk);
     },
     marker: (about, words) => marker(about, words),
   });
-  const stderr: MarkerReader = readMarkers(secret, {
+  const stderr = readMarkers(secret, {
     data(chunk) {
       if (streaming !== undefined) streaming.heard.err(chunk);
       else said = (said + chunk.toString("utf8")).slice(-MOST_SAID);
@@ -152,9 +155,10 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     if (queue[0]?.about === about) queue[0].marker(words);
   };
 
-  line.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
-  line.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-  for (const stream of [line.stdin, line.stdout, line.stderr]) stream.on("error", () => undefined); // it shows in the end
+  line.stdout.on("data", stdout);
+  line.stderr.on("data", stderr);
+  // `ended` reports it
+  for (const stream of [line.stdin, line.stdout, line.stderr]) stream.on("error", () => undefined);
   const ended = line.ended.then((how) => {
     end = { ...how, said: (said + how.said).trim() };
     const lostOne = streaming;
@@ -217,7 +221,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
         streaming = { about, heard, ends: 0, done, lost: reject };
         write(`hr_n='${name}'; {\n${script}\n}; hr_tell end; hr_tell end >&2\n`);
       });
-      finished.catch(() => undefined); // told to whoever waits for it
+      finished.catch(() => undefined); // callers that await it get the error
       return {
         finished,
         write: (bytes) =>
@@ -260,7 +264,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     line.kill();
   }, READY_MS);
   try {
-    // Nothing may stand behind this on stdin until it is read: what reads the profile could take it.
+    // Nothing may follow this on stdin until it is read: a program in the profile that reads stdin could take it.
     const ready = new Promise<void>((resolve, reject) => {
       queue.push({
         about: 0,
@@ -281,5 +285,5 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   return shell;
 }
 
-/** Writes a marker about what runs now. */
+/** The function that writes a marker for the running script. */
 const TELL = `hr_tell() { printf '\\001%s %s\\n' "$hr_n" "$*"; }`;

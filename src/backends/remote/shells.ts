@@ -1,81 +1,78 @@
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
+import { shared } from "../../util/promises.ts";
 import { createPool } from "./pool.ts";
 import type { Transport } from "./transport.ts";
-import { type Answer, LineLost, type Shell, speakWith } from "./shell.ts";
+import { type Answer, type AskInput, LineLost, type Shell, speakWith } from "./shell.ts";
 
-/** A lost connection is tried again after so long, each time: about 15 s in all. Milliseconds. */
+/** Pauses before each attempt to reopen a lost connection, about 15 s in all. Milliseconds. */
 const BACK_OFF_MS: readonly number[] = [0, 500, 1_000, 2_000, 4_000, 8_000];
 
-/** No attempt to open it is begun so long after the first: each may take seconds itself. Milliseconds. */
+/** No further attempt starts this long after the first: each may take seconds itself. Milliseconds. */
 const LAST_ATTEMPT_MS = 15_000;
 
-/** Who asks so soon after it could not be opened is told the same; a call asks several times. Milliseconds. */
+/** How long a failure to connect is remembered, since one call asks several times. Milliseconds. */
 const SAME_MOMENT_MS = 100;
 
 export interface ShellsOptions {
   readonly transport: Transport;
-  /** What is defined in every shell. It is asked for at each opening. */
+  /** Returns the code that defines the functions of a shell. Called whenever a shell is opened. */
   readonly preamble: () => string;
   /** Milliseconds before each attempt to open a lost connection again. */
   readonly backOffMs?: readonly number[];
-  /** The connection has been lost. */
+  /** Called when the connection is lost. */
   readonly lost?: () => void;
-  /** The connection is open again: asked before anybody else may use it. */
+  /** Called when the connection is open again, before anything else uses it. */
   readonly reopened?: (first: Shell) => Promise<void>;
 }
 
-/** The shells of one backend: one that is always there for what is quick, and others for what takes long. */
+/** The shells of one backend: one that stays open for quick requests, and others for long ones. */
 export interface Shells {
   /**
-   * Asks the first shell. Where the connection was lost it is opened again; what was being asked then is asked once more, unless that could do harm.
+   * Runs a script in the first shell. Reopens a lost connection, and repeats the script if that cannot do harm.
    *
-   * @throws ToolFailure when there is no connection, and when it was lost in the middle of what is not asked again.
+   * @throws ToolFailure when there is no connection, and when it was lost during a script that must not be repeated.
    */
   ask(script: string, options?: AskOptions): Promise<Answer>;
-  /** The same on a shell of its own: for what takes long, or has much to send or to bring. */
+  /** As `ask`, in another shell: for scripts that take long or transfer much. */
   askAside(script: string, options?: AskOptions): Promise<Answer>;
-  /** A shell for as long as it is needed. Waits while too many are in use (`Pool.take`). Who takes it gives it back. Fails like `ask`. */
+  /**
+   * Acquires a shell, and waits while too many are in use (`Pool.take`). The caller gives it back. Rejects like `ask`.
+   */
   take(): Promise<Shell>;
   giveBack(shell: Shell): void;
   /**
-   * Resolves when something is asked of the first shell, and from now on nothing has been answered for 4 s; at once when that was so before and nothing was answered since.
-   * Resolves when the signal fires, too. Never rejects.
+   * Resolves when the first shell owes an answer and nothing has been answered for 4 s, counted from this call.
+   * Resolves at once if an earlier call found that and nothing was answered since, and when the signal fires. Never
+   * rejects.
    */
   silence(signal: AbortSignal): Promise<void>;
-  /** Ends all of them, and the connection, within about 2 s. Never rejects. */
+  /** Ends all shells and the connection, within about 2 s. Never rejects. */
   close(): Promise<void>;
 }
 
-export interface AskOptions {
-  /** What the script reads from its stdin: exactly these bytes, and no end behind them. */
-  readonly input?: Uint8Array;
-  /** Asked at each attempt for what takes all that is written, as it comes, from the beginning. Default: it is gathered in the answer. */
+/** `stays` only for `ask`. */
+export interface AskOptions extends Omit<AskInput, "heard"> {
+  /**
+   * Called at each attempt; returns the function that gets the output. Default: the output is collected in the answer.
+   */
   readonly heard?: () => (chunk: Buffer) => void;
-  /** True: it runs in the shell itself, as `AskInput.stays` says. Only of use with `ask`. Default false. */
-  readonly stays?: boolean;
-  /** False: after a lost connection it is not asked again, since nobody knows what was done. Default true. */
+  /** False: the script is not repeated after a lost connection, since its effect is unknown. Default: true. */
   readonly again?: boolean;
-  /** What is being done, for the message of such a loss: "removing /a/b". */
+  /** Describes the script in the message of such a loss: "removing /a/b". */
   readonly doing?: string;
 }
 
-/** Opens the connection. Fails like `Shells.ask`. */
-export async function openShells({
-  transport,
-  preamble,
-  backOffMs = BACK_OFF_MS,
-  lost,
-  reopened,
-}: ShellsOptions): Promise<Shells> {
+/** Opens the connection. Closes the transport on failure. Rejects like `Shells.ask`. */
+export async function openShells(options: ShellsOptions): Promise<Shells> {
+  const { transport, preamble, backOffMs = BACK_OFF_MS, lost, reopened } = options;
   const closing = new AbortController();
-  let closed: Promise<void> | undefined;
   let first: Promise<Shell> | undefined;
-  /** The last time that it could not be opened. */
+  /** The last failure to open the connection. */
   let failed: { readonly problem: unknown; readonly atMs: number } | undefined;
-  /** What `first` has become. */
+  /** The shell that `first` resolved to. */
   let live: Shell | undefined;
-  /** When something that was asked was last answered, and whether that was given up since. */
+  /** Time of the last answer. `isSilent`: the host was found silent since. */
   let answeredMs = 0;
   let isSilent = false;
 
@@ -90,7 +87,7 @@ export async function openShells({
   };
   const explained = async (error: unknown) => (error instanceof LineLost ? transport.explain(error.end) : error);
 
-  /** Opens the first shell, which is the connection, and sees when it goes. */
+  /** Opens the first shell, which is the connection, and handles its end. */
   const connect = async (): Promise<Shell> => {
     const shell = await open("first");
     void shell.ended.then(() => {
@@ -138,7 +135,7 @@ export async function openShells({
     first ??= reconnect().then(
       (shell) => (live = shell),
       (problem: unknown) => {
-        first = undefined; // the next who asks tries again
+        first = undefined; // the next request tries again
         failed = { problem, atMs: performance.now() };
         throw problem;
       },
@@ -146,14 +143,17 @@ export async function openShells({
     return first;
   };
 
-  /** Who was answered by its end may ask before all others have heard of it. */
+  /** Forgets a first shell that has ended. A caller may see that end, and ask again, before the other handlers run. */
   const forgetEnded = () => {
     if (live === undefined || live.isUsable) return;
     live = undefined;
     first = undefined;
   };
 
-  /** Resolves when a shell has ended and it shows whether all have: the first may be heard of last. */
+  /**
+   * After the end of a shell: resolves when it is known whether the first shell has ended too, which may be reported
+   * last.
+   */
   const connectionKnown = async () => {
     await Promise.race([live?.ended, pause(LAST_HEARD_MS)]);
   };
@@ -162,7 +162,7 @@ export async function openShells({
     if (closing.signal.aborted) throw closedFailure();
   };
 
-  /** Asks a shell; once more when its line was lost and that can do no harm. */
+  /** Runs a script in a shell, and repeats it once if its line was lost and that can do no harm. */
   const askOf = async (
     get: () => Promise<Shell>,
     release: (shell: Shell) => void,
@@ -192,14 +192,14 @@ export async function openShells({
         const { message, hint } = await transport.explain(error.end);
         const details = { ...(hint !== undefined && { hint }), cause: error };
         if (again) throw new Unreachable(message, { mayPass: true, ...details });
-        throw new ToolFailure(`${doing} may or may not have been done: ${message}`, details);
+        throw new ToolFailure(`${doing} may or may not have happened: ${message}`, details);
       } finally {
         release(shell);
       }
     }
   };
 
-  /** An answer; when nobody there can give it, the connection is ended from here, and the next who asks is told why. */
+  /** Awaits an answer. Closes the connection if the remote host is frozen; the next request reports why. */
   const answerOf = async <T>(shell: Shell, answer: Promise<T>): Promise<T> => {
     if (transport.isFrozen === undefined) return answer;
     const answered = new AbortController();
@@ -221,7 +221,7 @@ export async function openShells({
       try {
         return await open("further");
       } catch (error) {
-        // The connection went at this very moment: nothing has been done yet.
+        // The connection was lost at this moment: nothing has been done yet.
         await connectionKnown();
         if (attempt > 0 || control.isUsable || !(error instanceof Unreachable)) throw error;
       }
@@ -230,23 +230,26 @@ export async function openShells({
   const pool = createPool({ place: transport.place, open: further, isConnected: () => live?.isUsable === true });
   const { take, giveBack } = pool;
 
-  const close = async () => {
+  const close = shared(async () => {
     closing.abort();
     pool.close(closedFailure());
     if (live?.isUsable === true) {
       live.end();
       const wait = live.owesAnswer ? OWING_MS : CLOSING_MS;
-      await Promise.race([live.ended, pause(wait, undefined, { keepsAlive: false })]); // the line itself keeps us alive
+      await Promise.race([live.ended, pause(wait, undefined, { keepsAlive: false })]);
     }
     await transport.close();
-  };
+  });
 
   first = connect().then((shell) => (live = shell));
-  await first;
+  await first.catch(async (error: unknown) => {
+    await transport.close();
+    throw error;
+  });
 
   return {
-    ask: (script, options = {}) => askOf(connection, () => undefined, script, options),
-    askAside: (script, options = {}) => askOf(take, giveBack, script, options),
+    ask: (script, asked = {}) => askOf(connection, () => undefined, script, asked),
+    askAside: (script, asked = {}) => askOf(take, giveBack, script, asked),
     take,
     giveBack,
     async silence(signal) {
@@ -254,29 +257,26 @@ export async function openShells({
       while (!isSilent && !signal.aborted) {
         const left = SILENT_MS - (performance.now() - Math.max(sinceMs, answeredMs));
         if (left <= 0 && live?.owesAnswer !== false) isSilent = true;
-        else await pause(LAST_HEARD_MS, signal); // another may find out sooner
+        else await pause(LAST_HEARD_MS, signal); // another caller may find out sooner
       }
     },
-    close() {
-      closed ??= close();
-      return closed;
-    },
+    close,
   };
 }
 
 function closedFailure(): ToolFailure {
-  return new ToolFailure("the backend is closed: nothing can be done through it any more");
+  return new ToolFailure("the backend is closed");
 }
 
-/** It is looked whether anybody there can answer each time that so long has gone by without an answer. Milliseconds. */
+/** How often a late answer makes us check whether the remote host is frozen. Milliseconds. */
 const LOOK_MS = 5_000;
 
-/** A host that owes an answer for so long may be gone; who only wants to end things there need not wait until that is sure. Milliseconds. */
+/** A host that owes an answer this long counts as silent: ending processes does not wait for it. Milliseconds. */
 const SILENT_MS = 4_000;
 
-/** The ends of shells that end together are heard of within so long. */
+/** The ends of shells that end together are reported within this time. Milliseconds. */
 const LAST_HEARD_MS = 250;
 
-/** A connection that does not end by itself is cut after so long; one on which an answer is missing already, sooner. Milliseconds. */
+/** How long to wait for the connection to close by itself; `OWING_MS` if it owes an answer. Milliseconds. */
 const CLOSING_MS = 2_000;
 const OWING_MS = 250;

@@ -1,40 +1,37 @@
 import type { Readable, Writable } from "node:stream";
 import type { Access } from "../../contract/backend.ts";
-import type { Unreachable } from "../../contract/failure.ts";
+import { Unreachable } from "../../contract/failure.ts";
 
-/** A way to another system: into a container, to a host over SSH. */
+/** Connects to a remote system: a container, or a host over SSH. */
 export interface Transport {
   /** The backend's name: "docker:web", "ssh:deploy@host". */
   readonly name: string;
-  /** As it stands in a sentence: "container web", "deploy@host". */
+  /** Its name in sentences: "container web", "deploy@host". */
   readonly place: string;
   /** As `Backend.access`. */
   readonly access: Access;
   /**
-   * Starts a POSIX shell there, after the profile of a login has been read. "first" opens the connection; when that line ends, all do. "further" is one
-   * more on the connection that is open, and fails where there is none any more. Rejects with `Unreachable` when it cannot even be tried; what goes wrong later
-   * shows in the line's end.
+   * Starts a POSIX shell on the remote host, after a login's profile. "first" opens the connection; when that line
+   * ends, all lines end. "further" opens another line on the open connection, and fails if there is none. Rejects with
+   * `Unreachable` when it cannot even be attempted; later failures are reported by the line's end.
    */
   open(which: "first" | "further"): Promise<Line>;
-  /** Why a line has ended that should have gone on: what is wrong, and what to do. Never rejects. */
+  /** Explains why a line ended unexpectedly, and what to do. Never rejects. */
   explain(end: LineEnd): Promise<Unreachable>;
-  /**
-   * True when nobody there can answer for now, which shows on no line (a paused container). Looked at when an answer is long in coming. Left out where the lines
-   * of such a system end by themselves. Never rejects.
-   */
+  /** True when the remote system is frozen (a paused container). Called when an answer is late. Never rejects. */
   isFrozen?(): Promise<boolean>;
-  /** Ends what the lines have in common. Never rejects. */
+  /** Closes what the lines share. Never rejects. */
   close(): Promise<void>;
 }
 
-/** A program here whose streams are those of a shell there. What a profile prints comes first on them. */
+/** A program on this machine whose streams are those of a remote shell. Output of a profile comes first. */
 export interface Line {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Settles when the program here has ended. Never rejects. */
+  /** Resolves when the local program has ended. Never rejects. */
   readonly ended: Promise<LineEnd>;
-  /** Ends the program here. */
+  /** Kills the local program. */
   kill(): void;
 }
 
@@ -42,6 +39,16 @@ export interface Line {
 export interface LineEnd {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The end of what it wrote to stderr: its own words, where it failed. */
+  /** The end of its stderr, which explains a failure. */
   readonly said: string;
+}
+
+/** Creates a failure that persists until a person acts. */
+export function unreachable(message: string, hint?: string, cause?: unknown): Unreachable {
+  return new Unreachable(message, { mayPass: false, ...(hint !== undefined && { hint }), cause });
+}
+
+/** Describes how a program ended: "with status 1", "by SIGTERM". */
+export function howOf({ code, signal }: LineEnd): string {
+  return signal === null ? `with status ${code}` : `by ${signal}`;
 }

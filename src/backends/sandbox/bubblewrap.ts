@@ -1,15 +1,17 @@
 import type { Env } from "../../contract/effect.ts";
+import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
 import type { Mount } from "./mounts.ts";
+import { LEADING_OUT } from "./sockets.ts";
 
-/** What the bubblewrap of this machine can do here: found out by trying. */
+/** What bubblewrap can do on this machine, found by `probe`. */
 export interface Features {
-  /** No namespace of users can be made inside (bubblewrap 0.8). */
+  /** Commands cannot create user namespaces (bubblewrap 0.8). */
   readonly noUsers: boolean;
-  /** A name of its own for its control groups. */
+  /** The sandbox has its own cgroup namespace. */
   readonly cgroup: boolean;
-  /** A /proc of its own, which shows its own processes alone. */
+  /** The sandbox has its own /proc, which shows only its own processes. */
   readonly processes: boolean;
-  /** Folders that may not be looked into (bubblewrap 0.5); else they are empty. */
+  /** Hidden folders cannot be listed (bubblewrap 0.5); without this they look empty. */
   readonly permissions: boolean;
   /** System calls are filtered. */
   readonly filter: boolean;
@@ -17,49 +19,43 @@ export interface Features {
 
 export const ALL_FEATURES: Features = { noUsers: true, cgroup: true, processes: true, permissions: true, filter: true };
 
-/** Descriptors that bwrap finds open: its arguments, the filter of system calls, where it tells how it went. */
+/** Descriptors that are open when bwrap starts: its arguments, the system call filter, and its status report. */
 export const DESCRIPTORS = { args: 7, filter: 8, status: 9 } as const;
 
-export interface Wrapping {
-  readonly features: Features;
-  readonly mounts: readonly Mount[];
+/** A command in its sandbox. */
+export interface Contained {
   readonly cwd: string;
-  /** Variables for the command alone: bwrap itself, which is not contained, must not be changed by them. */
+  /** Variables for the command only. They must not affect bwrap, which is not contained. */
   readonly env: Env;
-  /** Variables that the command does not get. */
-  readonly withoutEnv: readonly string[];
-  /** "own": a network with nothing in it. "entered": that of whoever starts it, a room. */
-  readonly network: "own" | "entered";
-  /** True: it ends when whoever started it does. */
-  readonly diesWithParent: boolean;
+  /** False: the command ends when its parent does. */
+  readonly isDetached: boolean;
+  /** True: the command has a new, empty network. False: it has the caller's. */
+  readonly hasOwnNetwork: boolean;
 }
 
-/** The words for bwrap that contain a command; the command itself comes behind them. Pure. */
-export function bubblewrapWords({
-  features,
-  mounts,
-  cwd,
-  env,
-  withoutEnv,
-  network,
-  diesWithParent,
-}: Wrapping): readonly string[] {
+/** Returns bwrap's words for a command; the command itself follows them. Pure. */
+export function bubblewrapWords(
+  features: Features,
+  mounts: readonly Mount[],
+  { cwd, env, isDetached, hasOwnNetwork }: Contained,
+): readonly string[] {
+  const variables = Object.entries(env).filter(([name]) => name !== "" && !name.includes("="));
   return [
     ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts"],
     ...(features.cgroup ? ["--unshare-cgroup-try"] : []),
     ...(features.noUsers ? ["--disable-userns"] : []),
-    ...(network === "own" ? ["--unshare-net"] : []),
-    ...(diesWithParent ? ["--die-with-parent"] : []),
-    // A process group of its own: what signals its group must not reach bwrap, which is in ours.
+    ...(hasOwnNetwork ? ["--unshare-net"] : []),
+    ...(isDetached ? [] : ["--die-with-parent"]),
+    // Its own process group: a command that signals its group must not reach bwrap, which is in ours.
     "--new-session",
     ...["--cap-drop", "ALL"],
     ...["--ro-bind", "/", "/"],
     ...mounts.flatMap((mount) => wordsFor(mount, features)),
-    // When all that lies in them has its place.
+    // After everything inside these folders is mounted.
     ...mounts.flatMap(({ kind, at }) => (kind === "closed" || kind === "emptied" ? ["--remount-ro", at] : [])),
     ...["--chdir", cwd],
-    ...withoutEnv.flatMap((name) => ["--unsetenv", name]),
-    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...[HOLDER_VARIABLE, ...LEADING_OUT].flatMap((name) => ["--unsetenv", name]),
+    ...variables.flatMap(([name, value]) => ["--setenv", name, value]),
     ...(features.filter ? ["--seccomp", String(DESCRIPTORS.filter)] : []),
     ...["--json-status-fd", String(DESCRIPTORS.status)],
   ];
@@ -81,12 +77,12 @@ function wordsFor(mount: Mount, { permissions }: Features): readonly string[] {
     case "empty":
       return ["--tmpfs", at];
     case "closed":
-      // One may go through it where something in it can be seen.
+      // Mode 0111 lets commands pass through to what is visible inside.
       return [...(permissions ? ["--perms", mount.holds ? "0111" : "0000"] : []), "--tmpfs", at];
     case "emptied":
       return [...(permissions ? ["--perms", "0555"] : []), "--tmpfs", at];
     case "nothing":
-      // A device where devices cannot be opened.
+      // Mounts forbid opening devices, so this one cannot be opened.
       return ["--ro-bind", "/dev/null", at];
     case "devices":
       return ["--dev", at];

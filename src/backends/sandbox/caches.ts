@@ -2,19 +2,20 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../contract/effect.ts";
+import type { Base } from "../../util/paths.ts";
 import { systemProgram } from "./programs.ts";
 
-/** Where a package manager keeps what it has fetched or built. */
+/** A cache of a package manager or build tool. */
 interface Cache {
   readonly folder: string;
-  /** The variables that lead it there; `$` stands for the folder. */
+  /** The variables that make the tool use it; `$` stands for the folder. */
   readonly env: Env;
   /**
-   * Below the home: what the user has there already can be read offline, so that is used until something was fetched. Without it the private
-   * folder is used from the first command on.
+   * The user's own cache, relative to the home. It is used offline until the private folder exists. If this is omitted,
+   * the private folder is always used.
    */
   readonly users?: string;
-  /** Whether it is for a project. Default: for every one. */
+  /** Whether a project needs it. Default: every project does. */
   readonly isFor?: (has: (file: string) => boolean) => boolean;
 }
 
@@ -24,7 +25,7 @@ const CACHES: readonly Cache[] = [
   {
     folder: "pnpm",
     env: { npm_config_store_dir: "$" },
-    // npm warns of a setting that it does not know.
+    // npm warns about settings that it does not know.
     isFor: (has) => has("pnpm-lock.yaml") || (systemProgram("pnpm") !== undefined && !has("package-lock.json")),
   },
   { folder: "yarn", env: { YARN_CACHE_FOLDER: "$", YARN_GLOBAL_FOLDER: "$/berry" } },
@@ -45,30 +46,27 @@ const CACHES: readonly Cache[] = [
   { folder: "bundler", env: { BUNDLE_USER_CACHE: "$" } },
 ];
 
-/** Gradle reads what is in the user's own cache beside its own: https://docs.gradle.org, "Sharing a read-only dependency cache". */
+/**
+ * Gradle reads the user's cache in addition to its own: https://docs.gradle.org, "Sharing a read-only dependency
+ * cache".
+ */
 const GRADLE_SHARED = ".gradle/caches";
 
 export interface Caches {
-  /** Holds all of them; writable. */
+  /** Contains all caches; writable. */
   readonly folder: string;
-  /** The variables that lead package managers there. `networked`: what a command fetches has to be put somewhere. */
+  /**
+   * The variables that make package managers use the caches. `networked`: the command can download, so it needs
+   * writable caches.
+   */
   environment(networked: boolean): Env;
 }
 
 /**
- * Private caches of a workspace, kept between commands and sessions.
- *
- * @throws The system's error when they cannot be made.
+ * Returns a workspace's private caches, which are kept between sessions. @throws The system's error when they cannot be
+ * created.
  */
-export function privateCaches({
-  folder,
-  workDir,
-  home,
-}: {
-  readonly folder: string;
-  readonly workDir: string;
-  readonly home: string;
-}): Caches {
+export function privateCaches({ folder, workDir, home }: Base & { readonly folder: string }): Caches {
   const own = join(folder, "caches", createHash("sha256").update(workDir).digest("hex").slice(0, 16));
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const isUsers = ({ users, folder: name }: Cache) =>
@@ -86,7 +84,7 @@ export function privateCaches({
   };
 }
 
-/** Commands may have put anything in its place. */
+/** Creates the folder. A command may have replaced it with something else. */
 function makeFolder(path: string): void {
   const info = lstatSync(path, { throwIfNoEntry: false });
   if (info?.isDirectory()) return;
@@ -97,3 +95,12 @@ function makeFolder(path: string): void {
 function variablesOf({ env }: Cache, folder: string): Env {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace("$", () => folder)]));
 }
+
+/** Without a network, retries are useless: npm alone would retry for over a minute (fetch-retries in its docs). */
+export const NO_RETRIES: Env = {
+  npm_config_fetch_retries: "0",
+  YARN_HTTP_RETRY: "0",
+  PIP_RETRIES: "0",
+  UV_HTTP_RETRIES: "0",
+  CARGO_NET_RETRY: "0",
+};

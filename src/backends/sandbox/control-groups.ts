@@ -1,28 +1,20 @@
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  rmdirSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, mkdirSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { codeOf } from "../../util/errors.ts";
+import { codeOf, tried } from "../../util/errors.ts";
 import { startOf } from "../local/spawner/process-start.ts";
+import { kindOf, namesIn, textOf } from "./read-files.ts";
 
-/** What of a group of processes the kernel limits for us. */
+/** What the kernel limits for a group of processes. */
 export type Controller = "pids" | "memory";
 
-/** A folder of control groups that is ours. The groups of commands are made in it. */
+/** A folder of control groups that this process created. The groups of commands are created in it. */
 export interface GroupFolder {
   readonly version: 1 | 2;
   readonly path: string;
   readonly controllers: readonly Controller[];
 }
 
-/** Folders of ours, or for a controller the reason why there is none (the second half of a sentence). */
+/** The created folders, and for each controller without one the reason (the end of a sentence). */
 export interface GroupFolders {
   readonly folders: readonly GroupFolder[];
   readonly reasons: ReadonlyMap<Controller, string>;
@@ -33,15 +25,15 @@ const CONTROLLERS: readonly Controller[] = ["pids", "memory"];
 let made = 0;
 
 /**
- * Makes folders for control groups of ours under the group this process runs in, so that its limits hold for them too. On a system with
- * cgroup v1 that is a folder a controller, with v2 one for all. Those of processes that have died are removed where nothing runs in
- * them any more. Never throws: what cannot be made has a reason.
+ * Creates control groups below the group of this process, so that its limits apply too: one per controller with cgroup
+ * v1, one for all with v2. Removes those of dead processes if nothing runs in them. Never throws: `reasons` explains
+ * what could not be created.
  */
 export function makeGroupFolders(): GroupFolders {
   const folders: GroupFolder[] = [];
   const reasons = new Map<Controller, string>();
-  const mounts = mountsOf(read("/proc/self/mountinfo"));
-  const groups = read("/proc/self/cgroup").split("\n");
+  const mounts = mountsOf(textOf("/proc/self/mountinfo"));
+  const groups = textOf("/proc/self/cgroup").split("\n");
   const name = `handrail-${ownName()}-${++made}`;
   for (const controller of CONTROLLERS) {
     const mount = mounts.find(({ version, options }) => version === 1 && options.includes(controller));
@@ -50,7 +42,7 @@ export function makeGroupFolders(): GroupFolders {
     const parent = folderOf(mount, line);
     attempt(
       () => folders.push(makeFolder({ version: 1, path: join(parent, name), controllers: [controller] })),
-      (code) => reasons.set(controller, `no group can be made in ${parent} (${code})`),
+      (code) => reasons.set(controller, `no control group can be created in ${parent} (${code})`),
     );
   }
   const left = CONTROLLERS.filter(
@@ -59,13 +51,14 @@ export function makeGroupFolders(): GroupFolders {
   const mount = mounts.find(({ version }) => version === 2);
   const line = groups.find((each) => each.startsWith("0::"));
   if (left.length > 0 && mount !== undefined && line !== undefined) {
-    const available = read(join(mount.path, "cgroup.controllers")).trim().split(" ");
+    const available = textOf(join(mount.path, "cgroup.controllers")).trim().split(" ");
     const wanted = left.filter((each) => available.includes(each));
     const parent = wanted.length === 0 ? { reason: "" } : delegated(mount.path, folderOf(mount, line), wanted);
     if ("path" in parent) {
       attempt(
         () => folders.push(makeFolder({ version: 2, path: join(parent.path, name), controllers: wanted })),
-        (code) => wanted.forEach((each) => reasons.set(each, `no group can be made in ${parent.path} (${code})`)),
+        (code) =>
+          wanted.forEach((each) => reasons.set(each, `no control group can be created in ${parent.path} (${code})`)),
       );
     } else wanted.forEach((each) => reasons.set(each, parent.reason));
   }
@@ -76,7 +69,7 @@ export function makeGroupFolders(): GroupFolders {
   return { folders, reasons };
 }
 
-/** Removes a group, or a folder of them with all in it. Returns false while something still runs in it. Never throws. */
+/** Removes a group, or a folder of groups. Returns false while something still runs in it. Never throws. */
 export function removeGroup(path: string): boolean {
   try {
     rmdirSync(path);
@@ -88,18 +81,9 @@ export function removeGroup(path: string): boolean {
   }
 }
 
-/** What is in a file of the kernel's; "" where there is none. */
-export function read(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
-}
-
 interface Mount {
   readonly version: 1 | 2;
-  /** The group that is seen at `path`. */
+  /** The group that is visible at `path`. */
   readonly root: string;
   readonly path: string;
   readonly options: readonly string[];
@@ -116,7 +100,7 @@ function mountsOf(mountinfo: string): readonly Mount[] {
   });
 }
 
-/** Where the group of a line of /proc/self/cgroup is seen. One outside what is mounted has to do with the mount's own. */
+/** The path of the group in a line of /proc/self/cgroup. A group outside the mount counts as the mount's root. */
 function folderOf({ root, path }: Mount, line: string): string {
   const group = line.split(":").slice(2).join(":");
   if (root === "/") return join(path, group.startsWith("/..") ? "/" : group);
@@ -124,8 +108,9 @@ function folderOf({ root, path }: Mount, line: string): string {
 }
 
 /**
- * The nearest group, from our own upwards, in which groups with these controllers may be made. With v2 a group that has processes of its own
- * hands its controllers to none below, so that it is mostly the one above ours. A group whose memory is limited is not left.
+ * Finds the nearest group, from this process's own upwards, in which groups with these controllers may be created. In
+ * v2 that group must contain no processes, so mostly it is the one above. The search stops at a group with a memory
+ * limit.
  */
 function delegated(
   top: string,
@@ -135,49 +120,40 @@ function delegated(
   for (let path = own; ; path = dirname(path)) {
     if (mayMake(path) && handsDown(path, controllers)) return { path };
     if (path === top || !path.startsWith(top)) break;
-    if (/\d/.test(read(join(path, "memory.max")) + read(join(path, "memory.high")))) break;
+    if (/\d/.test(textOf(join(path, "memory.max")) + textOf(join(path, "memory.high")))) break;
   }
   const wanted =
-    "cgroup v2 wants a group of this user's without processes or limits of its own around it, as systemd-run --user --scope has";
-  return { reason: `no group can be made around ${own} (${wanted})` };
+    "cgroup v2 needs a parent group of this user without processes or limits, as systemd-run --user --scope creates";
+  return { reason: `no control group can be created around ${own} (${wanted})` };
 }
 
 function mayMake(path: string): boolean {
-  try {
-    for (const each of [path, join(path, "cgroup.procs"), join(path, "cgroup.subtree_control")])
-      accessSync(each, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  const mayWrite = (file: string) =>
+    tried(() => {
+      accessSync(file, constants.W_OK);
+      return true;
+    }) ?? false;
+  return [path, join(path, "cgroup.procs"), join(path, "cgroup.subtree_control")].every(mayWrite);
 }
 
 function handsDown(path: string, controllers: readonly Controller[]): boolean {
   const file = join(path, "cgroup.subtree_control");
-  const missing = () => controllers.filter((each) => !read(file).trim().split(" ").includes(each));
-  attempt(
-    () =>
-      missing().length > 0 &&
-      writeFileSync(
-        file,
-        missing()
-          .map((each) => `+${each}`)
-          .join(" "),
-      ),
-  );
+  const missing = () => controllers.filter((each) => !textOf(file).trim().split(" ").includes(each));
+  const added = missing().map((each) => `+${each}`);
+  if (added.length > 0) tried(() => writeFileSync(file, added.join(" ")));
   return missing().length === 0;
 }
 
-/** @throws The system's error when it cannot be made; nothing is left then. */
+/** Creates a folder of groups. @throws The system's error when it cannot; nothing remains then. */
 function makeFolder(folder: GroupFolder): GroupFolder {
   sweep(dirname(folder.path));
   mkdirSync(folder.path);
   if (folder.version === 1 || handsDown(folder.path, folder.controllers)) return folder;
   removeGroup(folder.path);
-  throw Object.assign(new Error("Its controllers cannot be handed down"), { code: "EBUSY" });
+  throw Object.assign(new Error("Its controllers cannot be delegated"), { code: "EBUSY" });
 }
 
-/** Removes what processes left that have died. Commands that outlive them keep their groups until they end. */
+/** Removes the groups of dead processes. Commands that outlive such a process keep their groups until they end. */
 function sweep(parent: string): void {
   for (const name of foldersIn(parent)) {
     const [, namespace, pid, start] = /^handrail-(\d+)-(\d+)-(\d+)-\d+$/.exec(name) ?? [];
@@ -185,27 +161,21 @@ function sweep(parent: string): void {
   }
 }
 
-/** Process ids are used again, and mean something within their namespace alone. */
+/** A name for this process's groups. A PID is reused, and is valid only in its namespace. */
 function ownName(): string {
   return `${pidNamespace()}-${process.pid}-${startOf(process.pid)}`;
 }
 
 function pidNamespace(): string {
-  let link = "";
-  attempt(() => (link = basename(readlinkSync("/proc/self/ns/pid"))));
-  return link.replace(/\D/g, "");
+  return (tried(() => basename(readlinkSync("/proc/self/ns/pid"))) ?? "").replace(/\D/g, "");
 }
 
 function foldersIn(path: string): readonly string[] {
-  try {
-    return readdirSync(path, { withFileTypes: true }).flatMap((each) => (each.isDirectory() ? [each.name] : []));
-  } catch {
-    return [];
-  }
+  return namesIn(path).filter((name) => kindOf(join(path, name)) === "folder");
 }
 
-/** Does it, or says with which code it failed. */
-function attempt(work: () => unknown, failed: (code: string) => unknown = () => {}): void {
+/** Calls `work`, and `failed` with the error code if it throws. */
+function attempt(work: () => unknown, failed: (code: string) => unknown): void {
   try {
     work();
   } catch (error) {

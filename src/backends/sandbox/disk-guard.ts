@@ -1,28 +1,29 @@
 import { statfs } from "node:fs/promises";
 
 export interface DiskGuardOptions {
-  /** Each on a disk that is watched; one that is not there is passed over. */
+  /** Folders on the disks to watch. A missing one is skipped. */
   readonly folders: readonly string[];
-  /** Bytes that have to stay free. */
+  /** Bytes that must stay free. */
   readonly diskFree: number;
-  /** Called once, when a disk has less. */
+  /** Called once, when a disk has less free. */
   readonly full: () => void;
 }
 
-/** Bytes by which a disk that has too little from the start has to shrink before that counts. */
+/** A disk that has too little space from the start counts as full after it shrinks by more than this. Bytes. */
 const FURTHER_FALL = 16 * 1024 * 1024;
 
-// Milliseconds between two looks: the time in which half of what may still be written is gone, if the disk shrinks twice as fast as it just
-// did, and at least at 1 GiB/s.
+// Milliseconds between two checks. The next check comes when half of the remaining space would be used, if the disk
+// shrinks twice as fast as before, and at least at 1 GiB/s.
 const FIRST = 250;
 const SHORTEST = 25;
 const LONGEST = 2_000;
 const FAST = (1024 * 1024 * 1024) / 1_000;
 
 /**
- * Watches the disks of some folders (what an ordinary user may still write there, statfs(2)) and calls `full` once when one has less free than
- * it should. One that has less from the start is full when it has shrunk by more than 16 MiB since. What takes all of a disk between
- * two looks (fallocate can) is seen after it happened. Keeps no process alive; after `stop`, `full` is not called.
+ * Watches the disks of some folders and calls `full` once when one has less free than it should. Counts what an
+ * ordinary user may still write (statfs(2)). A disk that has too little from the start is full when it has shrunk by
+ * more than 16 MiB since. A write that fills the disk between two checks (fallocate can) is only noticed afterwards.
+ * Keeps no process alive. After `stop`, `full` is not called.
  */
 export function guardDisk({ folders, diskFree, full }: DiskGuardOptions): { stop(): void } {
   let stopped = false;
@@ -49,9 +50,9 @@ export function guardDisk({ folders, diskFree, full }: DiskGuardOptions): { stop
 
 interface Disk {
   readonly folder: string;
-  /** As it was last seen. */
+  /** Result of the last check. `at` is as in `performance.now()`. */
   readonly seen?: { readonly free: number; readonly at: number };
-  /** Bytes below which it is full. */
+  /** The disk is full below this number of free bytes. */
   readonly least?: number;
   /** Milliseconds until the next look. */
   readonly wait?: number;

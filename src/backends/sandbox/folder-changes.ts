@@ -1,41 +1,46 @@
-import { type FSWatcher, mkdirSync, readFileSync, rmSync, statfsSync, watch, writeFileSync } from "node:fs";
+import { type FSWatcher, mkdirSync, rmSync, statfsSync, watch, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { textOf } from "./read-files.ts";
 
-/** Where the kernel tells of each change: ext4, xfs, btrfs, tmpfs, f2fs and overlay, by the numbers of statfs(2). Not over a network. */
+/** File systems of this machine that report each change: ext4, xfs, btrfs, tmpfs, f2fs, overlay (statfs(2)). */
 const LOCAL = new Set([0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630]);
 
-/** For so long nothing is watched after changes were missed: a build that makes so many makes more. Milliseconds. */
+/** Pause after missed changes, in milliseconds. A build that made that many changes makes more. */
 const PAUSE_MS = 30_000;
 
-/** Changes when anything is mounted. */
+/** Its content changes with every mount. */
 const MOUNTS = "/proc/self/mountinfo";
 
-/** So long the kernel may take to tell of a change. Milliseconds. */
+/** How long to wait for the kernel to report a change, in milliseconds. */
 const LONGEST_MS = 1_000;
 
 /**
- * Folders in which nothing was made, removed or renamed, as inotify(7) tells. A folder counts as unchanged only when that is sure: not where the
- * kernel may have dropped changes (its queue has an end), nothing can be watched, or the machine's mounts are others by now.
+ * Tracks folders in which no name was created, removed or renamed, with inotify(7). A folder counts as unchanged only
+ * when that is certain: not if the kernel may have dropped changes (its queue is limited), if the folder cannot be
+ * watched, or if the mounts of the machine have changed.
  */
 export interface FolderChanges {
-  /** Waits until every change before now is known. Never rejects. */
+  /** Waits until every change made before the call is known. Never rejects. */
   settle(): Promise<void>;
-  /** Whether the names in a folder are those that were there when `watch` began, as of the last `settle`. */
+  /** Whether the folder has had the same names since `watch`, as of the last `settle`. */
   isUnchanged(folder: string): boolean;
-  /** Begins to watch a real folder, or forgets its changes so far. To be called before the folder is read. */
+  /** Starts to watch a folder (a real path), or forgets its changes so far. Call it before reading the folder. */
   watch(folder: string): void;
-  /** Stops watching all folders: one of them is another by now. */
+  /** Stops watching all folders, after one of them was replaced. */
   forget(): void;
-  /** Ends all watching. */
+  /** Stops watching for good. */
   close(): void;
 }
 
-/** `own`: a new folder, in which files are made to see when the kernel has told of everything. */
+/**
+ * Creates a tracker. `own` is a folder for its own use: it creates files there to see when the kernel has reported
+ * everything.
+ */
 export function folderChanges(own: string): FolderChanges {
   const limits = { watches: limitOf("max_user_watches", 8_192) / 4, events: limitOf("max_queued_events", 16_384) / 4 };
   const watchers = new Map<string, FSWatcher>();
   const changed = new Set<string>();
-  /** Folders whose name was made, removed or renamed: by now another folder may have it. */
+  /** Folders whose name was created, removed or renamed: another folder may have it now. */
   const replaced = new Set<string>();
   const waiting = new Map<string, () => void>();
   let count = 0;
@@ -85,7 +90,7 @@ export function folderChanges(own: string): FolderChanges {
         pause();
       }
       waiting.delete(name);
-      if (waiting.size === 0) events = 0; // those that still wait would count too few
+      if (waiting.size === 0) events = 0; // otherwise calls that still wait would count too few
       if (mounts !== textOf(MOUNTS)) forget();
       if (replaced.size === 0) return;
       for (const [folder, watcher] of watchers) {
@@ -128,12 +133,4 @@ function isWithin(folder: string, others: ReadonlySet<string>): boolean {
 
 function limitOf(name: string, otherwise: number): number {
   return Number(textOf(`/proc/sys/fs/inotify/${name}`)) || otherwise;
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "latin1");
-  } catch {
-    return undefined;
-  }
 }

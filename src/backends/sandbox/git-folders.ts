@@ -1,12 +1,14 @@
-import { lstatSync, mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { tried } from "../../util/errors.ts";
 import { ledTo } from "./git-config.ts";
 import { realOf } from "./hidden.ts";
-import { readRegular } from "./regular-file.ts";
+import { kindOf, leadsTo, namesIn, readRegular } from "./read-files.ts";
 
 /**
- * What git writes into a repository's own folder in daily work (gitrepository-layout(5); the others are of git 2.39 itself: state of merges,
- * messages, locks). Everything else there is read-only: it configures git, or leads it to programs or to other folders.
+ * What git writes into a repository's `.git` folder in daily work (gitrepository-layout(5), and what git 2.39 itself
+ * writes: state of merges, messages, locks). Everything else there is read-only: it configures git, or leads it to
+ * programs or other folders.
  */
 const WORKING = new RegExp(
   `^(${[
@@ -17,60 +19,54 @@ const WORKING = new RegExp(
   ].join("|")})$`,
 );
 
-/** State of a rebase, cherry-pick, revert or bisect that is not finished. git goes on with it, and runs what it says. */
+/** State of an unfinished rebase, cherry-pick, revert or bisect. git continues it and runs the programs it names. */
 const SEQUENCE = /^(rebase-merge|rebase-apply|sequencer|BISECT_.+)$/;
 
-/** What deeper in a repository leads git to other objects than it has: in folders that git work writes. */
+/** Paths deeper in a repository that lead git to other objects. They are in folders that git writes in daily work. */
 const DEEPER = ["objects/info/alternates", "objects/info/http-alternates", "refs/replace"] as const;
 
-/** So many linked worktrees, and so many submodules, of a repository are looked at. */
+/** How many linked worktrees, and how many submodules, of a repository are checked. */
 const MOST = 256;
 
-/** So deep in a folder submodules are looked for: their names may have slashes in them. */
+/** How many levels of folders are searched for a submodule, whose name may contain slashes. */
 const MODULE_LEVELS = 8;
 
 /** What contained commands may do with a repository. Real paths. */
 export interface GitFolder {
-  /** Beside the workspace: where a linked worktree's repository lies. */
+  /** Folders outside the workspace: the repository of a linked worktree. */
   readonly writable: readonly string[];
   readonly readOnly: readonly string[];
-  /** What is there now, was not there before, and is nothing that git work makes. */
+  /** Paths that are new since this object was created, and that git does not write in daily work. */
   appeared(): readonly string[];
 }
 
-/** Where the repository of a linked worktree is kept: in the `.git` of another folder. */
-export interface Worktree {
-  /** `.git` of that folder. */
-  readonly common: string;
-}
-
 /**
- * The repository that a workspace is a linked worktree of. `undefined` when it is none, or when that repository knows nothing of this
- * workspace: then somebody has written a `.git` that leads to it. Ask once, before any command could have written one.
+ * Returns the repository (the `.git` of another folder) that a workspace is a linked worktree of. `undefined` if it is
+ * none, or if that repository does not list this workspace: then a command may have written a `.git` that leads there.
+ * Call it once, before any command runs.
  */
-export function linkedWorktree(workDir: string): Worktree | undefined {
+export function linkedWorktree(workDir: string): string | undefined {
   const pointer = join(workDir, ".git");
-  const own = leadsTo(pointer, /^gitdir: (.+?)\n*$/, workDir);
-  if (own === undefined || leadsTo(join(own, "gitdir"), /^(.+?)\n*$/, own) !== pointer) return undefined;
-  const common = leadsTo(join(own, "commondir"), /^(.+?)\n*$/, own);
-  if (common === undefined || dirname(dirname(own)) !== common) return undefined;
-  return { common };
+  const own = ownFile(pointer, /^gitdir: (.+?)\n*$/, workDir);
+  if (own === undefined || ownFile(join(own, "gitdir"), /^(.+?)\n*$/, own) !== pointer) return undefined;
+  const common = ownFile(join(own, "commondir"), /^(.+?)\n*$/, own);
+  return dirname(dirname(own)) === common ? common : undefined;
 }
 
 export interface GitFolderOptions {
-  /** Where the folder is a linked worktree. */
-  readonly worktree?: Worktree;
-  /** Which of the folders that linked worktrees and submodules have in it are held too. Default: all. */
+  /** The repository, if the folder is a linked worktree (see `linkedWorktree`). */
+  readonly worktree?: string | undefined;
+  /** Which folders of linked worktrees and submodules in the repository are protected too. Default: all. */
   readonly isHeld?: (path: string) => boolean;
 }
 
-/** What is to be held of the repository in a folder. Makes its folder of hooks where there is none, so that nobody else does. */
+/** Returns what to protect of the repository in a folder. Creates its hooks folder, so that commands cannot. */
 export function gitFolder(workDir: string, { worktree, isHeld = () => true }: GitFolderOptions = {}): GitFolder {
   const pointer = join(workDir, ".git");
   const kind = kindOf(pointer);
   if (kind === "folder") return held(pointer, [], isHeld);
-  if (kind === "file" && worktree !== undefined && kindOf(worktree.common) === "folder") {
-    const common = held(worktree.common, [worktree.common], () => true);
+  if (kind === "file" && worktree !== undefined && kindOf(worktree) === "folder") {
+    const common = held(worktree, [worktree], () => true);
     return { ...common, readOnly: [pointer, ...common.readOnly] };
   }
   return { writable: [], readOnly: kind === "file" ? [pointer] : [], appeared: () => [] };
@@ -80,7 +76,8 @@ function held(folder: string, writable: readonly string[], isHeld: (path: string
   makeHooks(folder);
   const folders = [folder, ...worktreesIn(folder).filter(isHeld), ...modulesIn(folder).filter(isHeld)];
   const { hooks, included } = ledTo(readRegular(join(folder, "config"), 65_536)?.toString() ?? "");
-  // As git reads them: from the work tree, and from where the configuration lies. Those of the home are not written anyway.
+  // git resolves hooks paths from the work tree, and includes from the configuration's folder. Paths in the home are
+  // read-only anyway.
   const led = [
     ...hooks.map((path) => resolve(dirname(folder), path)),
     ...included.map((path) => resolve(folder, path)),
@@ -94,7 +91,7 @@ function held(folder: string, writable: readonly string[], isHeld: (path: string
   };
 }
 
-/** What is in a repository's own folder, and is neither what git work writes nor a sequence. */
+/** The paths in a `.git` folder that are neither written by git in daily work nor part of an unfinished operation. */
 function leadingIn(folder: string): readonly string[] {
   const own = namesIn(folder).filter((name) => !WORKING.test(name) && !SEQUENCE.test(name));
   return [...own, ...DEEPER.filter((path) => kindOf(join(folder, path)) !== undefined)].map((path) =>
@@ -102,14 +99,14 @@ function leadingIn(folder: string): readonly string[] {
   );
 }
 
-/** The parts of rebases and their like that are not finished in a repository's own folder. */
+/** The state of unfinished rebases, cherry-picks, reverts and bisects in a `.git` folder. */
 export function sequencesIn(folder: string): readonly string[] {
   return namesIn(folder)
     .filter((name) => SEQUENCE.test(name))
     .map((name) => join(folder, name));
 }
 
-/** The folders that a repository (its `.git`) keeps of its linked worktrees. */
+/** The folders in a repository's `.git` that belong to its linked worktrees. At most 256. */
 export function worktreesIn(folder: string): readonly string[] {
   const worktrees = join(folder, "worktrees");
   return kindOf(worktrees) === "folder"
@@ -119,7 +116,7 @@ export function worktreesIn(folder: string): readonly string[] {
     : [];
 }
 
-/** The folders that a repository (its `.git`) keeps of its submodules, and of theirs. */
+/** The folders in a repository's `.git` that belong to its submodules, and to theirs. At most 256. */
 export function modulesIn(folder: string): readonly string[] {
   const found: string[] = [];
   const look = (path: string, levels: number): void => {
@@ -138,39 +135,13 @@ export function modulesIn(folder: string): readonly string[] {
   return found;
 }
 
-/** Only in what is a repository: any folder may be called .git. */
+/** Creates the hooks folder. Only in repositories: any folder may be named `.git`. */
 function makeHooks(folder: string): void {
   if (kindOf(join(folder, "HEAD")) !== "file" || kindOf(join(folder, "hooks")) !== undefined) return;
-  try {
-    mkdirSync(join(folder, "hooks"));
-  } catch {
-    // it is read-only for us, so for commands too
-  }
+  tried(() => mkdirSync(join(folder, "hooks"))); // if it is read-only for this process, it is for commands too
 }
 
-/** What is at a path itself, no link followed. Never throws. */
-export function kindOf(path: string): "file" | "folder" | "other" | undefined {
-  try {
-    const info = lstatSync(path);
-    if (info.isDirectory()) return "folder";
-    return info.isFile() ? "file" : "other";
-  } catch {
-    return undefined;
-  }
-}
-
-/** Names in a folder; none where there is no folder. Never throws. */
-export function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-/** The real path that a small file names; `undefined` where there is none, or it says something else. */
-function leadsTo(file: string, pattern: RegExp, base: string): string | undefined {
-  if (kindOf(file) !== "file") return undefined;
-  const named = pattern.exec(readRegular(file, 8_192)?.toString() ?? "")?.[1];
-  return named === undefined ? undefined : realOf(resolve(base, named));
+/** As `leadsTo`, but `undefined` for a symbolic link. */
+function ownFile(file: string, pattern: RegExp, base: string): string | undefined {
+  return kindOf(file) === "file" ? leadsTo(file, pattern, base) : undefined;
 }

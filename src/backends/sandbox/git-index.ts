@@ -1,14 +1,18 @@
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { readRegular } from "./regular-file.ts";
+import { tried } from "../../util/errors.ts";
+import { namesIn, readRegular } from "./read-files.ts";
 
-/** The mode of an entry that is another repository's commit. */
+/** The mode of an index entry that is a commit of another repository (a submodule). */
 const GITLINK = 0o160_000;
 
-/** A larger index is not looked through. Bytes. */
+/** A larger index is not read. Bytes. */
 const LARGEST = 128 * 1024 * 1024;
 
-/** Finds what an index has of other repositories, however often it is asked: one that has not changed is not read again. */
+/**
+ * Returns a function that lists the submodule paths in the indexes of a git folder. An unchanged index is not read
+ * again.
+ */
 export function gitlinkFinder(): (gitFolder: string) => readonly string[] {
   const known = new Map<string, { readonly version: string; readonly paths: readonly string[] }>();
   return (gitFolder) =>
@@ -23,7 +27,7 @@ export function gitlinkFinder(): (gitFolder: string) => readonly string[] {
     });
 }
 
-/** Of these files of a work tree those that have the content which an index in its git folder has of them, by their `stat`. */
+/** Returns those of the given files whose `stat` data match their entry in an index of the git folder. */
 export function unchangedFiles(gitFolder: string, worktree: string, paths: readonly string[]): readonly string[] {
   const stats = new Map(paths.map((path) => [relative(worktree, path), statOf(path)]));
   const unchanged = new Set<string>();
@@ -36,7 +40,10 @@ export function unchangedFiles(gitFolder: string, worktree: string, paths: reado
   return paths.filter((path) => unchanged.has(path));
 }
 
-/** Paths, relative to the work tree, of the repositories in an index. Pure; of a broken index those before the fault. */
+/**
+ * Returns the submodule paths of an index, relative to the work tree. Of a damaged index, those before the damage.
+ * Pure.
+ */
 export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[] {
   return Array.from(entriesOf(index, hash)).flatMap(({ mode, name }) => (mode === GITLINK ? name.toString() : []));
 }
@@ -44,11 +51,11 @@ export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[]
 interface Entry {
   readonly mode: number;
   readonly name: Buffer;
-  /** Times, inode and size of the file when git last saw it with the content of the entry, in hexadecimal. */
+  /** Times, inode and size of the file when git last saw it with the entry's content, in hexadecimal. */
   stat(): string;
 }
 
-/** The entries of an index (gitformat-index(5), versions 2 to 4). Of a broken one those before the fault. */
+/** The entries of an index (gitformat-index(5), versions 2 to 4). Of a damaged index, those before the damage. */
 function* entriesOf(index: Buffer, hash: 20 | 32): Generator<Entry> {
   if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return;
   const version = index.readUInt32BE(4);
@@ -81,7 +88,7 @@ function* entriesOf(index: Buffer, hash: 20 | 32): Generator<Entry> {
   }
 }
 
-/** The same of a file as it is; `undefined`: it is no regular file. */
+/** The same data of the file as it is now; `undefined` if it is no regular file. */
 function statOf(path: string): string | undefined {
   const info = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (info?.isFile() !== true) return undefined;
@@ -90,7 +97,7 @@ function statOf(path: string): string | undefined {
   return [...times, ino, size].map((each) => BigInt.asUintN(32, each).toString(16).padStart(8, "0")).join("");
 }
 
-/** As in offsets of a pack: seven bits a byte, each further one adding one. */
+/** Decodes a number as in the offsets of a pack: seven bits per byte; each further byte adds one first. */
 function variableNumber(bytes: Buffer, start: number): { readonly value: number; readonly next: number } {
   let at = start;
   let byte = bytes[at++] ?? 0;
@@ -102,25 +109,17 @@ function variableNumber(bytes: Buffer, start: number): { readonly value: number;
   return { value, next: at };
 }
 
-/** A split one has its entries in files beside it. */
+/** The index files of a git folder. A split index has more entries in files beside it. */
 function indexesIn(gitFolder: string): readonly string[] {
-  try {
-    return readdirSync(gitFolder)
-      .filter((name) => name === "index" || name.startsWith("sharedindex."))
-      .map((name) => join(gitFolder, name));
-  } catch {
-    return [];
-  }
+  return namesIn(gitFolder)
+    .filter((name) => name === "index" || name.startsWith("sharedindex."))
+    .map((name) => join(gitFolder, name));
 }
 
-/** Differs after each change of the file; `undefined`: it is not there. */
+/** A text that differs after each change of the file; `undefined` if there is no file. */
 export function versionOf(file: string): string | undefined {
-  try {
-    const { ino, ctimeNs, size } = statSync(file, { bigint: true });
-    return `${ino} ${ctimeNs} ${size}`;
-  } catch {
-    return undefined;
-  }
+  const info = tried(() => statSync(file, { bigint: true }));
+  return info && `${info.ino} ${info.ctimeNs} ${info.size}`;
 }
 
 function hashBytes(gitFolder: string): 20 | 32 {

@@ -1,97 +1,47 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
+import { tried } from "../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
+import { words } from "../../util/text.ts";
 
-/** How a path is hidden: "closed" may not even be looked into and says so; "emptied" looks like a folder with nothing in it. */
+/** How a path is hidden: "closed" may not be entered; "emptied" looks like an empty folder. */
 export interface Hidden {
-  /** Real. */
+  /** Real path. */
   readonly path: string;
   readonly as: "closed" | "emptied";
 }
 
-/** Where programs keep keys, passwords and sessions in a home; and histories, which hold what people typed. */
-const SECRETS = [
-  "~/.ssh",
-  "~/.gnupg",
-  "~/.aws",
-  "~/.azure",
-  "~/.oci",
-  "~/.kube",
-  "~/.docker",
-  "~/.netrc",
-  "~/.git-credentials",
-  "~/.npmrc",
-  "~/.yarnrc",
-  "~/.yarnrc.yml",
-  "~/.pypirc",
-  "~/.pip",
-  "~/.pgpass",
-  "~/.my.cnf",
-  "~/.mylogin.cnf",
-  "~/.s3cfg",
-  "~/.boto",
-  "~/.rclone.conf",
-  "~/.databrickscfg",
-  "~/.vault-token",
-  "~/.terraformrc",
-  "~/.terraform.d",
-  "~/.cargo/credentials",
-  "~/.cargo/credentials.toml",
-  "~/.gem/credentials",
-  "~/.bundle/config",
-  "~/.composer/auth.json",
-  "~/.m2/settings.xml",
-  "~/.m2/settings-security.xml",
-  "~/.gradle/gradle.properties",
-  "~/.nuget/NuGet",
-  "~/.password-store",
-  "~/.local/share/keyrings",
-  "~/.local/share/kwalletd",
-  "~/.local/share/pki",
-  "~/.pki",
-  "~/.mozilla",
-  "~/.thunderbird",
-  "~/.claude",
-  "~/.claude.json",
-  "~/.codex",
-  "~/.gemini",
-  "~/.cursor",
-  "~/.bash_history",
-  "~/.zsh_history",
-  "~/.python_history",
-  "~/.node_repl_history",
-  "~/.psql_history",
-  "~/.mysql_history",
-  "~/.sqlite_history",
-  "~/.rediscli_history",
-  "~/.lesshst",
-] as const;
+/**
+ * Paths in a home where programs keep keys, passwords and sessions; also histories, which contain what people typed.
+ */
+const SECRETS = words(`
+  ~/.ssh ~/.gnupg ~/.aws ~/.azure ~/.oci ~/.kube ~/.docker ~/.netrc ~/.git-credentials ~/.npmrc ~/.yarnrc
+  ~/.yarnrc.yml ~/.pypirc ~/.pip ~/.pgpass ~/.my.cnf ~/.mylogin.cnf ~/.s3cfg ~/.boto ~/.rclone.conf ~/.databrickscfg
+  ~/.vault-token ~/.terraformrc ~/.terraform.d ~/.cargo/credentials ~/.cargo/credentials.toml ~/.gem/credentials
+  ~/.bundle/config ~/.composer/auth.json ~/.m2/settings.xml ~/.m2/settings-security.xml ~/.gradle/gradle.properties
+  ~/.nuget/NuGet ~/.password-store ~/.local/share/keyrings ~/.local/share/kwalletd ~/.local/share/pki ~/.pki
+  ~/.mozilla ~/.thunderbird ~/.claude ~/.claude.json ~/.codex ~/.gemini ~/.cursor ~/.bash_history ~/.zsh_history
+  ~/.python_history ~/.node_repl_history ~/.psql_history ~/.mysql_history ~/.sqlite_history ~/.rediscli_history
+  ~/.lesshst
+`);
 
-/** What root alone may read of the system. */
-const SYSTEM_SECRETS = [
-  "/etc/shadow",
-  "/etc/shadow-",
-  "/etc/gshadow",
-  "/etc/gshadow-",
-  "/etc/sudoers.d",
-  "/etc/ssl/private",
-  "/etc/ssh/ssh_host_rsa_key",
-  "/etc/ssh/ssh_host_dsa_key",
-  "/etc/ssh/ssh_host_ecdsa_key",
-  "/etc/ssh/ssh_host_ed25519_key",
-] as const;
+/** System files that only root may read. */
+const SYSTEM_SECRETS = words(`
+  /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers.d /etc/ssl/private /etc/ssh/ssh_host_rsa_key
+  /etc/ssh/ssh_host_dsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key
+`);
 
-/** Programs that find nothing of theirs there go on without; those that may not look fail. */
+/** These look empty, since programs that find no settings continue; programs that may not look fail. */
 const EMPTIED = ["~/.config"] as const;
 
-/** What of an emptied folder can be read all the same. */
+/** Paths in an emptied folder that can still be read. */
 const REOPENED = ["~/.config/git"] as const;
 
-/** And what of that cannot. */
+/** Paths in a reopened folder that stay hidden. */
 const CLOSED_AGAIN = ["~/.config/git/credentials"] as const;
 
 export interface Homes extends Base {
-  /** Real. The home of the account, where `home` is another (HOME says so). */
+  /** Real path of the account's home, if HOME names another. */
   readonly accountHome?: string;
 }
 
@@ -101,8 +51,8 @@ export interface HiddenPaths {
 }
 
 /**
- * What contained commands do not see, as it really is now: a link that leads elsewhere hides what it leads to. What is missing keeps its name,
- * or with `existing` is left out.
+ * Returns the real paths that contained commands do not see. If a link leads elsewhere, its target is hidden. "all"
+ * keeps the names of missing paths; "existing" omits them.
  */
 export function hiddenPaths(more: readonly string[], base: Homes, which: "all" | "existing"): HiddenPaths {
   const homes = [...new Set([base.home, base.accountHome ?? base.home])];
@@ -117,44 +67,36 @@ export function hiddenPaths(more: readonly string[], base: Homes, which: "all" |
   ];
   const emptied = realPaths(EMPTIED);
   const closed = realPaths([...SECRETS, ...SYSTEM_SECRETS, ...CLOSED_AGAIN, ...more]).filter(
-    (path) => !emptied.includes(path), // as forbidden as the rest; git warns about what it may not look into
+    (path) => !emptied.includes(path), // they are hidden too; git warns about folders that it may not enter
   );
   const hidden: readonly Hidden[] = [
     ...emptied.map((path): Hidden => ({ path, as: "emptied" })),
     ...closed.map((path): Hidden => ({ path, as: "closed" })),
   ];
   return {
-    // Who works in a folder of secrets sees it; nobody can hide the whole machine.
+    // A working directory or home on the list stays visible, and / cannot be hidden.
     hidden: hidden.filter(({ path }) => path !== "/" && path !== base.workDir && path !== base.home),
-    // A link out of there opens nothing.
+    // A link that leads out of there is not reopened.
     reopened: realPaths(REOPENED).filter((path) => emptied.some((folder) => isInside(path, folder))),
   };
 }
 
 /**
- * What holds the secret of a sensitive path whose folder is real: the file or folder itself, or the file that a link leads to. Nothing for links
- * to folders: they could hide all of the workspace.
+ * The path that contains the secret of a sensitive path, whose parent folder is real: the file or folder itself, or the
+ * file that a link leads to. `undefined` for links to folders: they could hide the whole workspace.
  */
 export function secretAt(path: string): string | undefined {
-  try {
-    const real = realpathSync.native(path);
-    const info = statSync(real);
-    return info.isFile() || (info.isDirectory() && real === path) ? real : undefined;
-  } catch {
-    return undefined; // gone, or a link that leads nowhere
-  }
+  const real = tried(() => realpathSync.native(path));
+  const info = real === undefined ? undefined : tried(() => statSync(real));
+  return info?.isFile() || (info?.isDirectory() && real === path) ? real : undefined;
 }
 
-/** The home that the password database has for this account, whatever HOME says; `undefined` where it has none. */
+/** The home of this account in the password database, independent of HOME; `undefined` if it has none. */
 export function accountHome(): string | undefined {
-  try {
-    return userInfo().homedir;
-  } catch {
-    return undefined; // an account without an entry
-  }
+  return tried(() => userInfo().homedir);
 }
 
-/** The path with its links followed; where there is nothing, as far as there is. */
+/** The path with its links followed, as far as it exists. The missing rest is kept as written. */
 export function realOf(path: string): string {
   const parts: string[] = [];
   for (let at = path; ;) {

@@ -3,39 +3,45 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { pause } from "../../util/abort.ts";
-import { type Controller, type GroupFolder, makeGroupFolders, read, removeGroup } from "./control-groups.ts";
+import { tried } from "../../util/errors.ts";
+import { type Controller, type GroupFolder, makeGroupFolders, removeGroup } from "./control-groups.ts";
 import { processLimit } from "./process-limit.ts";
+import { textOf } from "./read-files.ts";
 
-/** What one command may take of this machine. */
+/** Limits for the commands of one backend. */
 export interface LimitSettings {
-  /** Processes and threads at a time. Default 1,000. */
+  /** Processes and threads of one command at a time. Default: 1,000. */
   readonly processes?: number;
-  /** Bytes of memory, swap included; also for all commands together. Default: 80 % of the machine's, or of what this process itself may use. */
+  /** Bytes of memory, with swap: for each command, and for all together. Default: 80 % of what this process may use. */
   readonly memory?: number;
-  /** Bytes that stay free on a disk that commands write to (see `guardDisk`). Default 512 MiB. */
+  /** Bytes that must stay free on a disk that commands write to (see `guardDisk`). Default: 512 MiB. */
   readonly diskFree?: number;
 }
 
 /** The kernel's limits for the commands of one backend. */
 export interface Limits {
-  /** What is not limited here, each a sentence with its reason. */
+  /** What cannot be limited on this machine: one sentence each, with the reason. */
   readonly missing: readonly string[];
   /**
-   * Limits for one command that is about to start. Never rejects: where its group cannot be made any more, the command says so and does not run.
-   * `then` is the text of sh that runs under them, with all words behind the prefix as its arguments. Default: it becomes them.
+   * Creates the limits of one command that is about to start. Never rejects: if the group cannot be created, the
+   * command reports that and does not run. `then` is sh code that runs under the limits, with all words after the
+   * prefix as its arguments. Default: executes them.
    */
   forCommand(then?: string): Promise<CommandLimits>;
-  /** Lets go of what is unused. What still runs keeps its limits. */
+  /** Removes unused groups. Running commands keep their limits. */
   close(): Promise<void>;
 }
 
 /** The limits of one command. */
 export interface CommandLimits {
-  /** Words in front of a command: they set its limits and become it (exec). It has no core files either. */
+  /** Words before the command. They set its limits, disable core files, and then execute it. */
   readonly prefix: readonly string[];
-  /** Limits that were hit so far (ask before `dispose`), as far as the kernel says: nothing where an ordinary user's processes are counted (RLIMIT_NPROC). */
+  /**
+   * The limits that were hit so far; call it before `dispose`. Empty for limits that the kernel does not count
+   * (RLIMIT_NPROC).
+   */
   hit(): Promise<readonly Controlled[]>;
-  /** For when the command has ended: ends whatever still runs in its group and removes it. Never rejects. */
+  /** Kills what still runs in the group of an ended command, and removes the group. Never rejects. */
   dispose(): Promise<void>;
 }
 
@@ -43,7 +49,9 @@ type Controlled = "processes" | "memory";
 
 const DEFAULT_PROCESSES = 1_000;
 const MEMORY_SHARE = 0.8;
-/** How long a group may be busy with processes that were killed, in milliseconds; after that it is left to the next start. */
+/**
+ * How long to wait for killed processes to leave a group, in milliseconds. After that, a later start removes the group.
+ */
 const PATIENCE = 5_000;
 
 const NAMES: { readonly [controller in Controller]: Controlled } = { pids: "processes", memory: "memory" };
@@ -52,16 +60,20 @@ const SENTENCES: { readonly [controller in Controller]: string } = {
   memory: "Memory is not limited",
 };
 
-// "0" is who writes. Exit code 125 as env, timeout and nohup have it for what failed before the command.
+// "0" means the writing process. env, timeout and nohup also exit with 125 for failures before the command.
 const joinBy = (file: string) =>
-  `{ echo 0 >"$1/${file}"; } 2>/dev/null || { echo "handrail: this command cannot be put under its limits: $1" >&2; exit 125; }; shift;`;
+  `{ echo 0 >"$1/${file}"; } 2>/dev/null || ` +
+  '{ echo "handrail: the limits of this command cannot be applied: $1" >&2; exit 125; }; shift;';
 
-/** sh has one thread; moving a thread, which v1 can, does not wait for every processor as moving a process does. */
+/**
+ * With v1, a single thread can be moved. That is faster: moving a process waits for every processor. sh has one thread.
+ */
 const JOIN = { 1: joinBy("tasks"), 2: joinBy("cgroup.procs") } as const;
 
 /**
- * Limits by control groups (cgroup v1 or v2) where this process may make some; else the number of processes by RLIMIT_NPROC, which the kernel
- * heeds for ordinary users. Costs a few file operations; with v2 also a short process that tries it.
+ * Creates limits with control groups (cgroup v1 or v2) if this process may create groups. Otherwise limits only the
+ * number of processes, with RLIMIT_NPROC, which the kernel enforces for users other than root. Costs a few file
+ * operations; v2 also starts a short process as a test.
  */
 export async function createLimits({
   processes = DEFAULT_PROCESSES,
@@ -75,7 +87,7 @@ export async function createLimits({
     else {
       removeGroup(folder.path);
       for (const each of folder.controllers)
-        missing.set(each, `the control group ${folder.path} could be made, and not used`);
+        missing.set(each, `the control group ${folder.path} could be created but not used`);
     }
   }
   const limit = missing.has("pids") ? processLimit(processes) : undefined;
@@ -102,11 +114,14 @@ export async function createLimits({
 }
 
 function usableMemory(): number {
-  const own = process.constrainedMemory(); // 0 or beyond all bounds: none
+  const own = process.constrainedMemory(); // 0 or an enormous number: no limit
   return own > 0 ? Math.min(own, totalmem()) : totalmem();
 }
 
-/** The memory of all commands is limited too; and with v2 more than one group's permissions decide who may be moved. */
+/**
+ * Tests a folder, and limits the memory of all commands together. With v2, moving a process needs permissions on more
+ * than one group, so that is tried.
+ */
 async function canUse(folder: GroupFolder, memory: number): Promise<boolean> {
   try {
     if (folder.controllers.includes("memory")) limitMemory(folder, memory);
@@ -131,7 +146,7 @@ function wordsFor(groups: readonly GroupFolder[], then: string): readonly string
   return ["/bin/sh", "-c", script, "sh", ...groups.map(({ path }) => path)];
 }
 
-/** What fails here is found by the command, which then does not run. */
+/** Creates a command's group. On failure the group is missing, so the command reports that and does not run. */
 function makeGroup(group: GroupFolder, processes: number, memory: number): void {
   try {
     mkdirSync(group.path);
@@ -148,18 +163,16 @@ function limitMemory({ path, version }: GroupFolder, bytes: number): void {
       ? ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes]
       : ["memory.max", "memory.swap.max", 0];
   writeFileSync(join(path, memory), String(bytes));
-  try {
-    writeFileSync(join(path, swap), String(swapBytes));
-  } catch {
-    // A kernel that does not count swap.
-  }
+  tried(() => writeFileSync(join(path, swap), String(swapBytes))); // some kernels do not count swap
 }
 
-/** What the kernel counted: forks it refused, processes it killed. (memory.failcnt counts what it could reclaim too.) */
+/**
+ * The limits that the kernel counted as hit: refused forks, killed processes. (memory.failcnt also counts reclaims.)
+ */
 function hitIn({ path, version, controllers }: GroupFolder): readonly Controlled[] {
   const counted: { readonly [controller in Controller]: RegExpExecArray | null } = {
-    pids: /^max (\d+)/m.exec(read(join(path, "pids.events"))),
-    memory: /^oom_kill (\d+)/m.exec(read(join(path, version === 1 ? "memory.oom_control" : "memory.events"))),
+    pids: /^max (\d+)/m.exec(textOf(join(path, "pids.events"))),
+    memory: /^oom_kill (\d+)/m.exec(textOf(join(path, version === 1 ? "memory.oom_control" : "memory.events"))),
   };
   return controllers.filter((each) => Number(counted[each]?.[1] ?? 0) > 0).map((each) => NAMES[each]);
 }
@@ -167,26 +180,12 @@ function hitIn({ path, version, controllers }: GroupFolder): readonly Controlled
 async function endGroup({ path, version, controllers }: GroupFolder): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   for (let wait = 1; !removeGroup(path) && performance.now() < deadline; wait = Math.min(wait * 2, 50)) {
-    if (controllers.includes("pids")) write(join(path, "pids.max"), "0"); // no forking away from it
-    if (version === 2) write(join(path, "cgroup.kill"), "1");
-    for (const line of read(join(path, "cgroup.procs")).split("\n")) end(Number(line));
+    // Prevents forks, which could escape the kill.
+    if (controllers.includes("pids")) tried(() => writeFileSync(join(path, "pids.max"), "0"));
+    if (version === 2) tried(() => writeFileSync(join(path, "cgroup.kill"), "1")); // only newer kernels have this file
+    const pids = textOf(join(path, "cgroup.procs")).split("\n").map(Number);
+    // 0 is a process in a PID namespace that is not visible from here.
+    for (const pid of pids) if (pid > 0) tried(() => process.kill(pid, "SIGKILL"));
     await pause(wait, undefined, { keepsAlive: false });
-  }
-}
-
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text);
-  } catch {
-    // Another kernel, or the group is gone.
-  }
-}
-
-/** 0 is a process of a namespace that is not seen from here. */
-function end(pid: number): void {
-  try {
-    if (pid > 0) process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended.
   }
 }

@@ -1,46 +1,48 @@
 import { isInside } from "../../util/paths.ts";
 import type { Hidden } from "./hidden.ts";
 
-/** What a contained command finds at a path, and with all under it until another says otherwise. */
+/** What a contained command finds at a path and below it, unless another mount lies deeper. */
 export type Mount = { readonly at: string } &
-  /** What is there outside too. A "pin" is one that is there only so that its folder cannot be moved away with what is read-only or hidden below it. */
+  /**
+   * The same as outside. A "pin" prevents a folder from being moved away with the read-only or hidden paths below it.
+   */
   (
     | { readonly kind: "writable" | "pin" | "read-only" | "reopened" }
-    /** Something else of this machine. */
+    /** Another path of this machine. */
     | { readonly kind: "private" | "given"; readonly from: string }
     /** A folder that is empty when the command starts and gone when it ends. */
     | { readonly kind: "empty" }
-    /** A folder that may not be looked into, or one with nothing in it; both read-only. `holds`: something visible lies below. */
+    /** A read-only folder that cannot be listed, or looks empty. `holds`: something visible lies below. */
     | { readonly kind: "closed" | "emptied"; readonly holds: boolean }
-    /** A file that may not be opened: a secret, or a socket that somebody else listens on. */
+    /** A file that cannot be opened: a secret, or a socket of a process outside. */
     | { readonly kind: "nothing" }
     | { readonly kind: "devices" | "processes" }
   );
 
-/** What is known of the machine and asked of the sandbox. Every path is real and there is something at it. */
+/** What was found on the machine, and what the sandbox was asked for. All paths are real and exist. */
 export interface Facts {
-  /** Folders and files that may be written: the workspace, further roots, private caches, what the command was given. */
+  /** Folders and files that commands may write: workspace, further roots, private caches, granted paths. */
   readonly writable: readonly string[];
-  /** What stays read-only inside of them. */
+  /** Paths inside them that stay read-only. */
   readonly readOnly: readonly string[];
   readonly hidden: readonly (Hidden & { readonly isFolder: boolean })[];
-  /** What can be read although it, or a folder above it, is hidden. */
+  /** Paths that can be read although they, or a folder above, are hidden. */
   readonly reopened: readonly string[];
-  /** Sockets that somebody outside listens on. */
+  /** Sockets that a process outside listens on. */
   readonly sockets: readonly string[];
-  /** Folders of the system with their private replacements: /tmp, /var/tmp. */
+  /** Folders of the system (`at`) and their private replacements (`from`): /tmp, /var/tmp. */
   readonly temporary: readonly { readonly at: string; readonly from: string }[];
-  /** Folders of the system that are empty inside: /run. */
+  /** Folders of the system that are empty inside the sandbox: /run. */
   readonly emptied: readonly string[];
-  /** Files put at a path where outside there is nothing. */
+  /** Files that are mounted at paths that do not exist outside. */
   readonly given: readonly { readonly at: string; readonly from: string }[];
-  /** What of /proc would change the machine, for root even inside: read-only. */
+  /** Paths in /proc through which root could change the machine even inside: read-only. */
   readonly settings: readonly string[];
-  /** False: /proc is that of the outside. */
+  /** False: /proc is the one from outside. */
   readonly ownProcesses: boolean;
 }
 
-/** What is mounted, in this order, on top of the whole system read-only. Pure. */
+/** Returns what to mount, in this order, over the whole system, which is read-only. Pure. */
 export function mountsOf(facts: Facts): readonly Mount[] {
   const at = new Map<string, Mount>();
   const put = (mounts: readonly Mount[]) => mounts.forEach((mount) => at.set(mount.at, mount));
@@ -67,7 +69,7 @@ export function mountsOf(facts: Facts): readonly Mount[] {
   return withHolds(meaningful([...at.values()].toSorted(byPath), hidden));
 }
 
-/** What decides about a path: the nearest mount at or above it. `undefined`: the system, read-only. */
+/** The nearest mount at or above a path, which decides about it. `undefined`: the system, read-only. */
 export function mountAbove(mounts: readonly Mount[], path: string): Mount | undefined {
   return mounts.findLast((mount) => isInside(path, mount.at));
 }
@@ -78,41 +80,27 @@ export function isWritable(mounts: readonly Mount[], path: string): boolean {
   return ["writable", "pin", "private", "empty", "devices", "processes"].includes(kind);
 }
 
-/**
- * What is held below a path that itself may be written, so that it can be neither moved nor removed; of a repository's parts the repository
- * (its `.git`).
- */
-export function heldBelow(mounts: readonly Mount[], path: string): readonly string[] {
-  if (!isWritable(mounts, path)) return [];
-  const held = mounts.filter(({ kind, at }) => kind === "read-only" && at !== path && isInside(at, path));
-  const named = held.map(({ at }) => {
-    const repository = repositoryOf(at);
-    return repository !== undefined && isInside(repository, path) ? repository : at;
-  });
-  return [...new Set(named)];
-}
-
-/** The `.git` that a path lies in. */
-export function repositoryOf(path: string): string | undefined {
-  return /^.*\/\.git(?=\/)/.exec(path)?.[0];
-}
-
-/** Whether a contained command does not see what is at a path outside. */
+/** Whether a contained command cannot see what is at this path outside. */
 export function isHidden(mounts: readonly Mount[], path: string): boolean {
   const kind = mountAbove(mounts, path)?.kind ?? "system";
   return HIDING.includes(kind);
 }
 
+/** The hidden secrets, forbidden paths and sockets. Without the temporary folders, which are replaced. */
+export function hiddenIn(mounts: readonly Mount[]): readonly string[] {
+  return mounts.flatMap(({ kind, at }) => (kind === "closed" || kind === "emptied" || kind === "nothing" ? [at] : []));
+}
+
 const HIDING: readonly string[] = ["closed", "emptied", "nothing", "empty", "private"];
 
-/** A folder comes before what is in it, whatever characters the names have. */
+/** Sorts a folder before its content, whatever characters the names have. */
 function byPath({ at: one }: Mount, { at: other }: Mount): number {
   const [first, second] = [one.replaceAll("/", "\0"), other.replaceAll("/", "\0")];
   if (first === second) return 0;
   return first < second ? -1 : 1;
 }
 
-/** Leaves out what changes nothing: what is to be hidden where nothing is seen, or shown where it is seen anyway. */
+/** Omits mounts without effect: they hide inside what is hidden, or show what is visible. */
 function meaningful(sorted: readonly Mount[], hidden: ReadonlySet<string>): readonly Mount[] {
   const all: Mount[] = [];
   for (const mount of sorted) {
@@ -122,7 +110,10 @@ function meaningful(sorted: readonly Mount[], hidden: ReadonlySet<string>): read
   return all;
 }
 
-/** `wasHidden`: it would be hidden were it not opened for reading, which opens it for that alone even where all around it may be written. */
+/**
+ * Whether a mount has an effect below `above`. `wasHidden`: the path is on the list of hidden paths. Reopening such a
+ * path makes it readable only, even inside a writable folder.
+ */
 function matters(kind: Mount["kind"], above: Mount["kind"] | undefined, wasHidden: boolean): boolean {
   const isOwn = above === "writable" || above === "pin";
   if (kind === "closed" || kind === "emptied" || kind === "nothing")
@@ -142,7 +133,7 @@ function withHolds(mounts: readonly Mount[]): readonly Mount[] {
   );
 }
 
-/** The folders between a path and the writable one it lies in: each could be moved away and another put in its place. */
+/** The folders between a path and its writable root: each could be moved away and replaced. */
 function pinsAbove(path: string, writable: readonly string[]): readonly Mount[] {
   const root = writable
     .filter((folder) => isInside(path, folder))

@@ -1,22 +1,22 @@
 import { dirname, join, resolve } from "node:path";
 import type { Files } from "../../contract/backend.ts";
 import { isInside } from "../../util/paths.ts";
-import { kindOf, modulesIn, namesIn } from "./git-folders.ts";
+import { modulesIn } from "./git-folders.ts";
 import { harmlessConfig } from "./git-config.ts";
 import { gitlinkFinder, unchangedFiles } from "./git-index.ts";
 import { realOf } from "./hidden.ts";
 import { ASIDE, putAside } from "./put-aside.ts";
-import { readRegular } from "./regular-file.ts";
+import { kindOf, leadsTo, namesIn, readRegular } from "./read-files.ts";
 
-/** So many repositories below one another are followed. */
+/** How many repositories are followed in all. */
 const MOST_REPOSITORIES = 1_000;
 
-/** A configuration that is longer is put aside as a whole. Bytes. */
+/** A longer configuration is put aside as a whole. Bytes. */
 const LONGEST_CONFIG = 65_536;
 
 /**
- * Adds to some repositories (their work trees) those that git itself goes into when it looks at them: it asks each for its status, and so runs
- * what that one's configuration says.
+ * Returns a function that adds to some repositories (their work trees) the submodules that git itself enters. git asks
+ * each of them for its status, and so runs what its configuration names.
  */
 export function submoduleFinder(): (repositories: readonly string[]) => readonly string[] {
   const gitlinks = gitlinkFinder();
@@ -32,7 +32,7 @@ export function submoduleFinder(): (repositories: readonly string[]) => readonly
   };
 }
 
-/** Of these files those that git has as they are in one of these work trees: their content is in the repository, which every command sees. */
+/** Those of the given files that are unchanged in git. Every command can read their content anyway. */
 export function filesInGit(worktrees: readonly string[], paths: readonly string[]): readonly string[] {
   return worktrees.flatMap((folder) => {
     const inside = paths.filter((path) => isInside(path, folder));
@@ -41,7 +41,7 @@ export function filesInGit(worktrees: readonly string[], paths: readonly string[
   });
 }
 
-/** The real folder that git keeps a work tree's repository in; a folder can be one itself. `undefined`: there is none. */
+/** The real `.git` folder of a work tree. It may be the folder itself (bare). `undefined`: no repository. */
 function gitFolderOf(folder: string): string | undefined {
   const pointer = realOf(join(folder, ".git"));
   const kind = kindOf(pointer);
@@ -50,12 +50,14 @@ function gitFolderOf(folder: string): string | undefined {
   return isRepository((name) => kindOf(join(folder, name)) !== undefined) ? folder : undefined;
 }
 
-/** Whether git takes a folder with these names in it for a repository: it needs no `.git` (git's is_git_directory). */
+/** Whether git treats a folder with these names in it as a repository; it needs no `.git` (git's is_git_directory). */
 export function isRepository(has: (name: string) => boolean): boolean {
   return has("HEAD") && ((has("objects") && has("refs")) || has("commondir"));
 }
 
-/** The real folders of a work tree's repository: its own, where it is a linked one that of the others, and those of its submodules. */
+/**
+ * The real `.git` folders of a work tree: its own, the common one of a linked worktree, and those of its submodules.
+ */
 export function gitFoldersOf(folder: string): readonly string[] {
   const own = gitFolderOf(folder);
   if (own === undefined) return [];
@@ -69,15 +71,15 @@ function commonOf(gitFolder: string): string | undefined {
 
 export interface HoldBackOptions {
   readonly files: Files;
-  /** Whether a command could have made what is in a repository's folder. */
+  /** Whether a command could have created the content of a `.git` folder. */
   readonly isMade: (gitFolder: string) => boolean;
 }
 
 /**
- * Puts aside what leads git from a new repository to programs: lines of its configuration become comments, hooks get another name. Nothing is
- * deleted but links. No link is followed.
+ * Disables what leads git from a new repository to programs: lines of its configuration become comments, hooks are
+ * renamed. Only links and special files are deleted. No link is followed.
  *
- * @returns the paths that were changed. Never rejects: what cannot be changed is in the list too.
+ * @returns the changed paths. Never rejects: the list also has what could not be changed.
  */
 export async function holdBack(
   gitFolders: readonly string[],
@@ -96,7 +98,7 @@ export async function holdBack(
     const hooks = join(folder, "hooks");
     const isFolder = kindOf(hooks) === "folder";
     const names = isFolder ? namesIn(hooks).filter((each) => !each.endsWith(".sample") && !ASIDE.test(each)) : [];
-    // A folder is no hook.
+    // Hooks are never folders.
     const each = names.map((name) => join(hooks, name)).filter((path) => kindOf(path) !== "folder");
     changed.push(...(isFolder ? each : [hooks]).filter(putAside));
   }
@@ -108,7 +110,7 @@ async function holdConfig(path: string, files: Files): Promise<boolean> {
   if (kind === undefined) return false;
   const text = kind === "file" ? readRegular(path, LONGEST_CONFIG)?.toString("latin1") : undefined; // byte for byte
   if (text === undefined) return putAside(path);
-  // A submodule's repository lies in that of the work tree it belongs to.
+  // A submodule's repository lies inside the repository of its parent work tree.
   const [tree, module] = path.split("/.git/modules/");
   const harmless = harmlessConfig(text, (worktree) => {
     return module !== undefined && tree !== undefined && isInside(resolve(dirname(path), worktree), tree);
@@ -118,10 +120,4 @@ async function holdConfig(path: string, files: Files): Promise<boolean> {
     () => true,
     () => putAside(path), // its folder was closed
   );
-}
-
-/** The real path that a small file names. */
-function leadsTo(file: string, pattern: RegExp, base: string): string | undefined {
-  const named = pattern.exec(readRegular(file, 8_192)?.toString() ?? "")?.[1];
-  return named === undefined ? undefined : realOf(resolve(base, named));
 }

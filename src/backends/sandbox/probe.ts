@@ -1,15 +1,17 @@
 import type { Backend } from "../../contract/backend.ts";
 import { ALL_FEATURES, type Features } from "./bubblewrap.ts";
 
-/** The words that run `true` in a sandbox with these features. */
+/** Returns the words that run `true` in a sandbox with these features. */
 type Words = (features: Features) => readonly string[];
 
 export type Probed =
   | { readonly works: true; readonly features: Features }
-  /** What bwrap wrote. */
+  /** The output of bwrap. */
   | { readonly works: false; readonly output: string };
 
-/** What can be done without, by what an older bubblewrap or a system that does not allow it says. The first that fits is left out. */
+/**
+ * Features that can be omitted, with the error of an older bubblewrap or a stricter system. The first match is dropped.
+ */
 const DISPENSABLE: readonly { readonly feature: keyof Features; readonly said: RegExp }[] = [
   { feature: "noUsers", said: /disable-userns|max_user_namespaces|nested user namespace/i },
   { feature: "permissions", said: /--perms/ },
@@ -18,22 +20,25 @@ const DISPENSABLE: readonly { readonly feature: keyof Features; readonly said: R
   { feature: "processes", said: /mount(ing)? proc|\/newroot\/proc/i },
 ];
 
-/** What is missing where a feature is; the others are nothing that anyone would miss. */
+/** What is missing without a feature. Other features are not mentioned: nobody would miss them. */
 const SENTENCES: { readonly [feature in keyof Features]?: string } = {
   processes:
-    "Commands see which processes of the machine run, though they cannot touch them: a /proc of their own cannot be mounted here, as in a container or another sandbox.",
+    "Commands can see the machine's processes, though they cannot touch them: a separate /proc cannot be " +
+    "mounted here, as in a container or another sandbox.",
   permissions: "Hidden folders look empty instead of closed: bubblewrap is older than 0.5.",
-  filter: "System calls are not filtered: there is no filter for this processor, or the kernel takes none.",
+  filter: "System calls are not filtered: there is no filter for this processor, or the kernel does not accept it.",
 };
 
-/** What bwrap says where something had gone that was to be mounted (a socket, a file that was being replaced), and how often that may be. */
+/**
+ * Errors of bwrap when something to be mounted has disappeared (a socket, a replaced file), and how many are tolerated.
+ */
 const HAS_GONE = /Can't (create file|mkdir|find source path)|No such file or directory/;
 const MOST_GONE = 3;
 
-/** Longest that trying may take, in milliseconds; it takes some ten. */
+/** Time limit of one attempt, in milliseconds. An attempt normally takes about ten. */
 const PATIENCE_MS = 10_000;
 
-/** Tries a sandbox, leaving out what does not work here and can be done without. Never rejects. */
+/** Tests a sandbox, and omits features that do not work here and are not essential. Never rejects. */
 export async function probe(
   inner: Pick<Backend, "spawn">,
   words: Words,
@@ -50,7 +55,7 @@ export async function probe(
   }
 }
 
-/** What is missing with these features, in sentences. */
+/** What is missing with these features, as sentences. */
 export function missingOf(features: Features): readonly string[] {
   return Object.entries(SENTENCES).flatMap(([feature, sentence]) =>
     features[feature as keyof Features] ? [] : [sentence],
@@ -63,7 +68,7 @@ export function withLess(features: Features, output: string): Features | undefin
   return blamed && { ...features, [blamed.feature]: false };
 }
 
-/** What it wrote when it failed; `undefined` when it did not. */
+/** Resolves to the output of a failed attempt, or to `undefined` after success. */
 async function attempt(inner: Pick<Backend, "spawn">, words: readonly string[]): Promise<string | undefined> {
   const [program = "", ...args] = words;
   try {

@@ -1,18 +1,19 @@
-import { readdirSync, statSync } from "node:fs";
-import { read } from "./control-groups.ts";
+import { statSync } from "node:fs";
 import { systemProgram } from "./programs.ts";
+import { namesIn, textOf } from "./read-files.ts";
 
-/** For how long a count of the user's processes is good, in milliseconds. */
+/** How long a count of the user's threads is valid, in milliseconds. */
 const COUNT_LASTS = 5_000;
 
 /**
- * The number of processes by RLIMIT_NPROC. The kernel counts all threads of the user, so that the limit is what runs now and `processes` more.
+ * Limits the number of processes with RLIMIT_NPROC. The kernel counts all threads of the user, so the limit is the
+ * number that runs now plus `processes`.
  *
- * @returns `undefined` for root, whom it does not bind, and where util-linux' prlimit is missing.
+ * @returns `undefined` for root, to whom the limit does not apply, and if prlimit (util-linux) is missing.
  */
 export function processLimit(
   processes: number,
-): { /** Words in front of a command. */ words(): readonly string[] } | undefined {
+): { /** Words before a command. */ words(): readonly string[] } | undefined {
   const user = process.getuid?.() ?? 0;
   const prlimit = systemProgram("prlimit");
   if (process.platform !== "linux" || user === 0 || prlimit === undefined) return undefined;
@@ -32,14 +33,14 @@ export function processLimit(
 }
 
 function hardLimit(): number {
-  const hard = /^Max processes\s+\S+\s+(\d+)/m.exec(read("/proc/self/limits"))?.[1];
+  const hard = /^Max processes\s+\S+\s+(\d+)/m.exec(textOf("/proc/self/limits"))?.[1];
   return hard === undefined ? Number.POSITIVE_INFINITY : Number(hard);
 }
 
-/** A task folder has a link for each thread, beside its two own. */
+/** Counts the user's threads. A task folder has one link per thread, and two of its own. */
 function threadsOf(user: number): number {
   let threads = 0;
-  for (const name of readdirSync("/proc")) {
+  for (const name of namesIn("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const tasks = statSync(`/proc/${name}/task`, { throwIfNoEntry: false });
     if (tasks?.uid === user) threads += tasks.nlink - 2;

@@ -4,8 +4,8 @@ import { isExecutable } from "../../util/executable.ts";
 const SYSTEM_FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
 /**
- * The path of a program that sets up the sandbox: the system's own before another of its name on the PATH, whose relative folders do not
- * count. `undefined`: it is not installed.
+ * The path of a program for setting up the sandbox. The system's folders come first, then absolute folders of PATH.
+ * `undefined`: not found.
  */
 export function systemProgram(name: string): string | undefined {
   const folders = [

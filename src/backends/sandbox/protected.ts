@@ -1,28 +1,29 @@
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { tried } from "../../util/errors.ts";
 import type { FolderChanges } from "./folder-changes.ts";
 import { isRepository } from "./new-repositories.ts";
 
-/** So many folders are looked at in one. What lies beyond is read-only as a whole. */
+/** How many folders of one root are searched. Folders beyond that are read-only as a whole. */
 const MOST_FOLDERS = 100_000;
 
-/** So many files are held one by one: each is a mount. Where there are more, the folder of the root that they lie in is read-only as a whole. */
+/** How many files get their own mount. For each further file, the folder of the root that contains it is read-only. */
 const MOST_FILES = 400;
 
-/** Never looked into: git's own folder is held by other rules, and nobody works in installed packages (editors do not look there for repositories). */
+/** Never searched: `.git` has its own rules, and nobody edits installed packages. */
 const SKIPPED = new Set(["node_modules", ".git"]);
 
-/** What changed within this time may change again without its time telling: clocks of file systems tick slowly. In milliseconds. */
+/** After a change this recent, another one may get the same time: clocks of file systems tick slowly. Milliseconds. */
 const SETTLED_MS = 100;
 
-/** From so many folders on they are watched: to ask each whether it has changed takes longer than a command. */
+/** Roots with at least this many folders are watched: checking each folder would take longer than a command. */
 export const WORTH_WATCHING = 500;
 
 export interface ProtectedFiles {
-  /** Real paths of the protected files and folders that exist, and of the nested repositories (the folder that has a `.git`, or is one). */
+  /** Real paths of protected files and folders. `repositories`: nested repositories (with `.git`, or bare). */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
-  /** Sensitive files, folders and links that exist: the folder above is real. */
+  /** Sensitive files, folders and links that exist; their parent folders are real paths. */
   readonly sensitive: readonly string[];
 }
 
@@ -35,8 +36,9 @@ interface Listing {
 }
 
 /**
- * Finds the files in a folder that may not be written, however often it is asked: what has not changed since is not read again. Links are not
- * followed. `changes`, which has settled, spares asking each folder of a large tree. Never throws.
+ * Returns a function that finds the protected and sensitive files and the nested repositories in a folder. It reads
+ * only what has changed since the last call, and follows no links. `changes`, after `settle`, saves checking each
+ * folder of a large tree. Never throws.
  */
 export function protectedFinder(
   isProtected: (path: string) => boolean,
@@ -50,10 +52,11 @@ export function protectedFinder(
     const before = known.get(folder);
     if (before !== undefined && changes?.isUnchanged(folder) === true) return before;
     if (isLarge) changes?.watch(folder);
-    const changedMs = changeOf(folder);
+    // ctime: the time of the last modification (mtime) can be set back.
+    const changedMs = tried(() => statSync(folder).ctimeMs);
     if (changedMs === undefined) return undefined;
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
-    const entries = entriesOf(folder);
+    const entries = tried(() => readdirSync(folder, { withFileTypes: true })) ?? [];
     const names = new Set(entries.map(({ name }) => name));
     const protectedPaths = entries
       .filter((entry) => entry.name !== ".git" && (entry.isFile() || entry.isDirectory()))
@@ -62,7 +65,7 @@ export function protectedFinder(
     const listing: Listing = {
       changedMs,
       protectedPaths,
-      // In a sensitive folder every path is sensitive.
+      // A sensitive folder is listed itself, not its content.
       sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => join(folder, name)).filter(isSensitive),
       folders: entries
         .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name))
@@ -82,7 +85,7 @@ export function protectedFinder(
     const [last, id] = [roots.get(root), identityOf(root)];
     if (last !== undefined && last.id !== id) changes?.forget();
     const isLarge = (last?.folders ?? 0) >= WORTH_WATCHING;
-    // Breadth first: what lies near the root is looked at in any case.
+    // Breadth first: folders near the root are always searched.
     for (let next = 0; next < folders.length; next++) {
       const folder = folders[next] ?? root;
       if (next >= MOST_FOLDERS) {
@@ -101,36 +104,15 @@ export function protectedFinder(
   };
 }
 
-/** The same, where there are too many with whole folders of the root in place of what lies in them. */
+/** Limits the number of paths: the rest are replaced by the top-level folders that contain them. */
 function fewer(root: string, paths: readonly string[]): readonly string[] {
   const [first, rest] = [paths.slice(0, MOST_FILES), paths.slice(MOST_FILES)];
   const whole = rest.map((path) => join(root, path.slice(root.length).split("/").find(Boolean) ?? ""));
   return [...new Set([...first, ...whole])];
 }
 
-/** Differs where the same path is another folder. */
+/** A text that changes when the path becomes another folder. */
 function identityOf(folder: string): string {
-  try {
-    const { dev, ino } = statSync(folder, { bigint: true });
-    return `${dev} ${ino}`;
-  } catch {
-    return "";
-  }
-}
-
-/** The time of its last change: that of the last modification can be set back. */
-function changeOf(folder: string): number | undefined {
-  try {
-    return statSync(folder, { throwIfNoEntry: false })?.ctimeMs;
-  } catch {
-    return undefined;
-  }
-}
-
-function entriesOf(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  const info = tried(() => statSync(folder, { bigint: true }));
+  return `${info?.dev} ${info?.ino}`;
 }

@@ -5,7 +5,7 @@ import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join as joinPath } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
-import type { NetworkSettings } from "../../network/settings.ts";
+import type { NetworkSettings } from "../../network/network-settings.ts";
 import type { Lookup } from "../../network/targets.ts";
 import { type UpstreamChoice, upstreamChoice } from "../../network/upstream.ts";
 import { messageOf } from "../../util/errors.ts";
@@ -13,65 +13,62 @@ import { makePrivateFolder } from "../../util/private-file.ts";
 import { Answer, answerOf, answerOfParser, respond, respondAndEnd } from "./egress/answer.ts";
 import { forward, forwardUpgrade } from "./egress/forward.ts";
 import { join } from "./egress/join.ts";
-import { createReach } from "./egress/reach.ts";
+import { createConnector } from "./egress/connector.ts";
 
-/** The way out of a sandbox: an HTTP proxy that reaches what a command was given, and nothing else. */
+/** The only way out of a sandbox: an HTTP proxy that reaches the hosts that a command was granted. */
 export interface EgressProxy {
-  /** Real path of the unix socket on which it listens; only this user can connect. */
+  /** Real path of the unix socket that the proxy listens on. Only this user can connect. */
   readonly socket: string;
-  /** Hosts refused so far, as "name:port", each once; at most 100. No reason: nobody allowed it. */
+  /** Hosts refused so far as "name:port", each once; at most 100. Without a reason: not granted. */
   refused(): readonly { readonly host: string; readonly reason?: string }[];
   /** Ends all connections and removes the socket. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface ProxyOptions {
-  /** Rules as `Needs.network` has them; none reach nothing. */
+  /** Rules as in `SandboxAccess.network`. Without rules, nothing can be reached. */
   readonly hosts: readonly string[];
-  /** What no grant lets through. */
+  /** The user's network settings. They also limit what a grant opens. */
   readonly network?: NetworkSettings;
-  /** Where the socket is made, in a folder of its own. Where its path would be too long for a socket: among the temporary files. */
+  /** The socket gets a new folder in this folder, or in the system's temporary folder if its path would be too long. */
   readonly folder: string;
   /** Default: the system's resolver. */
   readonly lookup?: Lookup;
-  /** Whose HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY hold. Default: our own. */
+  /** Environment with HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. Default: that of this process. */
   readonly environment?: { readonly [name: string]: string | undefined };
-  /** A client has so long to say what it wants. Default 15 s. */
+  /** How long a client may take to send its headers, in milliseconds. Default: 15,000. */
   readonly headersTimeoutMs?: number;
 }
 
-/** sockaddr_un has 108 bytes, one of them for the end (unix(7)). */
+/** sockaddr_un has 108 bytes for the path, one of them for the final NUL (unix(7)). */
 const LONGEST_SOCKET_PATH = 107;
 
-/** One command cannot make us hold more open; each has another connection behind it. */
+/** Limits the connections of one command. The proxy opens another connection for each of them. */
 const MOST_CONNECTIONS = 256;
 
 /**
- * Starts a proxy for one command: tunnels (CONNECT), plain requests (http:// in the first line) and their upgrades. Each request is judged
- * by itself, whatever came before on its connection: host and port by `hosts` and `network`, then every address that the name has; those
- * addresses are connected to and no others. What is refused gets 403 with words, what cannot be reached 502.
+ * Starts a proxy for one command. It handles tunnels (CONNECT), plain requests (http:// in the first line) and their
+ * upgrades. Each request is judged by itself, even on a connection that was used before: host and port by `hosts` and
+ * `network`, then every address of the name. The proxy connects only to those addresses. Refused requests get 403 with
+ * an explanation, unreachable targets 502.
  *
- * What goes through a tunnel is not looked at: that its TLS names the same server is not checked, so a server that has many names (a
- * content network) is reached under all of them. Where the user's own environment names a proxy, connections go through that: it looks
- * names up, so what they lead to cannot be judged here; addresses, and names of inside, still are.
+ * The content of a tunnel is not inspected. Whether its TLS names the same server is not checked, so a server with many
+ * names (a content network) can be reached under all of them. If the user's environment names a proxy, connections go
+ * through that proxy. It resolves names, so their addresses cannot be judged here; literal addresses and internal names
+ * still are.
  *
- * @throws ToolFailure when it cannot listen, or the environment names a proxy that cannot be used.
- * @throws TypeError for an entry of `hosts` or `network` that is no host.
+ * @throws ToolFailure when the proxy cannot listen, or the environment names an unusable proxy.
+ * @throws TypeError for an entry of `hosts` or `network` that is not a host.
  */
-export async function startProxy({
-  hosts,
-  network,
-  folder,
-  lookup = (name) => lookUp(name, { all: true }),
-  environment = process.env,
-  headersTimeoutMs = 15_000,
-}: ProxyOptions): Promise<EgressProxy> {
-  const reach = createReach({ hosts, network, lookup, upstream: userProxy(environment) });
+export async function startProxy(options: ProxyOptions): Promise<EgressProxy> {
+  const { hosts, network, folder, environment = process.env, headersTimeoutMs = 15_000 } = options;
+  const { lookup = (name) => lookUp(name, { all: true }) } = options;
+  const connector = createConnector({ hosts, network, lookup, upstream: userProxy(environment) });
   const open = new Set<Socket>();
   const keep = <Held extends Socket>(socket: Held): Held => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
-    if (!server.listening) socket.destroy(); // it was closed while this connected
+    if (!server.listening) socket.destroy(); // the proxy was closed while this connected
     return socket;
   };
 
@@ -90,7 +87,7 @@ export async function startProxy({
   });
   server.on("request", (request, response) => {
     const answer = async () => {
-      const onward = await reach.plain(request);
+      const onward = await connector.plain(request);
       keep(onward.socket);
       if (response.destroyed) onward.socket.destroy();
       else forward(request, response, onward, (message) => respond(response, silent(onward.host, message)));
@@ -103,7 +100,7 @@ export async function startProxy({
     const upgrade = async () => {
       const { "transfer-encoding": coding, "content-length": length = "0" } = request.headers;
       if (coding !== undefined || Number(length) !== 0) throw new Answer(400, "A request for an upgrade has no body.");
-      const onward = await reach.plain(request);
+      const onward = await connector.plain(request);
       keep(onward.socket);
       if (socket.destroyed) onward.socket.destroy();
       else
@@ -115,7 +112,7 @@ export async function startProxy({
     if (!(socket instanceof Socket)) return void socket.destroy();
     socket.on("error", () => undefined);
     const tunnel = async () => {
-      const outside = keep(await reach.tunnel(request));
+      const outside = keep(await connector.tunnel(request));
       if (socket.destroyed) return void outside.destroy();
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
       if (head.length > 0) socket.unshift(head);
@@ -127,7 +124,7 @@ export async function startProxy({
   const path = await listening(server, folder);
   return {
     socket: path,
-    refused: reach.refused,
+    refused: connector.refused,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of open) socket.destroy();
@@ -145,11 +142,11 @@ function userProxy(environment: NonNullable<ProxyOptions["environment"]>): Upstr
   try {
     return upstreamChoice(environment);
   } catch (error) {
-    throw new ToolFailure(`The sandbox cannot use the proxy that the environment names. ${messageOf(error)}`);
+    throw new ToolFailure(`The sandbox cannot use the proxy in the environment. ${messageOf(error)}`);
   }
 }
 
-/** Listens on a socket in a new folder, and says where. */
+/** Listens on a socket in a new folder. Resolves to its path. */
 async function listening(server: Server, folder: string): Promise<string> {
   try {
     const path = joinPath(await ownFolder(folder), "s");
@@ -157,7 +154,7 @@ async function listening(server: Server, folder: string): Promise<string> {
       server.once("error", reject);
       server.listen(path, resolve);
     });
-    server.on("error", () => undefined); // no more files to be had, say: that connection is not taken
+    server.on("error", () => undefined); // for example, no free descriptors: that connection is not accepted
     await chmod(path, 0o600);
     return path;
   } catch (error) {
@@ -165,7 +162,7 @@ async function listening(server: Server, folder: string): Promise<string> {
   }
 }
 
-/** A new folder that only this user can enter, with a name so short that a socket fits into it. */
+/** Creates a folder that only this user can enter, with a path short enough for a socket in it. */
 async function ownFolder(folder: string): Promise<string> {
   const fits = Buffer.byteLength(joinPath(folder, "p-123456", "s")) <= LONGEST_SOCKET_PATH;
   if (!fits) return mkdtemp(joinPath(tmpdir(), "handrail-"));

@@ -10,24 +10,25 @@ import {
   unlinkSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { kindOf } from "./git-folders.ts";
+import { tried } from "../../util/errors.ts";
+import { kindOf } from "./read-files.ts";
 
-/** The name of what was put aside. */
+/** Names of files that were put aside. */
 export const ASIDE = /\.held-back(-\d+)?$/;
 
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** open(2), on Linux: for its place alone, whatever its mode. */
+/** A flag of open(2) on Linux: opens only the location, whatever the file's mode. */
 const O_PATH = 0o10_000_000;
 
 /**
- * Gives a file or folder another name ("hooks.held-back"); a link or a pipe is removed. Works in the folder as it is opened, so that a link in
- * its place, or above it, leads nowhere. True: something was there. Never throws.
+ * Renames a file or folder ("hooks.held-back"); removes a link or a pipe. Works inside the opened folder, so links that
+ * replace the folder, or one above it, lead nowhere. Returns true if something was there. Never throws.
  */
 export function putAside(path: string): boolean {
   const kind = kindOf(path);
   if (kind === undefined) return false;
-  const folder = openFolder(dirname(path));
+  const folder = tried(() => openSync(dirname(path), O_PATH | O_DIRECTORY | O_NOFOLLOW));
   if (folder === undefined) return false;
   const opened = `/proc/self/fd/${folder}`; // proc(5)
   const at = `${opened}/${basename(path)}`;
@@ -37,19 +38,11 @@ export function putAside(path: string): boolean {
     if (kind === "other") unlinkSync(at);
     else renameSync(at, unusedName(`${at}.held-back`));
   } catch {
-    // reported all the same
+    // the path is reported anyway
   } finally {
     closeSync(folder);
   }
   return true;
-}
-
-function openFolder(path: string): number | undefined {
-  try {
-    return openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  } catch {
-    return undefined;
-  }
 }
 
 function unusedName(path: string): string {

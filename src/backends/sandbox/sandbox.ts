@@ -12,8 +12,9 @@ import { sessionFiles } from "./session-files.ts";
 import { temporaryFolders } from "./temporary.ts";
 
 /**
- * Contains the commands of this machine's backend with bubblewrap: the system read-only, secrets hidden, no network, processes of their own.
- * Files and helpers of ours are not contained, and see the temporary folders that commands see. Whether it works is tried at the first command, or when it is asked; what does that is loaded then.
+ * Runs the commands of this machine's backend in bubblewrap: the system is read-only, secrets are hidden, there is no
+ * network, and each command has its own processes. File tools and helpers of Handrail are not contained, but see the
+ * same temporary folders. The first command, `state()` or access to a temporary file loads the sandbox and tests it.
  */
 export async function sandbox(inner: Backend, options: SandboxOptions): Promise<Backend> {
   const { required = false, folder, writable = [], hidden = [] } = options;
@@ -45,12 +46,12 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     async own() {
       const state = await (closed ? ready : prepared());
       if (state?.works !== true) return [];
-      if (closed) throw new ToolFailure("the backend is closed, and its temporary files are gone");
+      if (closed) throw new ToolFailure("the backend is closed and its temporary files were removed");
       return state.temporary;
     },
   });
 
-  /** Search of the session's own temporary folders is contained: there they stand at their usual paths. It writes nothing. */
+  /** Searches the session's own temporary folders inside the sandbox, where they have the usual paths. */
   const contained = async (path: string): Promise<Pick<Backend, "search" | "find">> => {
     const state = !closed && isTemporary(path) ? await prepared() : undefined;
     if (state?.works !== true) return inner;
@@ -64,14 +65,14 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
         ripgrep: async () => program,
         start: (command) =>
           start(
-            { ...command, cwd: "/", env: { RIPGREP_CONFIG_PATH: "" }, streams: "split" }, // nothing of the user's
+            { ...command, cwd: "/", env: { RIPGREP_CONFIG_PATH: "" }, streams: "split" }, // no user settings
             { readOnly: true, read: [program] },
           ),
       },
       startHere: () => Promise.reject(new Error("what is no file is searched by the inner backend")),
     });
   };
-  /** The home is shown, but is no part of a temporary folder that it lies in. */
+  /** Excludes the home from a search of the temporary folder that contains it: commands see the real home there. */
   const withoutHome = <Query extends SearchQuery | FindQuery>(query: Query): Query =>
     isTemporary(query.path) && isInside(base.home, query.path)
       ? { ...query, except: [...(query.except ?? []), base.home] }
@@ -83,12 +84,8 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     const state = await prepared();
     if (state.works) return state.spawn(command, within);
     if (!required) return inner.spawn(command);
-    throw new ToolFailure(
-      `cannot start ${command.argv[0]}: the sandbox is required, and does not work here. ${state.reason}`,
-      {
-        hint: state.fix,
-      },
-    );
+    const why = `the sandbox is required but does not work here. ${state.reason}`;
+    throw new ToolFailure(`cannot start ${command.argv[0]}: ${why}`, { hint: state.fix });
   };
 
   return {
@@ -125,11 +122,11 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
   };
 }
 
-/** The program was replaced or removed while it ran. */
+/** For when Handrail was replaced or removed while it ran. */
 function notLoaded(error: unknown): Ready {
   return {
     works: false,
     reason: `The sandbox's own code could not be loaded: ${messageOf(error)}.`,
-    fix: "Start Handrail again; if that does not help, install it again.",
+    fix: "Start Handrail again. If that does not help, reinstall it.",
   };
 }

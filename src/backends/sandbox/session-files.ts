@@ -9,20 +9,22 @@ import { fileFailure } from "../local/failures.ts";
 import { realOf } from "./hidden.ts";
 import type { Temporary } from "./temporary.ts";
 
-/** What is known of the temporary folders. */
+/** The temporary folders, as inside and outside the sandbox. */
 export interface TemporaryFolders {
-  /** Where they are: real paths. */
+  /** Real paths of the system's temporary folders. */
   readonly at: readonly string[];
-  /** Real paths of folders that contained commands see as they are, also where they lie in a temporary folder. Those that are not there count for nothing. */
+  /** Real paths that commands see unchanged, even in a temporary folder. Missing ones are ignored. */
   readonly shown: readonly string[];
-  /** The session's own, made at the first call; none where the sandbox does not work. Rejects when the session has ended. */
+  /**
+   * The session's own folders, created at the first call; empty without a sandbox. Rejects after the session has ended.
+   */
   own(): Promise<readonly Temporary[]>;
 }
 
-/** Files as contained commands see them, with what finds out which paths are the session's own. */
+/** Files as contained commands see them, and a test for the session's own paths. */
 export interface SessionFiles {
   readonly files: Files;
-  /** Whether a real path is the session's own, where the sandbox works. */
+  /** Whether a real path is in the session's own folders, if the sandbox works. */
   isTemporary(real: string): boolean;
 }
 
@@ -30,19 +32,19 @@ export interface SessionFiles {
 const MAX_LINKS = 40;
 
 /**
- * Files of this machine with the session's own temporary folders in place of the system's. Paths that go in and come out, real paths
- * included, are those of contained commands. Links are followed as they lead inside, step by step; what is opened then is one real path of
- * this machine, on which `inner` follows no link.
+ * Returns the files of this machine, with the session's own temporary folders instead of the system's. All paths, real
+ * paths too, are those that contained commands see. Links are followed step by step, as inside the sandbox. Then one
+ * real path of this machine is opened, on which `inner` follows no link.
  */
 export function sessionFiles(inner: Files, base: Base, { at, shown, own }: TemporaryFolders): SessionFiles {
   const isMounted = (root: string) => existsSync(root) && realOf(root) === root;
   const isTemporary = (real: string) =>
     at.some((folder) => isInside(real, folder)) && !shown.some((root) => isInside(real, root) && isMounted(root));
-  /** A folder that is mounted, or that holds one that is: it is no link inside. */
+  /** Whether a path is a mounted folder or contains a mount. Such a path is no link inside. */
   const isHeld = (path: string) =>
     at.includes(path) || (isTemporary(path) && shown.some((root) => isInside(root, path) && isMounted(root)));
 
-  /** Where on this machine is what a real path inside names. */
+  /** Converts a real path inside the sandbox to the path on this machine. */
   const outsideOf = async (real: string): Promise<string> => {
     if (!isTemporary(real)) return real;
     const folder = (await own()).find((each) => isInside(real, each.at));
@@ -59,26 +61,28 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
     }
   };
 
-  /** The real path inside. What does not exist keeps its name. */
+  /** Resolves to the real path inside. Missing parts keep their names. */
   const follow = async (absolute: string, written: string): Promise<string> => {
     const left = absolute.split("/").toReversed();
     let reached = "/";
     let links = 0;
     for (let name = left.pop(); name !== undefined; name = left.pop()) {
-      const next = posix.join(reached, name); // "..", "." and "" too: no link is on the way to `reached`
+      const next = posix.join(reached, name); // also for "..", "." and "": `reached` contains no links
       const target = name === ".." || next === reached ? undefined : await linkAt(next);
       if (target === undefined) {
         reached = next;
         continue;
       }
-      if (++links > MAX_LINKS) throw new ToolFailure(`Links lead in a circle: ${written}`);
+      if (++links > MAX_LINKS) throw new ToolFailure(`The links form a circle: ${written}`);
       if (target.startsWith("/")) reached = "/";
       left.push(...target.split("/").toReversed());
     }
     return reached;
   };
 
-  /** The real path inside; `undefined`: no link is on the way and it is not the session's own, so it is as `inner` sees it. */
+  /**
+   * Resolves to the real path inside, or to `undefined` if `inner` sees the same: no link, and not the session's own.
+   */
   const differing = async (path: string): Promise<string | undefined> => {
     const absolute = absolutePath(path, base);
     if (!isTemporary(absolute)) {
@@ -92,7 +96,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
     }
   };
 
-  /** Does work on one file. Results have the path inside, failures the path as it was written. */
+  /** Calls `work` for one file. Results have the path inside the sandbox; failures have the path as written. */
   const on = async <T>(
     path: string,
     { real = false }: PathOptions,
@@ -129,7 +133,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
       async remove(path, { real = false } = {}) {
         const absolute = absolutePath(path, base);
         if (at.includes(absolute)) throw new ToolFailure(`${path} cannot be removed`);
-        // A link is removed itself, so only the folder it lies in is followed.
+        // `remove` deletes a link itself, so only links in its folder's path are followed.
         const folder = posix.dirname(absolute);
         const followed = real ? folder : await differing(folder);
         if (followed === undefined) return inner.remove(path);
@@ -139,7 +143,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
   };
 }
 
-/** What readlink(2) answers where there is no link: something else, nothing, nothing behind a file. */
+/** Errors of readlink(2) for paths that are no links: another kind of file, nothing, a path below a file. */
 const NO_LINK: ReadonlySet<unknown> = new Set(["EINVAL", "ENOENT", "ENOTDIR"]);
 
 const REAL = { real: true } as const;

@@ -12,28 +12,28 @@ import {
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { startOf } from "../local/spawner/process-start.ts";
-import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
+import { HOLDER_VARIABLE, environmentOf } from "../local/spawner/kill-tree.ts";
+import { namesIn } from "./read-files.ts";
 
 /** The private temporary files of one backend. */
 export interface Session {
-  /** Stands in the environment of each of its sandboxes, so that it is known whether one still runs. */
+  /** Is in the environment of all its sandboxes, which shows whether one still runs. */
   readonly id: string;
   readonly folder: string;
-  /** In place of /tmp and /var/tmp. */
+  /** Replaces /tmp inside the sandbox; `varTmp` replaces /var/tmp. */
   readonly tmp: string;
   readonly varTmp: string;
-  /** Its files are needed when we have gone: something detached runs with them. They go with the first session after its end. */
+  /** Keeps the files for a detached command. A session that is opened after that command's end removes them. */
   keep(): void;
   /** Never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * Makes one below `folder`, and removes those whose owners are gone.
- *
- * @throws The system's error when it cannot be made.
+ * Creates a session in `folder`, and removes sessions whose owners are gone. @throws The system's error when it cannot.
  */
 export function openSession(folder: string): Session {
   const all = join(folder, "sessions");
@@ -41,14 +41,14 @@ export function openSession(folder: string): Session {
   const id = randomName(12);
   const own = join(all, id);
   const [tmp, varTmp] = [join(own, "tmp"), join(own, "var-tmp")];
-  const coming = join(folder, `session-${id}`); // one without an owner could be swept away
+  const coming = join(folder, `session-${id}`); // a session without an owner could be removed by another process
   mkdirSync(all, { recursive: true, mode: 0o700 });
   mkdirSync(coming, { mode: 0o700 });
   writeFileSync(join(coming, "owner"), JSON.stringify(thisProcess()), { mode: 0o600 });
   renameSync(coming, own);
   for (const each of [tmp, varTmp]) {
     mkdirSync(each);
-    chmodSync(each, 0o1777); // as programs expect it; nobody else can enter the folder above
+    chmodSync(each, 0o1777); // as programs expect; other users cannot enter the folder above
   }
   let kept = false;
   return {
@@ -75,14 +75,12 @@ interface Owner {
 }
 
 function thisProcess(): Owner {
-  return { ...place(), pid: process.pid, start: startOf(process.pid) };
-}
-
-function place(): Pick<Owner, "host" | "boot" | "pidNamespace"> {
   return {
     host: hostname(),
     boot: readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim(),
     pidNamespace: readlinkSync("/proc/self/ns/pid"),
+    pid: process.pid,
+    start: startOf(process.pid),
   };
 }
 
@@ -93,9 +91,9 @@ function sweep(folder: string): void {
   for (const name of dead) if (!running.includes(`\0${HOLDER_VARIABLE}=${name}\0`)) removeStubborn(join(folder, name));
 }
 
-/** Certain: what may be alive in another container, or on another machine, is not dead. */
+/** True only if that is certain. An owner in another container or on another machine may be alive. */
 function isDead(session: string): boolean {
-  const here = place();
+  const here = thisProcess();
   const owner = ownerOf(session);
   if (owner === undefined) return true;
   if (owner.host !== here.host) return false;
@@ -104,35 +102,24 @@ function isDead(session: string): boolean {
 }
 
 function ownerOf(session: string): Owner | undefined {
-  try {
-    return JSON.parse(readFileSync(join(session, "owner"), "utf8")) as Owner;
-  } catch {
-    return undefined;
-  }
+  return tried(() => JSON.parse(readFileSync(join(session, "owner"), "utf8")) as Owner);
 }
 
-/** The environments of all processes that we may look at, one behind the other. */
+/** The environments of all processes that this user may read, concatenated. */
 function runningSandboxes(): string {
   return namesIn("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}\0`;
-      } catch {
-        return "";
-      }
-    })
+    .map((pid) => `\0${environmentOf(Number(pid))}\0`)
     .join("");
 }
 
-/** Some programs leave folders behind that even their owner may not write. Never throws. */
+/** Also removes folders that their owner may not write, which some programs leave behind. Never throws. */
 function removeStubborn(folder: string): void {
-  try {
+  // The next session tries again to remove what remains.
+  tried(() => {
     open(folder);
     rmSync(folder, { recursive: true, force: true });
-  } catch {
-    // What cannot be removed stays, for the next to try.
-  }
+  });
 }
 
 function open(folder: string): void {
@@ -140,12 +127,4 @@ function open(folder: string): void {
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) open(join(folder, entry.name));
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

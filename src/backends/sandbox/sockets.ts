@@ -1,40 +1,37 @@
-import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { tried } from "../../util/errors.ts";
 import { isInside } from "../../util/paths.ts";
+import { words } from "../../util/text.ts";
 import { realOf } from "./hidden.ts";
+import { namesIn } from "./read-files.ts";
 
-/** Variables that lead programs to somebody outside: an agent with keys, a desktop, a container engine. */
-export const LEADING_OUT = [
-  "SSH_AUTH_SOCK",
-  "SSH_AGENT_PID",
-  "GPG_AGENT_INFO",
-  "DBUS_SESSION_BUS_ADDRESS",
-  "DBUS_SYSTEM_BUS_ADDRESS",
-  "DOCKER_HOST",
-  "CONTAINER_HOST",
-  "XDG_RUNTIME_DIR",
-  "WAYLAND_DISPLAY",
-  "DISPLAY",
-  "XAUTHORITY",
-] as const;
+/** Variables that lead programs to services outside: a key agent, a desktop, a container engine. */
+export const LEADING_OUT = words(`
+  SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS DOCKER_HOST
+  CONTAINER_HOST XDG_RUNTIME_DIR WAYLAND_DISPLAY DISPLAY XAUTHORITY
+`);
 
-/** `__SO_ACCEPTCON` and the types of /proc/net/unix (proc(5)). */
+/** `__SO_ACCEPTCON`, a flag in /proc/net/unix (proc(5)); `DATAGRAM` is a type there. */
 const LISTENS = 0x10000;
 const DATAGRAM = "0002";
 
 /**
- * Sockets of files that somebody on this machine listens on, but those inside of `except`. A network of its own does not keep a command from
- * them: only their file does. Those of other networks (a container's) are not told by the system.
+ * Returns the real paths of sockets that a process of this machine listens on, outside of `except`. A private network
+ * does not prevent connecting to them. The kernel does not list those of other networks (a container's).
  */
 export function listeningSockets(except: readonly string[]): readonly string[] {
-  const named = socketNames(listed());
+  const named = socketNames(tried(() => readFileSync("/proc/net/unix", "utf8")) ?? "");
   const paths = [...named.map(({ name }) => name).filter((name) => name.startsWith("/")), ...absoluteOf(named)];
   return [...new Set(paths.map(realOf))].filter(
     (path) => !except.some((folder) => isInside(path, folder)) && isSocket(path) && isReached(dirname(path)),
   );
 }
 
-/** A socket that was bound by a relative path is where a process that holds it stands. Reads what every process has open, where there is such a one. */
+/**
+ * Resolves relative socket paths by the working directory of their process. Reads all open files if there is such a
+ * path.
+ */
 function absoluteOf(named: readonly SocketName[]): readonly string[] {
   const relative = new Map(
     named.filter(({ name }) => !name.startsWith("/")).map(({ inode, name }) => [`socket:[${inode}]`, name]),
@@ -52,8 +49,8 @@ function absoluteOf(named: readonly SocketName[]): readonly string[] {
 }
 
 /**
- * Whether a folder can be entered by who we are, for inside root is nobody who may enter what is not his. There is nothing to hide where one
- * cannot get to, and nothing can be mounted there.
+ * Whether this user can enter a folder by its mode bits. Inside, root is an ordinary user who may enter only what it
+ * owns. In a folder that cannot be entered nothing needs to be hidden, and nothing can be mounted.
  */
 function isReached(folder: string): boolean {
   const [uid, groups] = [process.geteuid?.() ?? 0, [process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])]];
@@ -68,11 +65,14 @@ function isReached(folder: string): boolean {
 
 interface SocketName {
   readonly inode: string;
-  /** As it was bound: relative to where that process stood, then. */
+  /** As it was bound: a relative path counts from the process's working directory at that time. */
   readonly name: string;
 }
 
-/** The files of a listing, those of abstract sockets ("@…") left out: "Num RefCount Protocol Flags Type St Inode Path". Pure. */
+/**
+ * Returns the socket files of a listing, without abstract sockets ("@…"). Its columns: "Num RefCount Protocol Flags
+ * Type St Inode Path".
+ */
 export function socketNames(listing: string): readonly SocketName[] {
   return listing.split("\n").flatMap((line) => {
     const [, flags = "", type = "", inode = "", name] =
@@ -82,34 +82,10 @@ export function socketNames(listing: string): readonly SocketName[] {
   });
 }
 
-function listed(): string {
-  try {
-    return readFileSync("/proc/net/unix", "utf8");
-  } catch {
-    return "";
-  }
-}
-
 function isSocket(path: string): boolean {
-  try {
-    return lstatSync(path).isSocket();
-  } catch {
-    return false;
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // of another user, or it has ended
-  }
+  return tried(() => lstatSync(path).isSocket()) ?? false;
 }
 
 function targetOf(link: string): string | undefined {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return undefined;
-  }
+  return tried(() => readlinkSync(link));
 }

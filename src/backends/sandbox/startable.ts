@@ -1,17 +1,17 @@
-import { type Stats, accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { codeOf } from "../../util/errors.ts";
+import { codeOf, tried } from "../../util/errors.ts";
 
-/** What bwrap would say among the command's own output is said before it is started, in the words of the plain backend. */
+/** Throws, with the messages of the plain backend, if bwrap could not start the program. Called before any output. */
 export function requireStartable(argv: Command["argv"], cwd: string, env: Env): void {
   const [program] = argv;
   const failure = (why: string) => new ToolFailure(`cannot start ${program}: ${why}`);
   if ([...argv, ...Object.entries(env).flat()].some((text) => text.includes("\0")))
     throw failure("its arguments and variables must be strings without null bytes");
-  const folder = infoOf(cwd);
+  const folder = tried(() => statSync(cwd));
   if (folder === undefined) throw failure(`there is no folder ${cwd}`);
   if (!folder.isDirectory()) throw failure(`${cwd} is not a folder`);
   let isRefused = false;
@@ -21,7 +21,7 @@ export function requireStartable(argv: Command["argv"], cwd: string, env: Env): 
     isRefused ||= code === "EACCES";
   }
   if (isRefused) throw failure(`it is not executable, or ${cwd} may not be entered`);
-  throw failure("no such program on the PATH");
+  throw failure(program.includes("/") ? "no such file" : "no such program on the PATH");
 }
 
 function placesOf(program: string, cwd: string, path: string): readonly string[] {
@@ -30,15 +30,7 @@ function placesOf(program: string, cwd: string, path: string): readonly string[]
   return path.split(":").map((folder) => join(resolve(cwd, folder), program));
 }
 
-function infoOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-/** The system's code for why the file cannot be started; `undefined`: it can. */
+/** The system's error code if the file cannot be started; `undefined` if it can. */
 function whyNot(file: string): string | undefined {
   try {
     const info = statSync(file, { throwIfNoEntry: false });

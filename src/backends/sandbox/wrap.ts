@@ -2,23 +2,20 @@ import { writeFileSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Backend, Command } from "../../contract/backend.ts";
-import type { Needs } from "../../contract/containment.ts";
-import type { Env } from "../../contract/effect.ts";
-import type { NetworkSettings } from "../../network/settings.ts";
-import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
+import type { SandboxAccess } from "../../contract/containment.ts";
+import type { NetworkSettings } from "../../network/network-settings.ts";
 import { DESCRIPTORS, type Features, bubblewrapWords } from "./bubblewrap.ts";
 import type { Caches } from "./caches.ts";
-import { WATCHER_DESCRIPTOR, canWatch, watched } from "./ending.ts";
+import { WATCHER_DESCRIPTOR, canWatch, watched } from "./exit-status.ts";
 import type { CommandFacts, Extras } from "./facts.ts";
 import type { Limits } from "./limits.ts";
-import { type Mount, mountsOf } from "./mounts.ts";
-import type { NetworkRoom } from "./network-room.ts";
+import { mountsOf } from "./mounts.ts";
+import type { SharedNetwork } from "./shared-network.ts";
 import type { EgressProxy } from "./proxy.ts";
 import type { Session } from "./session.ts";
-import { LEADING_OUT } from "./sockets.ts";
 
-/** What all sandboxes of one backend have in common, found to work. */
-export interface Workshop {
+/** What all sandboxes of one backend share, after the sandbox was tested. */
+export interface SandboxContext {
   readonly inner: Backend;
   /** bwrap. */
   readonly program: string;
@@ -26,29 +23,30 @@ export interface Workshop {
   readonly session: Session;
   readonly caches: Caches;
   readonly limits: Limits;
-  /** The network that commands share; `undefined`: each has one of its own. */
-  readonly room: NetworkRoom | undefined;
+  /** The network that commands share. `undefined`: each command has its own. */
+  readonly sharedNetwork: SharedNetwork | undefined;
   readonly network: NetworkSettings | undefined;
   /** Bytes that have to stay free on the disks that commands write to. */
   readonly diskFree: number;
-  /** Of the filter of system calls. */
+  /** Path of the system call filter. */
   readonly filterFile: string;
-  /** Holds `WATCHER`. */
+  /** Path of the file that contains `WATCHER`. */
   readonly watcherFile: string;
-  /** To be awaited immediately before facts are asked for: what has changed until now is known then. */
+  /** Await it immediately before `factsFor`: every change until now is known then. */
   settle(): Promise<void>;
-  factsFor(needs: Needs, extras: Extras): CommandFacts;
+  factsFor(access: SandboxAccess, extras: Extras): CommandFacts;
 }
 
-/** Where the program that waits for the command is inside. */
+/** Path, inside the sandbox, of the program that waits for the command. */
 const WATCHER_INSIDE = "/run/handrail-watch";
 
-/** Where the proxy's socket is inside. */
+/** Path of the proxy's socket inside the sandbox. */
 export const PROXY_INSIDE = "/run/handrail-proxy";
 
 /**
- * Text of sh that opens what bwrap is handed as descriptors (arguments, which nobody but it may read or change, what it reports to, the filter),
- * and becomes what follows. Where nobody watches, the watcher's is not opened: it would reach the command.
+ * Returns sh code that opens bwrap's files as descriptors (arguments, which only bwrap may read; filter; status report)
+ * and executes its remaining arguments. Opens the watcher's descriptor only if there is a watcher, since the command
+ * would inherit it.
  */
 export function opening(): string {
   const watching = canWatch() ? ` ${WATCHER_DESCRIPTOR}>>"$3"` : "";
@@ -58,70 +56,41 @@ export function opening(): string {
 
 let started = 0;
 
-/** The words that run a program in a sandbox that a command without further needs would have, for trying it. */
+/** Returns the words that run a program in the sandbox of a command without extra access, to test it. */
 export function trialWords(
-  shop: Omit<Workshop, "features">,
+  context: Omit<SandboxContext, "features">,
   features: Features,
   argv: Command["argv"],
 ): readonly string[] {
-  const { facts } = shop.factsFor({}, { reopened: [], given: givenBy(shop) });
-  // A socket may be gone before it is mounted, and nothing runs here that could reach one.
-  const mounts = mountsFor({ facts: { ...facts, sockets: [] } }, features);
-  const place = { cwd: shop.inner.workDir, env: {}, networked: false, isDetached: false };
-  const files = writeFiles(shop.session, wordsOf({ room: shop.room, features }, mounts, place));
-  return wrapped(shop, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
+  const { facts } = context.factsFor({}, { reopened: [], given: givenBy(context) });
+  // A socket may disappear before it is mounted, and nothing here could connect to it.
+  const mounts = mountsOf({ ...facts, sockets: [], ownProcesses: features.processes });
+  const hasOwnNetwork = context.sharedNetwork === undefined;
+  const command = { cwd: context.inner.workDir, env: {}, isDetached: false, hasOwnNetwork };
+  const files = writeFiles(context.session, bubblewrapWords(features, mounts, command));
+  return wrapped(context, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
 }
 
-/** What is mounted for a command of which this is known. */
-export function mountsFor({ facts }: Pick<CommandFacts, "facts">, features: Features): readonly Mount[] {
-  return mountsOf({ ...facts, ownProcesses: features.processes });
-}
-
-interface Place {
-  readonly cwd: string;
-  readonly env: Env;
-  readonly networked: boolean;
-  readonly isDetached: boolean;
-}
-
-/** What bwrap is told about one command. */
-export function wordsOf(
-  { features, room }: Pick<Workshop, "features" | "room">,
-  mounts: readonly Mount[],
-  { cwd, env, networked, isDetached }: Place,
-): readonly string[] {
-  return bubblewrapWords({
-    features,
-    mounts,
-    cwd,
-    env: Object.fromEntries(Object.entries(env).filter(([name]) => name !== "" && !name.includes("="))),
-    withoutEnv: [HOLDER_VARIABLE, ...LEADING_OUT],
-    network: networked || room === undefined ? "own" : "entered",
-    diesWithParent: !isDetached,
-  });
-}
-
-/** The words that start a command contained: what sets its limits and opens bwrap's files (`prefix`), the room, bwrap, the watcher, the command. */
+/**
+ * Returns the words of a contained command, in this order: limits and bwrap's files (`prefix`), network, bwrap,
+ * watcher, command.
+ */
 export function wrapped(
-  { program, filterFile, room }: Omit<Workshop, "features">,
+  { program, filterFile, sharedNetwork }: Omit<SandboxContext, "features">,
   files: Files,
-  {
-    prefix,
-    networked,
-    argv,
-  }: { readonly prefix: readonly string[]; readonly networked: boolean; readonly argv: Command["argv"] },
+  how: { readonly prefix: readonly string[]; readonly networked: boolean; readonly argv: Command["argv"] },
 ): Command["argv"] {
   const [first, ...rest] = [
-    ...prefix,
+    ...how.prefix,
     ...[files.args, filterFile, files.status],
-    ...(networked ? [] : (room?.prefix ?? [])),
+    ...(how.networked ? [] : (sharedNetwork?.prefix ?? [])),
     ...[program, "--args", String(DESCRIPTORS.args), "--"],
-    ...watched(argv, WATCHER_INSIDE),
+    ...watched(how.argv, WATCHER_INSIDE),
   ];
   return [first ?? "/bin/sh", ...rest];
 }
 
-/** What bwrap reads and writes of one command. */
+/** The files that bwrap reads (`args`) and writes (`status`) for one command. */
 export interface Files {
   readonly args: string;
   readonly status: string;
@@ -136,13 +105,13 @@ export function writeFiles({ folder }: Session, words: readonly string[]): Files
   return files;
 }
 
-/** For when the command has ended. */
+/** Removes the files of a command that has ended. */
 export async function removeFiles({ args, status }: Files): Promise<void> {
   await Promise.allSettled([unlink(args), unlink(status)]);
 }
 
-/** Files of ours that it finds inside. */
-export function givenBy({ watcherFile }: Pick<Workshop, "watcherFile">, proxy?: EgressProxy): Extras["given"] {
+/** Handrail's own files that are mounted inside the sandbox. */
+export function givenBy({ watcherFile }: Pick<SandboxContext, "watcherFile">, proxy?: EgressProxy): Extras["given"] {
   const watcher = { at: WATCHER_INSIDE, from: watcherFile };
   return proxy === undefined ? [watcher] : [watcher, { at: PROXY_INSIDE, from: proxy.socket }];
 }

@@ -3,18 +3,18 @@ import type { Files } from "../../contract/backend.ts";
 import { type GitIgnore, MAX_GITIGNORE, gitIgnore } from "../../files/git-ignore.ts";
 import { isInside } from "../../util/paths.ts";
 
-/** What the `.gitignore` files in these folders say of paths below `root`. Keys and paths are absolute. */
+/** Answers whether paths below `root` are ignored. Keys and paths are absolute. */
 export interface IgnoreRules {
   ignores(path: string, kind: "folder" | "file"): boolean;
 }
 
-/** The rules of each folder that has a `.gitignore`, by its path. A path that lies in an ignored folder is ignored. */
+/** Combines the rules of folders with a `.gitignore`, by the folder's path. A path in an ignored folder is ignored. */
 export function ignoreRules(root: string, rules: ReadonlyMap<string, GitIgnore>): IgnoreRules {
   const decisions = new Map<string, boolean>();
   const above = [...rules.keys()].filter((folder) => isInside(root, folder));
   const top = above.reduce((highest, each) => (each.length < highest.length ? each : highest), root);
 
-  /** The nearest file that says anything of it decides. */
+  /** The nearest file with a matching rule decides. */
   const decide = (path: string, kind: "folder" | "file"): boolean => {
     const parent = posix.dirname(path);
     if (parent !== root && ignores(parent, "folder")) return true;
@@ -32,7 +32,7 @@ export function ignoreRules(root: string, rules: ReadonlyMap<string, GitIgnore>)
   return { ignores };
 }
 
-/** Reads the `.gitignore` files of these folders; those that are not there, or cannot be read, say nothing. */
+/** Reads the `.gitignore` files of these folders. Missing and unreadable ones are skipped. */
 export async function readRules(
   folders: readonly string[],
   files: Pick<Files, "open">,
@@ -54,7 +54,7 @@ async function rulesIn(folder: string, files: Pick<Files, "open">): Promise<GitI
   }
 }
 
-/** `path` has to be inside `top`: the folders from `top` down to the one above `path`. */
+/** The folders from `top` down to the parent of `path`, which must be inside `top`; otherwise none. */
 export function foldersAbove(path: string, top: string): readonly string[] {
   return path === top || !isInside(path, top) ? [] : [...foldersAbove(posix.dirname(path), top), posix.dirname(path)];
 }

@@ -4,27 +4,27 @@ import { byKey, pathOrderKey } from "../../util/path-order.ts";
 import type { SearchPrograms, Searching } from "./programs.ts";
 import { blocks } from "./ripgrep.ts";
 
-/** A question to a program, asked once or more. */
+/** A line search, which can be started once or more. */
 export interface LineSearch {
   readonly query: SearchQuery;
-  /** `sorted`: in the order of paths, on one thread. */
+  /** Starts the search program. `sorted`: in the order of paths, on one thread. */
   start(sorted: boolean): Promise<Searching>;
-  /** Waits for its end. Resolves to what could not be searched. */
+  /** Waits for the program's end. Resolves to what could not be searched, in one line, or "". */
   ended(searching: Searching): Promise<string>;
-  /** What stands behind a path: a NUL byte, or in the output of a plain grep a colon. */
+  /** The byte after a path: NUL, or a colon in the output of plain grep. */
   readonly separator: 0 | 58;
 }
 
 type Found = Omit<SearchResult, "hasMore" | "notes"> & {
-  /** "full": there are more matches than were asked for. "late": its time was up, so all of this is a part. */
+  /** "full": there are more matches than requested. "late": time ran out, so the result is incomplete. */
   readonly ending: "all" | "full" | "late";
 };
 
 /**
- * The first matches in the order of paths, found as fast as that can be known: sorted, ripgrep uses one thread, but where there is
- * much to find it reaches the limit at once. So after `patienceMs` a faster search in no order is begun; only when that one finds too many has
- * a sorted one to tell which of them come first. Far away, where starting and stopping takes longer than sorting saves, the faster one comes
- * first. All ways lead to the same result.
+ * Resolves to the first matches in the order of paths. A sorted ripgrep uses one thread, but reaches the limit at once
+ * if there are many matches. So it runs first, and after `patienceMs` a faster, unsorted search replaces it. Only if
+ * that finds too many matches, a sorted one runs again to select the first. On a remote host, where starting and
+ * stopping take longer than sorting, the unsorted search runs first. The result is always the same.
  */
 export async function firstMatches(
   search: LineSearch,
@@ -42,11 +42,11 @@ export async function firstMatches(
 
 interface Way {
   readonly sorted: boolean;
-  /** From its start. Default: no limit. */
+  /** Time limit from the start, in milliseconds. Default: none. */
   readonly patienceMs?: number;
 }
 
-/** Throws the signal's reason when that fires. */
+/** Runs one search and collects its matches. Throws the signal's reason when the signal fires. */
 async function collect(search: LineSearch, { sorted, patienceMs }: Way): Promise<Found> {
   const { maxMatches, contextLines = 0, signal = NEVER } = search.query;
   const searching = await search.start(sorted);
@@ -101,13 +101,13 @@ const NEVER = new AbortController().signal;
 
 type Entry = FoundLine & { readonly key: string; readonly cut: boolean };
 
-/** What ripgrep says of one line of a file, or (`rest: undefined`) that the file is binary. */
+/** One line of ripgrep's output. `rest: undefined`: the file is binary. */
 interface Said {
   readonly path: Buffer;
   readonly rest: Buffer | undefined;
 }
 
-/** `path NUL line : text`, where a path may have line breaks in it. */
+/** Splits output into records `path NUL line : text`. A path may contain line breaks. */
 async function* records(process: Process, separator: number, signal: AbortSignal): AsyncIterable<Said> {
   let before: Buffer[] = [];
   for await (const block of blocks(process, LINE_BREAK, signal)) {
@@ -140,9 +140,9 @@ function* split(block: Buffer): Iterable<Buffer> {
 }
 
 const BINARY =
-  /: (?:WARNING: stopped searching binary file after match|binary file matches) \(found .{1,10} byte around offset \d+\)$/s;
+  /: (?:WARNING: stopped searching )?binary file (?:after match|matches) \(found .{1,10} byte around offset \d+\)$/s;
 
-/** The path in ripgrep's remark that a file is binary; `undefined` for anything else. */
+/** The path in ripgrep's message about a binary file; `undefined` for other text. */
 function binaryPath(piece: Buffer): Buffer | undefined {
   const remark = BINARY.exec(piece.toString("latin1"));
   return remark === null ? undefined : piece.subarray(0, remark.index);
@@ -154,7 +154,7 @@ interface File {
   readonly judged: "shown" | "hidden" | "skipped";
 }
 
-/** What is to be known of a file, found out once: its lines come together. */
+/** Returns a function that judges a file once for all its lines, which come together. */
 function currentFile({ judge = () => "shown" as const }: SearchQuery, { absolute }: Searching): (path: Buffer) => File {
   let last: Buffer | undefined;
   let file: File = { key: "", path: "", judged: "skipped" };
@@ -167,7 +167,7 @@ function currentFile({ judge = () => "shown" as const }: SearchQuery, { absolute
   };
 }
 
-/** `line : text` of a match, with `-` for context. */
+/** Parses `line : text` of a match; context lines have `-`. */
 function parse(rest: Buffer, maxCharacters: number): Omit<Entry, "path" | "key"> | undefined {
   const [, number, kind, text = ""] = /^(\d+)([:-])(.*)$/s.exec(decode(rest)) ?? [];
   if (number === undefined) return undefined;
@@ -182,7 +182,7 @@ function parse(rest: Buffer, maxCharacters: number): Omit<Entry, "path" | "key">
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const WINDOWS_1252 = new TextDecoder("windows-1252");
 
-/** Source text is UTF-8 or, nearly always, Latin. */
+/** Decodes UTF-8, else windows-1252: source text is almost always one of these. */
 function decode(bytes: Buffer): string {
   try {
     return UTF_8.decode(bytes);
@@ -191,14 +191,14 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/** At most so many code points, "…" behind them where there are more (of which ripgrep may have given a part only). */
+/** Cuts text to `most` code points, followed by "…" (ripgrep may already have cut the line). */
 function cutLine(text: string, most: number): { text: string; cut: boolean } {
   const characters = Array.from(text.slice(0, 2 * most + 2));
   if (characters.length <= most) return { text, cut: false };
   return { text: `${characters.slice(0, most).join("")}…`, cut: true };
 }
 
-/** The match at which it was stopped is not shown, so neither is the context before it. */
+/** Removes the context of the match at which the search stopped, which is not shown. */
 function withoutContextBehind(lines: readonly Entry[], context: number): readonly Entry[] {
   const last = lines.findLastIndex(({ match }) => match);
   const { key, line } = lines[last] ?? { key: "", line: 0 };

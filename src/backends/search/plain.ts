@@ -1,27 +1,25 @@
 import type { SearchQuery } from "../../contract/search.ts";
-import { quoteWord, quoteWords } from "../../util/shell.ts";
-import { below } from "./programs.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
+import { leavingOut } from "./programs.ts";
 
 /**
- * A script for `startIn` that searches with find and grep. A colon ends each path, so names with a colon are left out, and those with a line break. Lines of context are, too:
- * grep does not tell where their path ends.
+ * Returns a script for `startIn` that searches with find and grep. A colon ends each path, so names with a colon or a
+ * line break are skipped. There are no context lines: grep does not mark where their path ends.
  */
-export function plainSearch({ path, except, git = false, pattern, literal, caseSensitive }: SearchQuery): string {
-  const how = `-n ${caseSensitive === true ? "" : "-i"} ${literal === true ? "-F" : "-E"}`;
+export function plainSearch(query: SearchQuery): string {
+  const { pattern, literal = false, caseSensitive = false } = query;
+  const how = `-n ${caseSensitive ? "" : "-i"} ${literal ? "-F" : "-E"}`;
   const grep = `grep ${how} -e ${quoteWord(pattern)} /dev/null`;
-  const prunes = below(path, except).flatMap((each) => [
-    ...["-path", `./${each.replace(/[\\*?[\]]/g, String.raw`\$&`)}`],
-    ...["-prune", "-o"],
-  ]);
-  const words = [...(git ? [] : ["-name", ".git", "-prune", "-o"]), ...prunes];
+  const words = [...leavingOut(query), "-type", "f", "!", "-path", "*:*", "!", "-path", "*\n*"];
   return `[ "$n" = . ] || exec ${grep} "$n"
-exec find . ${quoteWords([...words, "-type", "f", "!", "-path", "*:*", "!", "-path", "*\n*"])} -exec ${grep} {} +`;
+exec find . ${quoteWords(words)} -exec ${grep} {} +`;
 }
 
-/** What a search for lines without ripgrep does not do. */
+/** Describes the limits of a line search without ripgrep. */
 export function plainSearchNote(place: string): string {
   return (
-    `There is no ripgrep on ${place}, so its grep searched: what .gitignore ignores is included, the pattern is a POSIX extended regular ` +
-    "expression, text in UTF-16 is not read, and neither are names with a colon. No lines of context are shown, and of too many matches the first that were found."
+    `There is no ripgrep on ${place}, so grep was used: files in .gitignore are included, the pattern is a POSIX ` +
+    "extended regular expression, and UTF-16 files and names with a colon are left out. No context lines are shown. " +
+    "Of too many matches, those found first are shown."
   );
 }

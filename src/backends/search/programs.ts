@@ -1,40 +1,31 @@
 import { posix } from "node:path";
 import type { Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import type { FindQuery } from "../../contract/search.ts";
 import type { Base } from "../../util/paths.ts";
+import GO_THERE from "./go-there.sh";
 
-/** What a backend gives for its search: the rest is the same on all of them. */
+/** What a backend provides for searching. The rest is the same on all backends. */
 export interface SearchPrograms {
-  /** As it stands in a sentence: "deploy@host". */
+  /** The target's name in sentences: "deploy@host". */
   readonly place: string;
   readonly base: Base;
-  /** True: starting and stopping a program takes a round trip. Default false. */
+  /** True: starting or stopping a program takes a round trip. Default: false. */
   readonly isFar?: boolean;
-  /** The ripgrep there; `undefined` where there is none. */
+  /** Resolves to the path of ripgrep on the target; `undefined` if there is none. */
   ripgrep(): Promise<string | undefined>;
-  /** Starts a program of ours that starts no others, its streams split, with nothing of the user's in its environment. */
+  /** Starts one of our programs, which starts no others: with split streams, and without the user's environment. */
   start(command: Pick<Command, "argv" | "stdin" | "signal">): Promise<Process>;
 }
 
 /** A program that runs in the folder that is searched. */
 export interface Searching {
   readonly process: Process;
-  /** The real path of a name that it tells. */
+  /** The real path of a name in its output. */
   absolute(name: string): string;
 }
 
-/**
- * Goes to the real folder $1, where $n is "."; or to the folder of the regular file $1, where $n is "././NAME". A link that was put in the way
- * meanwhile is not followed. What is behind it has the other words as $@.
- */
-const GO_THERE = `case $1 in */*/*) d=\${1%/*} ;; *) d=/ ;; esac
-n=. LC_ALL=C; export LC_ALL
-if cd -P "$1" 2>/dev/null; then [ "$PWD" = "$1" ] || exit 66
-else n=././\${1##*/}; cd -P "$d" 2>/dev/null && [ "$PWD" = "$d" ] && [ -f "$n" ] && [ ! -L "$n" ] || exit 66; fi
-shift
-`;
-
-/** The exit code of the script where the path is neither a folder nor a regular file any more; no program that searches has it. */
+/** The exit code of go-there.sh if the path is no longer a folder or regular file. No search program uses it. */
 const NOT_SEARCHED = 66;
 
 /** Starts a script in the folder `path`, or beside the file `path`, with the words as its arguments. */
@@ -54,18 +45,25 @@ export async function startIn(
   };
 }
 
-/** Waits for the end of a program. @throws ToolFailure when it did not come to its end, and where the path cannot be searched. */
+/** Waits for a program's end. @throws ToolFailure when it did not end, or the path cannot be searched. */
 export async function untilEnded({ exit }: Process, path: string): Promise<void> {
   const how = await exit;
   if (how.how === "exited" && how.code === NOT_SEARCHED)
     throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
-  if (how.how === "signaled")
-    throw new ToolFailure(`the search was ended from outside (${how.signal})`, { hint: "Try again." });
-  if (how.how === "lost")
-    throw new ToolFailure(`the search did not come to its end: ${how.reason}`, { hint: "Try again." });
+  if (how.how === "signaled") throw new ToolFailure(`the search was ended by ${how.signal}`, { hint: "Try again." });
+  if (how.how === "lost") throw new ToolFailure(`the search did not finish: ${how.reason}`, { hint: "Try again." });
 }
 
-/** The paths relative to `path`, which holds them. */
+/** Converts paths inside `path` to relative ones. Omits others. */
 export function below(path: string, except: readonly string[] = []): readonly string[] {
   return except.map((each) => posix.relative(path, each)).filter((each) => each !== "" && !each.startsWith(".."));
+}
+
+/** Returns find expressions that exclude `.git`, unless `git` is true, and the excepted paths. */
+export function leavingOut({ path, git = false, except }: Pick<FindQuery, "path" | "git" | "except">): string[] {
+  const escaped = below(path, except).map((each) => `./${each.replace(/[\\*?[\]]/g, String.raw`\$&`)}`);
+  return [
+    ...(git ? [] : ["-name", ".git", "-prune", "-o"]),
+    ...escaped.flatMap((each) => ["-path", each, "-prune", "-o"]),
+  ];
 }

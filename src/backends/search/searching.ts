@@ -10,22 +10,22 @@ import { type SearchPrograms, type Searching, startIn } from "./programs.ts";
 import { RIPGREP_ARGUMENTS, blocks, complaints, fileArguments, grepComplaints, lineArguments } from "./ripgrep.ts";
 import { walk } from "./walk.ts";
 
-/** How long a search in the order of paths may take before a faster one is begun, in milliseconds. */
+/** How long a sorted search may take before a faster one replaces it, in milliseconds. */
 const PATIENCE_MS = 10;
 
-/** So many paths are compared with the pattern at a time. */
+/** How many paths are matched at a time. */
 const BATCH = 20_000;
 
 export interface SearchingOptions {
   readonly programs: SearchPrograms;
   readonly files: Pick<Files, "open" | "stat">;
-  /** Starts ripgrep on this machine, to search what is written to its stdin. */
+  /** Starts ripgrep on this machine, to search its stdin. */
   startHere(args: readonly string[], signal: AbortSignal | undefined): Promise<Process>;
-  /** Milliseconds; with 0 the faster search comes first. Default 10. */
+  /** How long a sorted search may take, in milliseconds. Default: 10. */
   readonly patienceMs?: number;
 }
 
-/** The search of a backend: with ripgrep, and where there is none with grep and find, which do less of it. */
+/** Creates the search of a backend: with ripgrep, or with find and grep, which can do less. */
 export function createSearching(options: SearchingOptions): Pick<Backend, "search" | "find"> {
   return {
     search: (query) => letGoAfter(query, options, (own) => searchingOf(own).search(query)),
@@ -33,7 +33,7 @@ export function createSearching(options: SearchingOptions): Pick<Backend, "searc
   };
 }
 
-/** What was started for a question is ended and its output let go when that is answered; where it was stopped that is waited for. */
+/** Runs a query, then ends its processes and disposes of their output. After an abort, waits for that. */
 async function letGoAfter<T>(
   { signal }: Pick<SearchQuery, "signal">,
   { programs, startHere, ...options }: SearchingOptions,
@@ -61,12 +61,8 @@ async function letGoAfter<T>(
   }
 }
 
-function searchingOf({
-  programs,
-  files,
-  startHere,
-  patienceMs = PATIENCE_MS,
-}: SearchingOptions): Pick<Backend, "search" | "find"> {
+function searchingOf(options: SearchingOptions): Pick<Backend, "search" | "find"> {
+  const { programs, files, startHere, patienceMs = PATIENCE_MS } = options;
   const byRipgrep = (query: SearchQuery, path: string, ripgrep: string): LineSearch => ({
     query,
     separator: 0,
@@ -140,7 +136,7 @@ function searchingOf({
 
 const NOTHING_LISTED = { files: [], complaints: "" };
 
-/** The files that are meant and not ignored, relative to the folder. */
+/** Lists the matching files that are not ignored, relative to the folder. */
 async function listFiles(
   query: FindQuery,
   ripgrep: string,
@@ -173,7 +169,10 @@ function startRipgrep(
   return startIn(programs, query.path, 'exec "$@" "$n"', { words, signal: query.signal });
 }
 
-/** `under` in place of `path`, where that is a folder that is searched: then nothing else need be looked at. */
+/**
+ * Resolves to the folder `under` instead of `path` if it is a folder that is not ignored: then nothing else is
+ * searched.
+ */
 async function narrowed({ path, under = "", input }: SearchQuery, files: SearchingOptions["files"]): Promise<string> {
   if (under === "" || input !== undefined) return path;
   const folder = posix.join(path, under);
@@ -203,7 +202,7 @@ async function feed(process: Process, file: SearchInput): Promise<void> {
 
 function requireOneLine(pattern: string): void {
   if (!/[\0\n]/.test(pattern)) return;
-  throw new ToolFailure("the pattern contains a line break or a NUL, but each line is searched by itself", {
-    hint: "Search for one of its lines, with context_lines to see the others.",
+  throw new ToolFailure("the pattern contains a line break or NUL byte, but each line is searched separately", {
+    hint: "Search for one of its lines, and use context_lines to see the others.",
   });
 }

@@ -4,10 +4,11 @@ import type { FindQuery } from "../../contract/search.ts";
 import { type GitIgnore, gitIgnore } from "../../files/git-ignore.ts";
 import { pathOfBytes } from "../../util/path-order.ts";
 import { type IgnoreRules, foldersAbove, ignoreRules, readRules } from "./ignore-rules.ts";
-import { type SearchPrograms, below, startIn } from "./programs.ts";
+import { type SearchPrograms, leavingOut, startIn } from "./programs.ts";
 import { blocks, plainComplaints } from "./ripgrep.ts";
+import WALK from "./walk.sh";
 
-/** What is under a folder, relative to it, ignored or not. */
+/** The content of a folder, relative to it, including ignored paths. */
 export interface Walked {
   readonly files: readonly string[];
   readonly folders: readonly string[];
@@ -23,13 +24,14 @@ export interface WalkOptions {
   readonly withFiles: boolean;
 }
 
-/** So much is read of each `.gitignore` file, and of all of them together. Bytes. */
+/** Bytes that are read of each `.gitignore` file, and of all of them together. */
 const MOST_OF_ONE = 60_000;
 const MOST_OF_ALL = 4 * 1024 * 1024;
 
 /**
- * Walks a folder with find, since ripgrep lists neither folders nor links, and reads the `.gitignore` files on the way: one program, so one round trip. Folders whose name
- * stands alone on a line of the folder's own `.gitignore` are not entered, unless some `.gitignore` may take such a name back.
+ * Walks a folder with find, since ripgrep lists neither folders nor links, and reads the `.gitignore` files. One
+ * program, so one round trip. A folder whose name is a line of the top folder's `.gitignore` is not entered, unless
+ * another `.gitignore` may include that name again.
  */
 export async function walk(query: FindQuery, options: WalkOptions): Promise<Walked> {
   const { path } = query;
@@ -41,40 +43,18 @@ export async function walk(query: FindQuery, options: WalkOptions): Promise<Walk
   return { ...seen, rules: ignoreRules(path, new Map([...(await above), ...seen.rules])) };
 }
 
-/**
- * How often a path is written tells what it is: no other form of output is known to every find. An empty path ends the list; then the rules come, each as path and content.
- * They wait in tail until find has ended. (busybox runs `-exec … +` only where it is in no parentheses.)
- */
-const WALK = `
-[ "$n" = . ] || exit 66
-prune=$1 files=$2 names=
-shift 2
-set -f
-if [ "$prune" = prune ] && [ -f .gitignore ]; then
-  for name in $(head -c ${MOST_OF_ONE} .gitignore | sed -n 's/^\\([A-Za-z0-9_][A-Za-z0-9_.-]*\\)\\/\\{0,1\\}$/\\1/p'); do
-    names="$names -name $name -prune -o"
-  done
-fi
-{ { find . -mindepth 1 "$@" -type d '(' $names -print0 ')' -o -type l -print0 -print0 \\
-  -o -type f ! -name .gitignore $files -o -type f $files -exec sh -c 'for each; do
-    printf "%s\\0" "$each"; head -c ${MOST_OF_ONE} "$each" | tr -d "\\000"; printf "\\0"; done >&3' sh {} +
-  printf '\\0' >&4
-} 3>&1 >&4 4>&4 | tail -c ${MOST_OF_ALL} >&4; } 4>&1
-`;
-
 interface Seen extends Omit<Walked, "rules"> {
   readonly rules: ReadonlyMap<string, GitIgnore>;
   readonly prunedNames: readonly string[];
 }
 
 async function found(query: FindQuery, { programs, withFiles }: WalkOptions, mode: "prune" | "all"): Promise<Seen> {
-  const { path, git = false, except, signal = new AbortController().signal } = query;
-  const prunes = [
-    ...(git ? [] : ["-name", ".git", "-prune", "-o"]),
-    ...below(path, except).flatMap((each) => ["-path", `./${each.replace(/[\\*?[\]]/g, "\\$&")}`, "-prune", "-o"]),
-  ];
-  const words = [mode, withFiles ? "-print0 -print0 -print0" : "", ...prunes];
-  const searching = await startIn(programs, path, WALK, { words, signal });
+  const { path, signal = new AbortController().signal } = query;
+  const words = [mode, withFiles ? "-print0 -print0 -print0" : "", ...leavingOut(query)];
+  const searching = await startIn(programs, path, `most=${MOST_OF_ONE} most_of_all=${MOST_OF_ALL}\n${WALK}`, {
+    words,
+    signal,
+  });
   const times = new Map<string, number>();
   const read: string[] = [];
   let isListed = false;

@@ -2,32 +2,33 @@ import { resolve } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
 import { isAtLeast } from "./version.ts";
 
-/** So many signs of life may fail to come before ssh gives a connection up. */
+/** How many keep-alive answers may be missing before ssh ends a connection. */
 const MISSED_SIGNS = 3;
 
 export interface SshSettings {
   readonly target: string;
-  /** Taken in place of the user's and the system's configuration. */
+  /** Replaces the user's and the system's configuration. */
   readonly configFile?: string;
-  /** A connection on which nothing was heard for so long is lost. Milliseconds; ssh counts whole seconds, so at least 4,000. */
+  /** How long a connection may be silent before it is lost. Milliseconds, at least 4,000: ssh counts seconds. */
   readonly keepAliveMs: number;
-  /** As `sshVersion` says it. */
+  /** As returned by `sshVersion`. */
   readonly version: string;
 }
 
-/** How one ssh takes part in the connection. */
+/** The role of one ssh process in the connection. */
 export interface Part {
-  /** "master": it opens the connection, and its end ends it. "further": it has a session on it. */
+  /** "master": opens the connection, which ends with it. "further": has a session on it. */
   readonly as: "master" | "further";
-  /** The socket by which they meet. */
+  /** The socket that they share. */
   readonly socket: string;
-  /** Where ssh's own words go, so that stderr has only what comes from there. */
+  /** The file for ssh's own messages, so that stderr has only those of the remote host. */
   readonly log: string;
 }
 
 /**
- * The arguments of one ssh. What stands here wins over the user's configuration (ssh takes the first value it finds), and is only what a held-open shell
- * cannot do without: nothing is asked, forwarded, put into the background or run here.
+ * Returns the arguments of one ssh. They override the user's configuration (ssh uses the first value of an option) and
+ * allow only what an open shell needs: ssh asks nothing, forwards nothing, stays in the foreground and runs nothing
+ * here.
  */
 export function sshArguments(
   { target, configFile, keepAliveMs, version }: SshSettings,
@@ -55,44 +56,33 @@ export function sshArguments(
     "PermitLocalCommand=no",
     ...(isAtLeast(version, [8, 7]) ? ["ForkAfterAuthentication=no", "StdinNull=no", "SessionType=default"] : []),
   ];
-  return [
-    ...configArguments(configFile),
-    "-T",
-    "-E",
-    log,
-    ...options.flatMap((option) => ["-o", option]),
-    "--",
-    target,
-    command,
-  ];
+  const given = options.flatMap((option) => ["-o", option]);
+  return [...configArguments(configFile), "-T", "-E", log, ...given, "--", target, command];
 }
 
-/** For a configuration file of its own; "none" means no configuration at all. */
+/** The arguments for a configuration file; "none" means no configuration at all. */
 export function configArguments(configFile: string | undefined): readonly string[] {
   if (configFile === undefined) return [];
   return ["-F", configFile === "none" ? configFile : resolve(configFile)];
 }
 
 /**
- * Refuses what is no target: nothing in it may be taken for an option, by ssh or by a program that its configuration hands it to (ProxyCommand with %h).
- *
- * @throws ToolFailure
+ * Refuses invalid targets: no part may be taken for an option, by ssh or by a program that gets it from the
+ * configuration (ProxyCommand with %h).
  */
 export function requireTarget(target: string): void {
   const expected =
     'expected a host as ssh takes it: "host", "user@host", a Host of ~/.ssh/config, or "ssh://user@host:port"';
-  if (target === "") throw new ToolFailure(`no SSH target is given: ${expected}`);
+  if (target === "") throw new ToolFailure(`not an SSH target: none was given; ${expected}`);
   if (/[\s\p{C}]/u.test(target))
     throw new ToolFailure(
-      `${JSON.stringify(target)} is no SSH target, since it holds spaces or control characters: ${expected}`,
+      `${JSON.stringify(target)} is not an SSH target: it contains spaces or control characters; ${expected}`,
     );
   if (/(?:^|[@/])-/.test(target))
-    throw new ToolFailure(
-      `${target} is no SSH target, since a part of it begins with "-" as an option does: ${expected}`,
-    );
+    throw new ToolFailure(`${target} is not an SSH target: a part of it begins with "-", like an option; ${expected}`);
   const [odd] = /["'`$;&|<>(){}*?!#^]/.exec(target) ?? [];
   if (odd !== undefined)
     throw new ToolFailure(
-      `${target} is no SSH target, since it holds ${odd}, which means something to shells: ${expected}`,
+      `${target} is not an SSH target: it contains ${odd}, which is special to shells; ${expected}`,
     );
 }

@@ -1,37 +1,35 @@
-import { Unreachable } from "../../contract/failure.ts";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { messageOf } from "../../util/errors.ts";
+import { unreachable } from "../remote/transport.ts";
 
-/** The path of a socket has at most about 100 bytes, of which ssh needs some itself: so a long TMPDIR is of no use. */
+/**
+ * Always /tmp: a socket's path may have only about 100 bytes, some of which ssh needs, so a long TMPDIR would not work.
+ */
 const PARENT = "/tmp";
 const PREFIX = "handrail-ssh-";
 
 /** A folder as young as this may belong to a connection that is being opened. Milliseconds. */
 const YOUNG_MS = 120_000;
 
-/**
- * A new folder for the socket and the words of one connection, for this user alone.
- *
- * @throws Unreachable when it cannot be made.
- */
+/** Creates a folder for a connection's socket and messages, for this user only. @throws Unreachable if it cannot. */
 export async function socketFolder(): Promise<string> {
   try {
     return await mkdtemp(join(PARENT, PREFIX));
   } catch (error) {
-    throw new Unreachable(`no folder for the connection can be made in ${PARENT}: ${messageOf(error)}`, {
-      hint: `Make room in ${PARENT}, and let this user write there.`,
-      mayPass: false,
-      cause: error,
-    });
+    throw unreachable(
+      `no folder for the connection can be created in ${PARENT}: ${messageOf(error)}`,
+      `Free space in ${PARENT}, and make it writable for this user.`,
+      error,
+    );
   }
 }
 
-/** The socket in it by which those meet that share the connection. */
+/** The path of the socket in the folder, through which processes share the connection. */
 export const socketIn = (folder: string) => join(folder, "c");
 
-/** Removes the folders of processes of this user that were killed before they could. Never rejects. */
+/** Removes folders that killed processes of this user left. Never rejects. */
 export async function removeLeftFolders(): Promise<void> {
   const names = await readdir(PARENT).catch(() => []);
   const ours = names.filter((name) => name.startsWith(PREFIX)).map((name) => join(PARENT, name));

@@ -5,17 +5,12 @@ import { type SshTransportOptions, sshTransport } from "./transport.ts";
 export interface SshOptions extends RemoteOptions, SshTransportOptions {}
 
 /**
- * A host over SSH as a backend, named `ssh:TARGET`: the system's ssh with the user's configuration, one connection for everything, nobody asked anything. Work
- * begins in the folder in which a login there begins, with the environment of one.
+ * Opens a host over SSH as a backend, named `ssh:TARGET`. Uses the system's ssh with the user's configuration, one
+ * connection, and no prompts. Commands start in the login folder, with a login's environment.
  *
- * @throws ToolFailure when the target makes no sense, when the host cannot be reached (with what to do), or the working directory is not there.
+ * @throws ToolFailure for an invalid target, if the host cannot be reached (with what to do), or if the working
+ * directory does not exist.
  */
 export async function ssh(options: SshOptions): Promise<Backend> {
-  const transport = await sshTransport(options);
-  try {
-    return await remote(transport, options);
-  } catch (error) {
-    await transport.close();
-    throw error;
-  }
+  return remote(await sshTransport(options), options);
 }

@@ -1,5 +1,5 @@
 import type { TargetAddress, TargetKind } from "../../contract/target.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 
 /** Hosts over SSH: "ssh:deploy@host", "ssh://deploy@host:2222", or "ssh:" and a Host of ssh_config(5). */
 export const sshTarget: TargetKind = {
@@ -20,7 +20,7 @@ export const sshTarget: TargetKind = {
   },
 };
 
-/** As ssh(1) takes it. */
+/** The host as ssh(1) accepts it. */
 function hostOf({ address }: TargetAddress): string {
   return address.startsWith("//") ? `ssh:${address}` : address;
 }

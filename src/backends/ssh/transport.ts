@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
-import { quoteWords } from "../../util/shell.ts";
+import { quoteWords } from "../../util/quote.ts";
 import { pause } from "../../util/abort.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 import {
@@ -13,9 +13,9 @@ import {
   startLine,
   untilReady,
 } from "../remote/login-shell.ts";
-import type { Line, LineEnd, Transport } from "../remote/transport.ts";
+import { type Line, type LineEnd, type Transport, unreachable } from "../remote/transport.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
-import { whyLost, whyNotOpened } from "./explain.ts";
+import { whyLost, whyNotOpened } from "./connection-failures.ts";
 import type { Host } from "./reasons.ts";
 import { removeLeftFolders, socketFolder, socketIn } from "./socket-folder.ts";
 import { sshVersion } from "./version.ts";
@@ -23,34 +23,35 @@ import { sshVersion } from "./version.ts";
 export interface SshTransportOptions {
   /** "user@host", a Host of ssh_config, "ssh://user@host:port". */
   readonly target: string;
-  /** An ssh_config(5) that is taken in place of the user's and the system's: ssh's `-F`. */
+  /** An ssh_config(5) file that replaces the user's and the system's: ssh's `-F`. */
   readonly configFile?: string;
-  /** A connection on which nothing was heard for so long is lost. Milliseconds, default 8,000; ssh counts whole seconds, so at least 4,000. */
+  /** How long a connection may be silent before it counts as lost. Milliseconds; at least 4,000, default 8,000. */
   readonly keepAliveMs?: number;
 }
 
-/** The ssh that holds the connection, and those that share it. */
+/** The ssh process that owns the connection, and the lines that share it. */
 interface Master {
   readonly socket: string;
   readonly folder: string;
   readonly lines: Set<Line>;
-  /** True: what a login there does reads stdin, so it is waited for each time before anything is sent. */
+  /** True: the login profile reads stdin, so nothing is sent on a new line before its shell is ready. */
   readonly nudged: boolean;
 }
 
-/** BatchMode keeps ssh itself from asking; the ssh to a host in front of it (ProxyJump) must not ask by a window either. */
+/** BatchMode keeps ssh from asking; this keeps the ssh of a ProxyJump from asking in a window. */
 const UNATTENDED = { SSH_ASKPASS_REQUIRE: "never" };
 
-/** ssh ends with this status when it has lost the connection (ssh(1)). */
+/** The exit code of ssh after a lost connection (ssh(1)). */
 const CONNECTION_LOST = 255;
 
-/** Who holds a connection ends at about the same time as those that share it: so long is waited for its words. Milliseconds. */
+/** How long to wait for the messages of the master after the connection was lost. Milliseconds. */
 const TELLING_MS = 500;
 
 /**
- * The way to a host by the system's ssh. The first line is the master of the connection and the first shell at once, so when we die nothing of it stays.
+ * Creates the transport to a host through the system's ssh. The first line is both the master of the connection and the
+ * first shell, so everything ends with this process.
  *
- * @throws ToolFailure when the target makes no sense or there is no OpenSSH here.
+ * @throws ToolFailure for an invalid target, or if there is no OpenSSH here.
  */
 export async function sshTransport(
   { target, configFile, keepAliveMs = 8_000 }: SshTransportOptions,
@@ -67,7 +68,7 @@ export async function sshTransport(
   const ending = new Set<Promise<void>>();
   const alive = new Set<Line>();
   let master: Master | undefined;
-  /** Of the ssh that holds the connection, or held the last one: what it says of a loss. */
+  /** The end of the (last) master, which explains the loss of the connection. */
   let masterEnded: Promise<LineEnd> | undefined;
   let isClosed = false;
   let numbers = 0;
@@ -87,7 +88,7 @@ export async function sshTransport(
     if (isClosed) line.kill();
     return line;
   };
-  /** Has `close` wait for it. */
+  /** Makes `close` wait for it. */
   const until = (done: Promise<void>) => {
     const quiet = done.catch(() => undefined);
     ending.add(quiet);
@@ -129,7 +130,7 @@ export async function sshTransport(
     const secret = newSecret();
     const line = await start("further", secret, held);
     held.lines.add(line);
-    if (master !== held) line.kill(); // it went meanwhile
+    if (master !== held) line.kill(); // the connection was lost meanwhile
     void line.ended.then(() => held.lines.delete(line));
     if (!held.nudged) return line;
     const readiness = await untilReady(line, secret, limits);
@@ -143,7 +144,7 @@ export async function sshTransport(
     access: { program: ["ssh", ...configArguments(configFile), "-t", target], options: ["--ssh", target] },
     async open(which) {
       if (which === "first") return openMaster();
-      if (master === undefined) throw new Unreachable(`the connection to ${target} is lost`, { mayPass: true });
+      if (master === undefined) throw new Unreachable(`the connection to ${target} was lost`, { mayPass: true });
       return openFurther(master);
     },
     explain: async (end) => whyLost(host, await tellingEnd(withoutRefusal(end), masterEnded)),
@@ -155,15 +156,18 @@ export async function sshTransport(
   };
 }
 
-/** Where a host grants no more sessions, ssh says so and opens a connection of its own: that is not why this one has ended. */
+/** Removes the message about a refused session: ssh then connects anew, so it does not explain the end. */
 function withoutRefusal(end: LineEnd): LineEnd {
   return { ...end, said: end.said.replace(SESSION_REFUSED, "").trim() };
 }
 
-/** The words are those of OpenSSH (mux.c). */
+/** A message of OpenSSH (mux.c). */
 const SESSION_REFUSED = /^mux_client_request_session: session request failed: Session open refused by peer\s*$/m;
 
-/** Who shares a connection only knows that it has gone, or is ended from here when it has; why, the one knows that held it, and says so in a moment. */
+/**
+ * Resolves to the end that explains a loss. An ssh that shares a connection does not know why it was lost; the master
+ * reports that a moment later.
+ */
 async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefined): Promise<LineEnd> {
   const goneWithIt = end.code === CONNECTION_LOST || end.signal === "SIGKILL";
   if (!goneWithIt || end.said !== "" || masterEnded === undefined) return end;
@@ -173,7 +177,7 @@ async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefine
 
 const newSecret = () => randomBytes(16).toString("hex");
 
-/** A master goes on while others share its connection, though its own shell has ended: that would never be noticed. */
+/** Kills the master after its own shell has ended: it would continue while others share its connection, unnoticed. */
 function killWhenOver(line: Line, secret: string): void {
   const sign = overSign(secret);
   let tail = "";
@@ -188,23 +192,20 @@ async function requireSsh(): Promise<string> {
   const version = await sshVersion();
   if (version === undefined) throw noSsh();
   if (version.startsWith("OpenSSH_")) return version;
-  throw new Unreachable(
-    `the ssh on the PATH is not OpenSSH, which is expected: it says ${JSON.stringify(version.slice(0, 100))}`,
-    {
-      hint: "Install the OpenSSH client and put it first on the PATH.",
-      mayPass: false,
-    },
+  throw unreachable(
+    `the ssh on the PATH is not OpenSSH: it reports ${JSON.stringify(version.slice(0, 100))}`,
+    "Install the OpenSSH client and put it first on the PATH.",
   );
 }
 
 function cannotStart(error: unknown): never {
   if (codeOf(error) === "ENOENT") throw noSsh();
-  throw new Unreachable(`ssh cannot be started here: ${messageOf(error)}`, { mayPass: false, cause: error });
+  throw unreachable(`ssh cannot be started here: ${messageOf(error)}`, undefined, error);
 }
 
 function noSsh(): Unreachable {
-  return new Unreachable("there is no ssh on the PATH here", {
-    hint: "Install the OpenSSH client (apt-get install openssh-client, or its like).",
-    mayPass: false,
-  });
+  return unreachable(
+    "there is no ssh on the PATH here",
+    "Install the OpenSSH client (for example apt-get install openssh-client).",
+  );
 }

@@ -1,7 +1,7 @@
 /**
- * The keys that put away what somebody has half typed at the prompt of a shell, by the name of its program. In the command mode of vi, where Escape leads, `S` begins the line anew;
- * elsewhere it is one letter more, without which bash would ring the bell when there is nothing to put away. Not for a busybox: it would then draw its prompt again, over an output without
- * a line end.
+ * Returns the keys that clear half-typed input at a prompt, by the name of the shell's program. In vi's command mode,
+ * which Escape enters, `S` clears the line; otherwise it is an added letter, without which bash would ring the bell on
+ * an empty line. Not for busybox, which would draw its prompt again over output without a line end.
  */
 export function clearingKeys(shell: string): readonly string[] {
   return [...(/^(?:sh|ash|busybox)$/.test(shell) ? [] : ["S"]), "C-e", "C-u"];

@@ -1,30 +1,27 @@
 import type { Command } from "../../contract/backend.ts";
-import { quoteWord, quoteWords } from "../../util/shell.ts";
-import { STARTER } from "./runner-script.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
+import START from "./start.sh";
 import { shownCommand } from "./shown.ts";
 
-/** How a command stands in its pane: "dispatch" is one that nobody waits for, with the terminal as all of its streams. */
+/** How a command runs in its pane. "dispatch": nothing waits for it, and all its streams are the terminal. */
 export type Mode = "closed" | "pipe" | "terminal" | "dispatch";
 
 export interface Plan {
   readonly number: number;
   readonly mode: Mode;
-  /** Absolute, there. */
+  /** An absolute path on the target. */
   readonly cwd: string;
-  /** Stands in the environment of all that it starts. */
+  /** Added to the environment of the command and its children. */
   readonly mark: string;
-  /** Whether it gets a session of its own, and so no terminal. */
+  /** Whether it gets its own session, and so no terminal. */
   readonly isApart: boolean;
-  /** The backend's folder there. */
+  /** The backend's folder on the target. */
   readonly folder: string;
-  /** Where `sh` is. */
+  /** The path of `sh`. */
   readonly shell: string;
 }
 
-/**
- * A script of sh that makes the files of a command in the backend's folder: `N`, which a shell in a pane is told to run, and `N.d`, with the FIFOs for what it writes and
- * reads.
- */
+/** Returns an sh script that creates a command's files: `N`, which a pane's shell runs, and `N.d`, with the FIFOs. */
 export function commandFiles(command: Command, plan: Plan): string {
   const { number, mode, mark, isApart, shell, folder } = plan;
   const { argv, streams = "merged" } = command;
@@ -52,7 +49,7 @@ export function commandFiles(command: Command, plan: Plan): string {
 
 function starter({ argv, env = {}, isRealCwd = false }: Command, { number, cwd, folder }: Plan): string {
   const names = Object.keys(env);
-  // A shell has no variables with other names; the program `env` sets them.
+  // A shell cannot set variables with other names; the program `env` can.
   const odd = names.filter((name) => !/^[A-Za-z_]\w*$/.test(name)).map((name) => `${name}=${env[name]}`);
   const plain = names
     .filter((name) => /^[A-Za-z_]\w*$/.test(name))
@@ -61,7 +58,7 @@ function starter({ argv, env = {}, isRealCwd = false }: Command, { number, cwd, 
   const own = assignments({ F: folder, d: `${folder}/${number}.d`, n: String(number) });
   return [
     own,
-    STARTER,
+    START,
     `hr_in ${quoteWord(cwd)} ${isRealCwd ? "real" : ""}`,
     ...plain,
     `hr_start ${quoteWords(program)}`,

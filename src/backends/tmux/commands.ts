@@ -1,53 +1,58 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { absolutePath } from "../../util/paths.ts";
-import { quoteWord } from "../../util/shell.ts";
-import { begun } from "./beginning.ts";
+import { quoteWord } from "../../util/quote.ts";
+import { keptStreams } from "../command.ts";
+import { closedFailure, requireUnstopped } from "../stopping.ts";
+import { awaitStart } from "./await-start.ts";
 import { type Mode, type Plan, commandFiles } from "./command-files.ts";
-import type { Keeper } from "./keeper.ts";
+import type { HelperShell } from "./helper-shell.ts";
 import type { Panes, Prompt, Typed } from "./panes.ts";
 import { runningProcess } from "./process.ts";
 import { shownCommand } from "./shown.ts";
-import { type Story, createStory } from "./story.ts";
+import { type CommandProgress, createProgress } from "./command-progress.ts";
 
-/** Commands that are typed into panes. */
+/** Types commands into panes. */
 export interface Commands {
   spawn(command: Command): Promise<Process>;
   dispatch(command: Command): Promise<{ readonly pane: string }>;
-  /** A line that a runner wrote. */
+  /** Takes a line that a runner wrote. */
   heard(line: string): void;
-  /** What runners wrote meanwhile may be lost: it is asked for. */
+  /** Requests the state of all commands: reports of runners may be lost. */
   ask(): void;
-  /** Ends what runs, but not what was dispatched. Never rejects. */
+  /** Ends running commands, except dispatched ones. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface CommandsOptions {
   readonly inner: Backend;
-  /** There by the time the first command is started. */
-  readonly keeper: () => Keeper;
+  /** Available when the first command starts. */
+  readonly helper: () => HelperShell;
   readonly panes: () => Panes;
-  /** Begins every mark of this backend, and no other's. */
-  readonly family: string;
-  /** Whether there is `setsid`. */
+  /** The beginning of all marks of this backend, and of no others. */
+  readonly markPrefix: string;
+  /** Whether the target has `setsid`. */
   readonly hasSessions: () => boolean;
   readonly type: (pane: string, text: string) => Promise<void>;
 }
 
-/** When the command in the pane where commands are typed has run for so long, others no longer wait for it but move to another one. */
+/** When the pane's command has run this long, further commands use another pane. Milliseconds. */
 const LONG_MS = 5_000;
-/** So often a command is tried: once more in the first pane, where the shell may now be at its prompt, then in others. */
+/** How often starting a command is attempted: twice in the first pane, then in others. */
 const MOST_ATTEMPTS = 4;
-/** So many commands keep their files after their end: a runner may still be reading them. */
+/** How many ended commands keep their files: a runner may still be reading them. */
 const MOST_FILES = 16;
 
 /**
- * Leads the session of a window of its own. Of a terminal that goes the leader alone is told (SIGHUP), and when it dies the system tells the others; the runner, which pays no
- * heed, must not be it.
+ * Leads the session of a new window. When the terminal closes, only the leader gets SIGHUP, and its death makes the
+ * kernel signal the others. So the runner, which ignores SIGHUP, must not be the leader.
  */
 const LEADER = 'trap : INT QUIT; "$0" "$1"; exit';
 
-/** Nothing reads what a command writes: it is not to begin, and who opens the FIFOs for writing does not wait for ever. */
+/**
+ * For when nothing reads the command's output: prevents its start, and releases processes that open its FIFOs for
+ * writing.
+ */
 function unread(number: number): string {
   const own = `"$F/${number}.d"`;
   return `mkdir ${own}/claimed 2>/dev/null || : >${own}/stopped; for hr_each in ${own}/out*; do : <>"$hr_each"; done`;
@@ -56,12 +61,12 @@ function unread(number: number): string {
 type Where = { readonly prompt: Prompt; ended(): void } | { readonly window: string };
 
 export function createCommands(options: CommandsOptions): Commands {
-  const { inner, family } = options;
-  const stories = new Map<number, Story>();
+  const { inner, markPrefix } = options;
+  const progressByNumber = new Map<number, CommandProgress>();
   const running = new Map<number, Process>();
   const starting = new Set<Promise<unknown>>();
   const ended: number[] = [];
-  /** The command that is in the pane where commands are typed, or on its way there. */
+  /** The command that runs in the main pane or is being typed there. */
   let typed: { readonly sinceMs: number; pane?: string } | undefined;
   let count = 0;
   let jobs = 0;
@@ -73,19 +78,19 @@ export function createCommands(options: CommandsOptions): Commands {
       number,
       mode,
       cwd: absolutePath(command.cwd ?? ".", inner),
-      mark: mode === "dispatch" ? `:dispatched${family.slice(1)}${number}:` : `${family}${number}:`,
+      mark: mode === "dispatch" ? `:dispatched${markPrefix.slice(1)}${number}:` : `${markPrefix}${number}:`,
       isApart: (mode === "closed" || mode === "pipe") && options.hasSessions(),
-      folder: options.keeper().folder,
-      shell: options.keeper().shell,
+      folder: options.helper().folder,
+      shell: options.helper().shell,
     };
   };
   const forget = (number: number) => {
-    stories.delete(number);
+    progressByNumber.delete(number);
     ended.push(number);
     if (ended.length < MOST_FILES || closed) return;
     const old = ended.splice(0, MOST_FILES / 2).map((each) => `"$F/${each}" "$F/${each}.d"`);
     void options
-      .keeper()
+      .helper()
       .ask(`rm -rf ${old.join(" ")}`)
       .catch(() => undefined);
   };
@@ -95,12 +100,8 @@ export function createCommands(options: CommandsOptions): Commands {
   const start = async (command: Command, mode: Mode): Promise<Process> => {
     const isJob = command.lifetime === "toolkit";
     const isOwn = isJob || (typed !== undefined && Date.now() - typed.sinceMs < LONG_MS);
-    if (isOwn)
-      return (
-        (await startIn(command, mode, async () => ({
-          window: isJob ? `job-${++jobs}` : "command",
-        }))) ?? neverBegun(command)
-      );
+    const window = isJob ? `job-${++jobs}` : "command";
+    if (isOwn) return (await startIn(command, mode, async () => ({ window }))) ?? neverBegun(command);
     const here: NonNullable<typeof typed> = { sinceMs: Date.now() };
     const before = typed?.pane;
     typed = here;
@@ -126,21 +127,21 @@ export function createCommands(options: CommandsOptions): Commands {
   };
 
   const makeFiles = async (command: Command, plan: Plan): Promise<void> => {
-    const { status, out } = await options.keeper().ask(commandFiles(command, plan));
+    const { status, out } = await options.helper().ask(commandFiles(command, plan));
     if (status !== 0) throw new ToolFailure(`cannot start ${command.argv[0]}: ${out.toString().trim()}`);
   };
-  /** Makes the files of a command while it is found out where it will run. */
+  /** Creates the files of a command while its pane is chosen. */
   const readyAt = async <T>(command: Command, plan: Plan, finding: Promise<T>): Promise<T> => {
     const [where] = await Promise.all([finding, makeFiles(command, plan)]);
     if (closed) throw closedFailure();
     return where;
   };
 
-  /** `undefined` when it did not begin there. */
+  /** Starts a command in a pane. Resolves to `undefined` if it did not start there. */
   const startIn = async (command: Command, mode: Mode, find: () => Promise<Where>): Promise<Process | undefined> => {
     const plan = planOf(command, mode);
-    const story = createStory();
-    stories.set(plan.number, story);
+    const progress = createProgress();
+    progressByNumber.set(plan.number, progress);
     try {
       const where = await readyAt(command, plan, find());
       const whenEnded = () => {
@@ -152,8 +153,8 @@ export function createCommands(options: CommandsOptions): Commands {
         inner,
         command,
         plan,
-        story,
-        keeper: options.keeper(),
+        progress,
+        helper: options.helper(),
         type: options.type,
         ended: whenEnded,
       });
@@ -161,21 +162,24 @@ export function createCommands(options: CommandsOptions): Commands {
       let pane: string;
       if ("prompt" in where) {
         ({ pane } = where.prompt);
-        await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, story, true));
+        await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, true));
       } else {
         const file = `${plan.folder}/${plan.number}`;
         pane = await options.panes().window(where.window, [plan.shell, "-c", LEADER, plan.shell, file], inner.workDir);
       }
       const process = await reading.catch(async (error: unknown) => {
-        await options.keeper().ask(unread(plan.number));
+        await options.helper().ask(unread(plan.number));
         throw error;
       });
-      const pid = await begun(plan, story, options.keeper(), "prompt" in where ? where.prompt : undefined).catch(
-        async (error: unknown) => {
-          await process.abandon();
-          throw failureOf(error, command, plan);
-        },
-      );
+      const pid = await awaitStart(
+        plan,
+        progress,
+        options.helper(),
+        "prompt" in where ? where.prompt : undefined,
+      ).catch(async (error: unknown) => {
+        await process.abandon();
+        throw failureOf(error, command, plan);
+      });
       if (pid !== undefined) {
         const alive = process.begun(pid, pane);
         running.set(plan.number, alive);
@@ -191,9 +195,10 @@ export function createCommands(options: CommandsOptions): Commands {
   };
 
   const spawn = async (given: Command): Promise<Process> => {
-    const command: Command = given.lifetime === "toolkit" ? { ...given, streams: "merged" } : given;
+    const streams = given.lifetime === "toolkit" ? "merged" : keptStreams(given);
+    const command: Command = { ...given, streams };
     const process = await start(command, command.stdin ?? "closed");
-    if (closed) await process.kill(); // it was closed while this started
+    if (closed) await process.kill(); // the backend was closed meanwhile
     return process;
   };
 
@@ -201,14 +206,14 @@ export function createCommands(options: CommandsOptions): Commands {
     let except = typed?.pane;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const plan = planOf(command, "dispatch");
-      const story = createStory();
-      stories.set(plan.number, story);
+      const progress = createProgress();
+      progressByNumber.set(plan.number, progress);
       const prompt = await readyAt(command, plan, options.panes().prompt(except)).catch((error: unknown) => {
         forget(plan.number);
         throw error;
       });
-      await prompt.type((up, column) => line(plan, up, column), typedOf(command, story, false));
-      const pid = await begun(plan, story, options.keeper(), prompt).catch((error: unknown) => {
+      await prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, false));
+      const pid = await awaitStart(plan, progress, options.helper(), prompt).catch((error: unknown) => {
         throw failureOf(error, command, plan);
       });
       if (pid !== undefined) return { pane: prompt.pane };
@@ -218,7 +223,7 @@ export function createCommands(options: CommandsOptions): Commands {
     return neverBegun(command);
   };
 
-  /** Refuses what can never be started; closing waits for what is on its way. */
+  /** Refuses commands that can never start. Lets `close` wait for those that are starting. */
   const begin = async <T>(command: Command, work: (command: Command) => Promise<T>): Promise<T> => {
     check(command, closed);
     const started = work(command);
@@ -231,13 +236,13 @@ export function createCommands(options: CommandsOptions): Commands {
     dispatch: (command) => begin(command, dispatch),
     heard(text) {
       const [number = "", event = "", ...words] = text.split(" ");
-      stories.get(Number(number))?.heard(event, words.join(" "));
+      progressByNumber.get(Number(number))?.heard(event, words.join(" "));
     },
     ask() {
-      const numbers = [...stories.keys()];
+      const numbers = [...progressByNumber.keys()];
       if (numbers.length === 0) return;
       void options
-        .keeper()
+        .helper()
         .ask(`hr_status ${numbers.join(" ")}`)
         .then(({ out }) => {
           for (const each of out.toString().split("\n")) this.heard(each);
@@ -250,31 +255,28 @@ export function createCommands(options: CommandsOptions): Commands {
       await Promise.all([...running.values()].map((process) => process.kill()));
       if (count > 0)
         await options
-          .keeper()
-          .ask(`hr_end ${quoteWord(family)} "" ""`)
+          .helper()
+          .ask(`hr_end ${quoteWord(markPrefix)}`)
           .catch(() => undefined);
     },
   };
 }
 
-function typedOf({ argv }: Command, { exited }: Story, isAwaited: boolean): Typed {
+function typedOf({ argv }: Command, { exited }: CommandProgress, isAwaited: boolean): Typed {
   return { shown: shownCommand(argv), isAwaited, over: exited };
 }
 
-function check({ argv, env = {}, signal }: Command, closed: boolean): void {
+function check(command: Command, closed: boolean): void {
   if (closed) throw closedFailure();
-  if (signal?.aborted === true) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
+  requireUnstopped(command);
+  const { argv, env = {} } = command;
   if (![...argv, ...Object.entries(env).flat()].some((each) => each.includes("\0"))) return;
   const program = argv[0].replaceAll("\0", "\\0");
   throw new ToolFailure(`cannot start ${program}: there is a NUL byte in its arguments or variables`);
 }
 
-function closedFailure(): ToolFailure {
-  return new ToolFailure("the backend is closed: nothing can be started on it any more");
-}
-
 function neverBegun({ argv }: Command): never {
-  throw new ToolFailure(`cannot start ${argv[0]}: it was typed into a pane, and did not begin`, {
+  throw new ToolFailure(`cannot start ${argv[0]}: it was typed into a pane, but did not start`, {
     hint: "Somebody may be typing there. Try again.",
   });
 }

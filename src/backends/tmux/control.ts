@@ -1,41 +1,34 @@
 import type { Backend, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { quoteWords } from "../../util/shell.ts";
+import { quoteWords } from "../../util/quote.ts";
 
-/** A client of tmux in control mode (tmux(1), CONTROL MODE), held open. */
+/** A tmux client in control mode (tmux(1), CONTROL MODE) that stays open. */
 export interface Control {
   /**
-   * Runs one tmux command, and resolves to the lines that it printed. Several may be sent without waiting: they are answered in order. Rejects with a `ToolFailure`
-   * of tmux' own words when it fails, and with `ControlEnded` when the client has ended before the answer came.
+   * Runs one tmux command, and resolves to its output lines. Several can be sent without waiting; they are answered in
+   * order. Rejects with a `ToolFailure` with tmux's message when it fails, and with `ControlEnded` when the client ends
+   * first.
    */
   send(words: readonly string[]): Promise<readonly string[]>;
-  /** False once it has ended. */
+  /** False after the client has ended. */
   readonly isOpen: boolean;
-  /** Detaches it. Resolves when it has ended. Never rejects. */
+  /** Detaches the client. Resolves when it has ended. Never rejects. */
   close(): Promise<void>;
 }
 
-/** The client has ended: the session is gone, or the server, or the way there. */
+/** The client has ended: the session, the server or the connection is gone. */
 class ControlEnded extends ToolFailure {}
 
-/** Its log leaves memory at 256 KiB and is read less promptly from then on, so before that another client takes over. */
+/** Bytes of output after which another client takes over: at 256 KiB a log leaves memory and is read less promptly. */
 const MOST_HEARD = 196_608;
 
-/** Attaches to a session that is there. `tmux` is the program with the options that say which server. */
+/** Attaches to an existing session. `tmux`: the program with the options that select the server. */
 export async function openControl(
   inner: Backend,
   { tmux, session }: { readonly tmux: readonly string[]; readonly session: string },
 ): Promise<Control> {
-  const attach = quoteWords([
-    ...tmux,
-    "-u",
-    "-C",
-    "attach-session",
-    "-t",
-    `=${session}`,
-    "-f",
-    "no-output,ignore-size",
-  ]);
+  const options = ["-t", `=${session}`, "-f", "no-output,ignore-size"];
+  const attach = quoteWords([...tmux, "-u", "-C", "attach-session", ...options]);
   const client = await inner.spawn({
     argv: ["sh", "-c", `unset TMUX TMUX_PANE; exec ${attach}`],
     stdin: "pipe",
@@ -85,19 +78,19 @@ export async function openControl(
   };
 }
 
-/** What tmux says in control mode. */
+/** The output of tmux in control mode. */
 export interface ControlHeard {
-  /** A command has been answered; `isOurs` when it came from this client. */
+  /** Called with the answer of a command. `isOurs`: this client sent it. */
   answered(answer: { readonly isOurs: boolean; readonly failed: boolean; readonly lines: readonly string[] }): void;
-  /** Something has happened: "window-close" with "@3". */
+  /** Called with a notification: "window-close" with "@3". */
   told(name: string, words: string): void;
 }
 
-/** Reads what a client in control mode prints, in chunks of any size. */
+/** Parses the output of a client in control mode, in chunks of any size. */
 export function readControl(heard: ControlHeard): { write(chunk: Uint8Array): void } {
   const decoder = new TextDecoder();
   let rest = "";
-  /** The words behind `%begin`, which stand behind the end of the same answer too. */
+  /** The words after `%begin`. The end of the same answer repeats them. */
   let open: string | undefined;
   let lines: string[] = [];
   const take = (line: string) => {
@@ -122,7 +115,10 @@ export function readControl(heard: ControlHeard): { write(chunk: Uint8Array): vo
   };
 }
 
-/** One word as tmux reads it: in double quotes, where `\`, `"` and `$` are special, and `~` and what is not seen as octal numbers (tmux(1), PARSING SYNTAX). */
+/**
+ * Quotes a word for tmux: in double quotes; `\\`, `"`, `$` escaped, `~` and control characters octal (tmux(1), PARSING
+ * SYNTAX).
+ */
 export function controlWord(word: string): string {
   const quoted = word
     .replace(/["\\$]/g, "\\$&")
@@ -130,7 +126,7 @@ export function controlWord(word: string): string {
   return `"${quoted}"`;
 }
 
-/** An empty line detaches a client; where nobody reads it any more, it is ended. */
+/** Detaches a client with an empty line, and ends its process. */
 async function leave(client: Process): Promise<void> {
   await client.write("\n").catch(() => undefined);
   await client.endInput().catch(() => undefined);

@@ -1,6 +1,10 @@
-import { quoteWord, quoteWords } from "../../util/shell.ts";
-import type { Keeper } from "./keeper.ts";
-import { OWNER, WINDOW_OWNER } from "./session.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
+import type { HelperShell } from "./helper-shell.ts";
+
+/** The option of a pane that names its owner: the folder of the backend, or "free". */
+export const OWNER = "@handrail";
+/** As `OWNER`, for a pane with a single command, which is never taken over. */
+export const WINDOW_OWNER = "@handrail-command";
 
 /** A pane of the session, and the process that tmux has started in it. */
 export interface PaneId {
@@ -8,50 +12,45 @@ export interface PaneId {
   readonly pid: string;
 }
 
-/** Which panes of the session are whose. Every pane that was opened for commands bears the folder of the backend that has it, or says that it is free. */
+/** Tracks which backend owns which pane. Each pane for commands names its backend's folder, or is marked free. */
 export interface OwnedPanes {
-  /** Takes those that nobody has who lives. */
+  /** Claims panes whose owner has exited. */
   takeFree(): Promise<readonly PaneId[]>;
-  /** Lets others take them. One that has gone is left at that. */
+  /** Marks panes as free. Ignores panes that no longer exist. */
   release(panes: readonly PaneId[]): Promise<void>;
-  /** Opens one more, with an interactive shell in it, and takes it. */
+  /** Opens and claims another pane, with an interactive shell. */
   open(): Promise<PaneId>;
-  /** Opens one for a program alone, which is gone when that ends. Resolves to its id. */
+  /** Opens a pane for a single program; it closes when that ends. Resolves to its id. */
   openFor(argv: readonly string[], as: { readonly name: string; readonly cwd: string }): Promise<string>;
 }
 
 export interface OwnedPanesOptions {
-  readonly keeper: Keeper;
+  readonly helper: HelperShell;
   readonly tmux: readonly string[];
   readonly session: string;
-  /** The interactive shell. Default: tmux' own choice. */
+  /** The interactive shell. Default: tmux's `default-shell`. */
   readonly shell: string | undefined;
-  /** Where that starts. */
+  /** The folder in which the shell starts. */
   readonly cwd: string;
-  /** A command of tmux, by the client that is held open; resolves to the lines it wrote. */
+  /** Sends a tmux command through the open client. Resolves to its output lines. */
   send(...words: readonly string[]): Promise<readonly string[]>;
 }
 
-export function ownedPanes({ keeper, tmux, session, shell, cwd, send }: OwnedPanesOptions): OwnedPanes {
-  /** At once, whoever else tries. (Not by the client that is held open: what `if-shell` runs is answered there besides, as one more.) */
+export function ownedPanes({ helper, tmux, session, shell, cwd, send }: OwnedPanesOptions): OwnedPanes {
+  /**
+   * Claims a pane atomically. (Not through the open client, which would get the result of `if-shell`'s command as
+   * another answer.)
+   */
   const claim = async (id: string, from: string): Promise<boolean> => {
-    const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(keeper.folder)}`;
+    const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(helper.folder)}`;
     const tried = ["if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine];
-    const { out } = await keeper.ask(
+    const { out } = await helper.ask(
       quoteWords([...tmux, ...tried, ";", "display-message", "-p", "-t", id, `#{${OWNER}}`]),
     );
-    return out.toString().trim() === keeper.folder;
+    return out.toString().trim() === helper.folder;
   };
-  const windowIn = (folder: string, name: string) => [
-    "new-window",
-    "-d",
-    "-t",
-    `=${session}:`,
-    "-c",
-    folder,
-    "-n",
-    name,
-  ];
+  const windowIn = (folder: string, name: string) =>
+    ["new-window", "-d", "-t", `=${session}:`, "-c", folder, "-n", name] as const;
 
   return {
     async takeFree() {
@@ -59,8 +58,8 @@ export function ownedPanes({ keeper, tmux, session, shell, cwd, send }: OwnedPan
       const lines = await send("list-panes", "-s", "-t", `=${session}`, "-F", format);
       const taken: PaneId[] = [];
       for (const [id = "", pid = "", dead, owner = ""] of lines.map((line) => line.split(" "))) {
-        if (dead === "1" || owner === "" || owner === keeper.folder) continue;
-        if (owner !== "free" && (await lives(keeper, owner))) continue;
+        if (dead === "1" || owner === "" || owner === helper.folder) continue;
+        if (owner !== "free" && (await lives(helper, owner))) continue;
         if (await claim(id, owner)) taken.push({ id, pid });
       }
       return taken;
@@ -74,25 +73,26 @@ export function ownedPanes({ keeper, tmux, session, shell, cwd, send }: OwnedPan
       const program = shell === undefined ? [] : [`exec ${shell}`];
       const [line = ""] = await send(...windowIn(cwd, "handrail"), "-P", "-F", "#{pane_id} #{pane_pid}", ...program);
       const [id = "", pid = ""] = line.split(" ");
-      await send("set-option", "-p", "-t", id, OWNER, keeper.folder);
+      await send("set-option", "-p", "-t", id, OWNER, helper.folder);
       return { id, pid };
     },
     async openFor(argv, as) {
       const [id = ""] = await send(...windowIn(as.cwd, as.name), "-P", "-F", "#{pane_id}", ...argv);
       const options = [
         ["remain-on-exit", "off"],
-        [WINDOW_OWNER, keeper.folder],
+        [WINDOW_OWNER, helper.folder],
       ];
       await Promise.all(
-        options.map((option) => send("set-option", "-p", "-t", id, ...option).catch(() => undefined)), // it may have ended already
+        // the pane may have closed already
+        options.map((option) => send("set-option", "-p", "-t", id, ...option).catch(() => undefined)),
       );
       return id;
     },
   };
 }
 
-/** Whether the backend lives that has this folder. */
-async function lives(keeper: Keeper, folder: string): Promise<boolean> {
-  const pid = `read -r hr_pid <${quoteWord(`${folder}/keeper`)}`;
-  return (await keeper.ask(`{ ${pid}; } 2>/dev/null && kill -0 "$hr_pid" 2>/dev/null`)).status === 0;
+/** Whether the backend that owns this folder is alive. */
+async function lives(helper: HelperShell, folder: string): Promise<boolean> {
+  const pid = `read -r hr_pid <${quoteWord(`${folder}/helper`)}`;
+  return (await helper.ask(`{ ${pid}; } 2>/dev/null && kill -0 "$hr_pid" 2>/dev/null`)).status === 0;
 }

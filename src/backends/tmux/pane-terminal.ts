@@ -3,26 +3,29 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
-import { quoteWord, quoteWords } from "../../util/shell.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
 import { clearingKeys } from "./clearing-keys.ts";
 import { shownCommand } from "./shown.ts";
-import { type RunScript, capture, paneAt, sendKeys } from "./terminal.ts";
+import { type RunScript, capture, paneAt, sendKeys } from "./pane-io.ts";
+import TYPE_LINE from "./type-line.sh";
 
-/** What is half typed at the prompt of one of these is put away. In anything else the keys would mean something else. */
+/** Shells in which half-typed input is cleared. In other programs the keys would mean something else. */
 const SHELL = /^(?:bash|zsh|dash|sh|ash|busybox|fish|ksh|ksh93|mksh)$/;
-/** A shell has done that when the cursor stays for so long; where it has not, only the place is wrong where the command is drawn. Milliseconds. */
+/**
+ * How long the cursor must stay for the keys to count as processed; at most `LONGEST_CLEARING_MS` are waited for. If
+ * that is too short, only the shown command is misplaced. Milliseconds.
+ */
 const STAYS_MS = 50;
 const LONGEST_CLEARING_MS = 1_000;
 
 export interface PaneOptions {
-  /** The socket of the server, as the first part of `$TMUX` says. Default: the one that tmux would use. */
+  /** The socket of the server: the first part of `$TMUX`. Default: the one that tmux would use. */
   readonly socketPath?: string;
 }
 
 /**
- * The very pane in which we run, as a terminal: `pane` is `$TMUX_PANE`. Nothing else is made or marked.
- *
- * @throws ToolFailure when there is no such pane.
+ * The pane in which this process runs (`$TMUX_PANE`), as a terminal. Creates nothing. @throws ToolFailure if it does
+ * not exist.
  */
 export async function paneTerminal(
   inner: Pick<Backend, "spawn" | "workDir" | "home">,
@@ -61,9 +64,7 @@ export async function paneTerminal(
         await sendKeys(run, at(), { keys: clearingKeys(runs) });
         await cursorStays();
       }
-      const { status, out } = await run(
-        typing(command, { inner, tmux: quoteWords([...tmux, "-u"]), pane: quoteWord(pane) }),
-      );
+      const { status, out } = await run(typing(command, { inner, tmux: [...tmux, "-u"], pane }));
       if (status !== 0) throw new ToolFailure(`it could not be typed into pane ${pane}: ${out.toString().trim()}`);
       return { pane };
     },
@@ -71,12 +72,12 @@ export async function paneTerminal(
 }
 
 /**
- * Types a short line that runs a file. The file removes itself, puts what the person is to see in the place of that line, and becomes the command, in
- * the environment of that shell.
+ * Returns a script that types a line. The line runs a file that removes itself, shows the command instead of the line,
+ * and executes it.
  */
 function typing(
   { argv, cwd = ".", env = {} }: Command,
-  { inner, tmux, pane }: { readonly inner: Base; readonly tmux: string; readonly pane: string },
+  { inner, tmux, pane }: { readonly inner: Base; readonly tmux: readonly string[]; readonly pane: string },
 ): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const file = [
@@ -86,15 +87,7 @@ function typing(
     `exec ${quoteWords([...(variables.length === 0 ? [] : ["env", ...variables]), ...argv])}`,
     "",
   ].join("\n");
-  return `umask 077
-f=\${TMPDIR:-/tmp}/handrail.${randomName(8)}
-set -C
-printf %s ${quoteWord(file)} >"$f" || exit
-set -- $(${tmux} display-message -p -t ${pane} '#{cursor_x} #{pane_width} #{pane_in_mode}')
-[ -n "$3" ] || { rm -f "$f"; echo "there is no such pane"; exit 1; }
-[ "$3" = 0 ] || ${tmux} send-keys -t ${pane} -X cancel
-line=" sh $f 99 999"
-up=$((($1 + \${#line}) / $2 + 1))
-line=$(printf "%-\${#line}s." " sh $f $up $(($1 + 1))")
-${tmux} send-keys -t ${pane} -l "\${line%.}" && ${tmux} send-keys -t ${pane} Enter`;
+  return `hr_text=${quoteWord(file)} hr_pane=${quoteWord(pane)} hr_name=${randomName(8)}
+set -- ${quoteWords(tmux)}
+${TYPE_LINE}`;
 }

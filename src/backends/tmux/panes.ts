@@ -1,94 +1,100 @@
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import { clip } from "../../util/text.ts";
+import { closedFailure } from "../stopping.ts";
 import { clearingKeys } from "./clearing-keys.ts";
 import { type Control, openControl } from "./control.ts";
-import type { Keeper } from "./keeper.ts";
+import type { HelperShell } from "./helper-shell.ts";
 import { type PaneId, ownedPanes } from "./owned-panes.ts";
 import { ensureSession } from "./session.ts";
 
-/** The session of ours, and its panes. */
+/** Our session and its panes. */
 export interface Panes {
-  /** A pane whose shell stands at its prompt, for one command that is typed. Another one than `except`. */
+  /** Resolves to a pane whose shell is at its prompt, for one typed command. Not `except`. */
   prompt(except?: string): Promise<Prompt>;
-  /** Runs a program in a window of its own, which is gone when that ends. Resolves to its pane. */
+  /** Runs a program in a new window, which closes when the program ends. Resolves to its pane. */
   window(name: string, argv: readonly string[], cwd: string): Promise<string>;
   /** The pane where commands are typed. */
   main(): Promise<string>;
-  /** Lets go of the panes; they stay. Never rejects. */
+  /** Releases the panes; they stay open. Never rejects. */
   close(): Promise<void>;
 }
 
 /** A pane that waits for a command. */
 export interface Prompt {
   readonly pane: string;
-  /** Types one short line of ASCII and Enter. `words` is called with how many lines up and in which column it will have begun. */
+  /**
+   * Types a short ASCII line and Enter. `words` returns the line; it gets the number of lines up and the column where
+   * the line begins.
+   */
   type(words: (up: number, column: number) => string, typed: Typed): Promise<void>;
-  /** Whether its shell stands at its prompt. Where that cannot be seen it is not known to. Rejects with a `ToolFailure` when there is no way there. */
+  /**
+   * Whether the shell is at its prompt; false if that is unknown. Rejects with a `ToolFailure` if it is unreachable.
+   */
   isIdle(): Promise<boolean>;
 }
 
 /** A command that is typed into a pane. */
 export interface Typed {
-  /** As people see it. */
+  /** The command as people see it. */
   readonly shown: string;
-  /** Somebody waits for its end, so that the prompt is soon back when the next one comes. */
+  /** True: a caller waits for its end, so the prompt returns soon before the next command. */
   readonly isAwaited: boolean;
-  /** Settles when it has ended. Never rejects. */
+  /** Resolves when the command has ended. Never rejects. */
   readonly over: Promise<unknown>;
 }
 
 export interface PanesOptions {
   readonly inner: Backend;
-  readonly keeper: Keeper;
+  readonly helper: HelperShell;
   readonly tmux: readonly string[];
   readonly session: string;
-  /** The interactive shell. Default: tmux' own choice. */
+  /** The interactive shell. Default: tmux's `default-shell`. */
   readonly shell: string | undefined;
   notice(text: string): void;
 }
 
-/** A shell that has just been started, or where a command has just ended, may take so long until it shows its prompt. */
+/** How long a new shell may take to show its prompt; `AFTER_MS`: a shell whose command has just ended. Milliseconds. */
 const PROMPT_MS = 10_000;
 const AFTER_MS = 2_000;
-/** In a pane that was found something may just be ending. */
+/** How long to wait in a pane that was found, where a command may be ending. Milliseconds. */
 const FOUND_MS = 300;
-/** A prompt that ends at the left margin is waited for so long, once. */
+/** How long to wait, once, for a prompt when the cursor is at the left margin. Milliseconds. */
 const SHOWN_MS = 2_000;
-/** A shell has done what was typed within this time; the prompt is where it then is. */
+/** How long a shell may take to process clearing keys, before the cursor counts as settled. Milliseconds. */
 const DONE_MS = 1_000;
 
 /** Characters of a command that a notice names. */
 const MOST_NAMED = 60;
 
 interface Pane extends PaneId {
-  /** Where the prompt ends, when it was last seen. */
+  /** The column where the prompt ended when last seen. */
   column?: number;
-  /** What was typed last and has not ended yet, as people see it. */
+  /** The last typed command that has not ended, as people see it. */
   runs?: string;
-  /** Until when it is expected to show its prompt. */
+  /** Time until which its prompt is expected. */
   settlesMs: number;
 }
 
-/** Opens nothing yet: the session is made or found when it is first needed, and again when it has gone. */
-export function createPanes({ inner, keeper, tmux, session, shell, notice }: PanesOptions): Panes {
+/** Opens nothing yet: the session is created or found at the first use, and again after it has ended. */
+export function createPanes({ inner, helper, tmux, session, shell, notice }: PanesOptions): Panes {
   let control: Control | undefined;
   let opening: Promise<Control> | undefined;
   let pane: Pane | undefined;
-  /** The session has just been made, and so its shell started. */
+  /** The session, and so its shell, was just created. */
   let isFresh = false;
-  /** Said of the pane that is replaced. */
+  /** The reason for the notice about a replaced pane. */
   let replaced: string | undefined;
   let choosing: Promise<unknown> = Promise.resolve();
   let closed = false;
 
   const open = async (): Promise<Control> => {
     await control?.close();
-    isFresh = await ensureSession(keeper, { tmux, session, shell, cwd: inner.workDir });
+    isFresh = await ensureSession(helper, { tmux, session, shell, cwd: inner.workDir });
     if (isFresh && pane !== undefined) {
-      replaced = "The tmux session had ended and was made again";
+      replaced = "The tmux session had ended and was created again";
       pane = undefined;
     }
     control = await openControl(inner, { tmux, session });
@@ -100,7 +106,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     return opening;
   };
   const send = async (...words: readonly string[]) => (await connected()).send(words);
-  const owned = ownedPanes({ keeper, tmux, session, shell, cwd: inner.workDir, send });
+  const owned = ownedPanes({ helper, tmux, session, shell, cwd: inner.workDir, send });
 
   const look = async ({ id, pid }: Pane): Promise<View | undefined> => {
     const [line = ""] = await send("display-message", "-p", "-t", id, VIEW);
@@ -109,12 +115,12 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
   };
   const standing = async ({ pid }: Pick<Pane, "pid">): Promise<Standing> => {
-    const { out } = await keeper.ask(`hr_idle ${quoteWord(pid)}`);
+    const { out } = await helper.ask(`hr_idle ${quoteWord(pid)}`);
     const [, state = "", name] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
     return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell: name };
   };
 
-  /** The pane where commands are typed; chosen when there is none. Free ones that somebody works in are passed over, unless `mayBeBusy`. */
+  /** The pane where commands are typed; chooses one if there is none. Skips busy panes unless `mayBeBusy`. */
   const chosen = async (mayBeBusy: boolean, except?: string): Promise<Pane> => {
     if (pane !== undefined) return pane;
     const settlesIn = (milliseconds: number) => ({ settlesMs: Date.now() + milliseconds });
@@ -134,7 +140,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     return pane;
   };
   const leave = async (left: Pane, why: string) => {
-    if (pane !== left) return; // it went with its session
+    if (pane !== left) return; // the pane ended with its session
     pane = undefined;
     replaced = `Pane ${left.id} ${why}`;
     await owned.release([left]);
@@ -142,13 +148,14 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
 
   const prompt = async (except?: string): Promise<Prompt> => {
     for (let attempt = 0; attempt < 5; attempt++) {
-      if (pane !== undefined && pane.id === except) await leave(pane, "did not take a command (somebody types there)");
+      if (pane !== undefined && pane.id === except)
+        await leave(pane, "did not accept a command (somebody is typing there)");
       await connected();
       const now = await chosen(attempt === 0, except);
       const both = () => Promise.all([look(now), standing(now)]);
       let [view, stand] = await both();
       const shownMs = Date.now() + SHOWN_MS;
-      // A shell may read before it has shown its first prompt: what is typed then would stand before that.
+      // A shell may read before its first prompt: a command typed then would appear before the prompt.
       const isBare = () => now.column === undefined && view?.x === 0 && Date.now() < shownMs;
       while (view !== undefined && ((!stand.mayBeIdle && Date.now() < now.settlesMs) || isBare())) {
         await pause(5);
@@ -162,7 +169,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
         await leave(now, `is busy (${now.runs ?? view.command} runs in it)`);
         continue;
       }
-      now.settlesMs = 0; // whatever runs here next is somebody's
+      now.settlesMs = 0; // another command in this pane is a person's
       return {
         pane: now.id,
         type: (words, typed) => type(now, { ...view, shell: stand.shell ?? view.command }, words, typed),
@@ -172,7 +179,10 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
   };
 
-  /** Where the cursor is when the shell has done what was typed: it reads again, and the cursor stays. */
+  /**
+   * Resolves to the column of the cursor after the shell has processed the typed keys: it reads again and the cursor
+   * stays.
+   */
   const settledColumn = async (now: Pane): Promise<number | undefined> => {
     const lateMs = Date.now() + DONE_MS;
     for (let before: number | undefined; ;) {
@@ -209,9 +219,9 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
     await Promise.all([clearing, keys("-l", line.padEnd(length)), keys("Enter")]);
   };
 
-  /** One after the other: choosing a pane may make one. */
+  /** Runs one after another, since choosing a pane may create one. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    if (closed) return Promise.reject(new ToolFailure("the backend is closed: nothing can be started on it any more"));
+    if (closed) return Promise.reject(closedFailure());
     const done = choosing.then(work);
     choosing = done.catch(() => undefined);
     return done;
@@ -242,7 +252,7 @@ export function createPanes({ inner, keeper, tmux, session, shell, notice }: Pan
   };
 }
 
-/** What tmux knows of a pane. */
+/** The state of a pane as tmux reports it. */
 interface View {
   readonly inMode: boolean;
   readonly x: number;
@@ -250,12 +260,12 @@ interface View {
   readonly command: string;
 }
 
-/** What the system knows of a pane's shell. */
+/** The state of a pane's shell as the system reports it. */
 interface Standing {
   readonly isIdle: boolean;
-  /** It is, or that cannot be seen. */
+  /** True if it is idle, or that is unknown. */
   readonly mayBeIdle: boolean;
-  /** Its program's name, when it is idle. What tmux says of that is late by a moment. */
+  /** The name of its program when it is idle. tmux reports that a moment late. */
   readonly shell: string | undefined;
 }
 

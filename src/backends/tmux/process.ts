@@ -1,17 +1,18 @@
 import type { Backend, Command, Exit, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { pause } from "../../util/abort.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { pause, within } from "../../util/abort.ts";
+import { later } from "../../util/promises.ts";
+import { quoteWord } from "../../util/quote.ts";
 import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
 import type { Plan } from "./command-files.ts";
-import type { Keeper } from "./keeper.ts";
-import type { Story } from "./story.ts";
+import type { HelperShell } from "./helper-shell.ts";
+import type { CommandProgress } from "./command-progress.ts";
 
-/** What a command in a pane writes is read by a program of the inner backend; that is there before the command begins. */
+/** Reads the output of a command in a pane, through a program of the inner backend that starts before the command. */
 export interface Reading {
-  /** The command has begun in the pane. */
+  /** Call it when the command has started in the pane. */
   begun(pid: number, pane: string): Process;
-  /** It never will. */
+  /** Call it when the command will never start. */
   abandon(): Promise<void>;
 }
 
@@ -19,39 +20,38 @@ export interface RunningOptions {
   readonly inner: Backend;
   readonly command: Command;
   readonly plan: Plan;
-  readonly story: Story;
-  readonly keeper: Keeper;
+  readonly progress: CommandProgress;
+  readonly helper: HelperShell;
   /** Types text into a pane. */
   type(pane: string, text: string): Promise<void>;
-  /** It has ended: called before `exit` settles, so that whoever waits for that finds the pane free. */
+  /** Called when the command has ended, before `exit` resolves, so that the pane is free then. */
   ended(): void;
 }
 
-/** When its output has not ended so long after the command, a child in the background holds it. */
+/** If the output continues this long after the command's end, a background child holds it open. Milliseconds. */
 const HELD_MS = 100;
-/** Nothing was written for so long: then it is looked whether it waits for somebody. Where that cannot be seen, this long says so. */
+/**
+ * After this silence, a command is checked for waiting for input; after `UNSEEN_QUIET_MS` it counts as waiting if that
+ * cannot be checked. Milliseconds.
+ */
 const QUIET_MS = 1_000;
 const UNSEEN_QUIET_MS = 3_000;
 const LOOK_MS = 500;
-/** The exit code comes so soon after the end of the output, or the runner has been killed. */
+/**
+ * How long to wait for the exit code after the end of the output. After that, the runner may have been killed.
+ * Milliseconds.
+ */
 const TOLD_MS = 2_000;
 
-/** What was written before the end has been passed on within this time. */
+/** How long to wait until the output before the command's end has been copied. Milliseconds. */
 const SETTLES_MS = 20_000;
 
-/** Signals that we send, as a shell tells them: 128 and their number (POSIX, kill). */
+/** Signals that we send, by the code that a shell reports: 128 plus the number (POSIX, kill). */
 const OURS: { readonly [code: number]: string | undefined } = { 143: "SIGTERM", 137: "SIGKILL" };
 
-/** Starts what reads the output of a command, and writes its input. Rejects like `spawn` of the inner backend. */
-export async function runningProcess({
-  inner,
-  command,
-  plan,
-  story,
-  keeper,
-  type,
-  ended: whenEnded,
-}: RunningOptions): Promise<Reading> {
+/** Starts the programs that read a command's output and write its input. Rejects like `spawn` of the inner backend. */
+export async function runningProcess(options: RunningOptions): Promise<Reading> {
+  const { inner, command, plan, progress, helper, type, ended: whenEnded } = options;
   const own = `${plan.folder}/${plan.number}.d`;
   const { streams = "merged", lifetime = "call" } = command;
   const reader = await inner.spawn({
@@ -72,20 +72,20 @@ export async function runningProcess({
   const begun = (pid: number, pane: string): Process => {
     let over = false;
     const stopThere = () => {
-      const session = plan.isApart ? String(pid) : '""';
-      const end = `hr_end ${quoteWord(plan.mark)} ${pid} ${session}`;
-      return keeper.persist(
-        `: >${quoteWord(`${own}/stopped`)}\nhr_how=$(${end})\necho "${plan.number} stopped $hr_how" 1<>"$F/events"`,
-        Promise.race([story.stopped, gone]),
+      return helper.persist(
+        `: >${quoteWord(`${own}/stopped`)}
+hr_end ${quoteWord(plan.mark)} ${pid}
+[ "$hr_set" = ' ' ] && hr_how=all || hr_how=left
+echo "${plan.number} stopped $hr_how" 1<>"$F/events"`,
+        Promise.race([progress.stopped, gone.promise]),
       );
     };
-    let isGone: () => void = () => undefined;
-    const gone = new Promise<void>((resolve) => (isGone = resolve));
+    const gone = later();
 
-    /** The end of one of which some goes on, whatever is done. */
+    /** The exit of a command that could not be ended completely. */
     const goesOn: Exit = { how: "lost", reason: `${UNSTOPPABLE} in pane ${pane}` };
     let isLeft = false;
-    const left = story.stopped.then((what) => {
+    const left = progress.stopped.then((what) => {
       if (what === "all") return new Promise<never>(() => undefined);
       isLeft = true;
       return "left" as const;
@@ -93,7 +93,7 @@ export async function runningProcess({
     const stopping = stoppingOf(command, stopThere);
 
     const ended = async (): Promise<Exit> => {
-      const code = await Promise.race([story.exited, reader.exit.then((exit) => readerEnded(exit)), left]);
+      const code = await Promise.race([progress.exited, reader.exit.then((exit) => readerEnded(exit)), left]);
       if (code === "left") {
         await reader.kill();
         nobodyReads();
@@ -101,44 +101,41 @@ export async function runningProcess({
       }
       if (typeof code === "object") return code;
       await outputEnds();
-      if (code === undefined) return { how: "lost", reason: `what watched over it in pane ${pane} has been killed` };
+      if (code === undefined) return { how: "lost", reason: `the process that watched it in pane ${pane} was killed` };
       return { how: "exited", code };
     };
-    /** Its output is at an end: the exit code is on its way. Or nothing reads it any more. */
+    /** Handles the end of the reader: the output has ended and the exit code follows, or the reader was ended. */
     const readerEnded = async (exit: Exit): Promise<number | undefined | Exit> => {
       if (exit.how === "exited" && exit.code === 0) {
         for (;;) {
-          const enough = new AbortController(); // or the timer would keep our process alive
-          const late = pause(TOLD_MS, enough.signal).then(() => "late" as const);
-          const told = await Promise.race([story.exited, late]);
-          enough.abort();
-          if (told !== "late") return told;
-          // A command may close its streams and go on; a runner may be killed.
-          const { out } = await keeper
+          const told = await within(
+            TOLD_MS,
+            progress.exited.then((code) => ({ code })),
+          );
+          if (told !== undefined) return told.code;
+          // A command may close its streams and continue. A runner may be killed.
+          const { out } = await helper
             .ask(`hr_status ${plan.number}`)
             .catch(() => ({ out: Buffer.from(`${plan.number} gone`) }));
           for (const line of out.toString().split("\n")) {
             const [, event = "", words = ""] = line.split(" ");
-            story.heard(event, words);
+            progress.heard(event, words);
           }
         }
       }
       nobodyReads();
-      const why = exit.how === "lost" ? exit.reason : "what read its output was ended";
-      return { how: "lost", reason: `${why}; in pane ${pane} it may go on` };
+      const why = exit.how === "lost" ? exit.reason : "the process that read its output was ended";
+      return { how: "lost", reason: `${why}; it may continue in pane ${pane}` };
     };
-    /** Who still opens the FIFO for writing must not wait for ever. */
+    /** Releases processes that open the FIFOs for writing: no reader is left. */
     const nobodyReads = () =>
-      void keeper.ask(`for hr_each in "$F/${plan.number}.d"/out*; do : <>"$hr_each"; done`).catch(() => undefined);
+      void helper.ask(`for hr_each in "$F/${plan.number}.d"/out*; do : <>"$hr_each"; done`).catch(() => undefined);
     const outputEnds = async () => {
-      const enough = new AbortController();
-      const held = await Promise.race([reader.exit.then(() => false), pause(HELD_MS, enough.signal).then(() => true)]);
-      enough.abort();
-      if (!held) return;
+      if ((await within(HELD_MS, reader.exit)) !== undefined) return;
       const settled = new AbortController();
-      await keeper.persist(
+      await helper.persist(
         `hr_settle ${plan.number}`,
-        Promise.race([story.settled, reader.exit, pause(SETTLES_MS, settled.signal)]),
+        Promise.race([progress.settled, reader.exit, pause(SETTLES_MS, settled.signal)]),
       );
       settled.abort();
       await reader.kill();
@@ -146,8 +143,8 @@ export async function runningProcess({
 
     const exit = (async (): Promise<Exit> => {
       const end = await ended();
-      if (end.how === "lost") isGone();
-      await stopping.settled(); // what it started goes too before the call is over
+      if (end.how === "lost") gone.resolve();
+      await stopping.settled(); // its children are ended before the call is over
       stopping.over();
       over = true;
       await feeder?.kill();
@@ -168,8 +165,7 @@ export async function runningProcess({
       place: `pane ${pane}`,
       ...(plan.mode === "terminal" && { awaitsInput: (until: AbortSignal) => awaitsInput(until) }),
       async write(text) {
-        if (plan.mode === "closed")
-          throw new ToolFailure("this process has no stdin: it was started with stdin closed");
+        if (plan.mode === "closed") throw new ToolFailure("this process was started with stdin closed");
         if (over) throw new ToolFailure("the process no longer reads its stdin: it has ended");
         await (feeder === undefined ? type(pane, text) : feeder.write(text));
       },
@@ -195,7 +191,7 @@ export async function runningProcess({
           quietMs = Date.now();
         }
         if (Date.now() - quietMs < QUIET_MS) continue;
-        const asked = await keeper
+        const asked = await helper
           .ask(`read -r hr_pid <"$F/${plan.number}.d/pids" && hr_waits "$hr_pid"`)
           .catch(() => undefined);
         const said = asked?.out.toString().trim();

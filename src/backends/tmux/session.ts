@@ -1,26 +1,15 @@
 import { ToolFailure } from "../../contract/failure.ts";
-import { quoteWords } from "../../util/shell.ts";
-import type { Keeper } from "./keeper.ts";
+import { quoteWords } from "../../util/quote.ts";
+import type { HelperShell } from "./helper-shell.ts";
+import { OWNER, type OwnedPanesOptions } from "./owned-panes.ts";
 
-/** The option of a pane that says whose it is: the folder of the backend, or "free". */
-export const OWNER = "@handrail";
-/** The same of a pane that one command has to itself; nobody takes that one over. */
-export const WINDOW_OWNER = "@handrail-command";
-
-/** Whether the session had to be made. A server that is started gets the environment of a person, without what is there because nobody sits in front of commands. */
+/**
+ * Creates the session if it does not exist. Resolves to true if it did. A new server gets the person's environment,
+ * without the variables of commands.
+ */
 export async function ensureSession(
-  keeper: Keeper,
-  {
-    tmux,
-    session,
-    shell,
-    cwd,
-  }: {
-    readonly tmux: readonly string[];
-    readonly session: string;
-    readonly shell: string | undefined;
-    readonly cwd: string;
-  },
+  helper: HelperShell,
+  { tmux, session, shell, cwd }: Omit<OwnedPanesOptions, "helper" | "send">,
 ): Promise<boolean> {
   const target = `=${session}`;
   const create = [
@@ -30,8 +19,8 @@ export async function ensureSession(
   ];
   const made = `{ ${quoteWords(create)} && echo made; }`;
   const has = quoteWords([...tmux, "has-session", "-t", target]);
-  // A server that is just ending, or that several start at once, is asked again in a moment.
-  const { status, out } = await keeper.ask(`(
+  // Tries again after a second: a server may be ending, or several clients may start one at once.
+  const { status, out } = await helper.ask(`(
 unset HANDRAIL_PROCESS TMUX TMUX_PANE PAGER GIT_PAGER MANPAGER GIT_TERMINAL_PROMPT
 exec 4<&-
 umask "$hr_umask"

@@ -1,12 +1,12 @@
 import { terminalSafe } from "../../output/terminal-text.ts";
-import { quoteWords } from "../../util/shell.ts";
+import { quoteWords } from "../../util/quote.ts";
 import { clip } from "../../util/text.ts";
 
 /** Lines of a script that are shown, and characters of each. */
 const MOST_LINES = 20;
 const MOST_CHARACTERS = 400;
 
-/** A command as a person would have typed it behind the prompt: the script of `sh -c` alone; what is long is clipped. */
+/** A command as a person would type it; for `sh -c`, only the script. Long ones are clipped. */
 export function shownCommand(argv: readonly string[]): string {
   const lines = terminalSafe(scriptOf(argv) ?? quoteWords(argv))
     .trimEnd()
@@ -16,7 +16,7 @@ export function shownCommand(argv: readonly string[]): string {
   return shown.join("\n");
 }
 
-/** The script, where the command is a shell that runs one and nothing else. */
+/** The script, if the command is a shell that only runs one. */
 function scriptOf(argv: readonly string[]): string | undefined {
   const [program = "", ...options] = argv;
   const [option, script] = options.slice(-2);

@@ -4,30 +4,35 @@ import { fileURLToPath } from "node:url";
 import type { Exit } from "../../../contract/backend.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { pause } from "../../../util/abort.ts";
+import { tried } from "../../../util/errors.ts";
 import { processStatus } from "../../../util/process-status.ts";
+import { later } from "../../../util/promises.ts";
 import { UNSTOPPABLE } from "../../stopping.ts";
 import { MARK_VARIABLE, SPAWNER_VARIABLE } from "./marks.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
-/** With fewer pipes than this at hand, more are made: a command takes up to three. */
+/** More pipes are created when fewer than this are left: a command uses up to three. */
 const FEW_PIPES = 8;
 
-/** How often it is looked whether a copy has ended that nobody watches over any more. */
+/** How often an unwatched copy is polled for its end. Milliseconds. */
 const ORPHAN_LOOK_MS = 20;
 
 /** The process that starts commands for this one. */
 export interface Spawner {
   /** Rejects with a `StartError` when the program cannot be started. */
   start(request: Omit<StartRequest, "op" | "id" | "job">): Promise<Child>;
-  /** The same for a job, whose end is noted in its folder alone. Resolves to its process id. */
+  /** Starts a job, whose end is only noted in its folder. Resolves to its PID. */
   startJob(request: Omit<StartRequest, "op" | "id"> & { readonly job: string }): Promise<number>;
-  /** The name of a new pipe. Who takes it removes it. */
+  /** The name of a new pipe. The user of the name removes it. */
   takePipe(): Promise<string>;
-  /** Copies from a pipe to the end of a file without us, until that has `most` bytes. `undefined` when that cannot be started. Never rejects. */
+  /**
+   * Copies a pipe to the end of a file, up to `most` bytes, in another process. `undefined` if it cannot. Never
+   * rejects.
+   */
   drain(pipe: string, file: string, most: number): Promise<Copying | undefined>;
-  /** Ends everything in whose mark the text stands, and a process group with its descendants. Resolves like `Child.stop`. */
+  /** Ends every process whose mark contains the text, and a process group with its descendants. As `Child.stop`. */
   sweep(tree: { readonly mark?: string; readonly group?: number }): Promise<boolean>;
-  /** Resolves when it has died. */
+  /** Resolves when the spawner has died. */
   readonly died: Promise<void>;
 }
 
@@ -36,8 +41,8 @@ export interface Child {
   /** Never rejects. */
   readonly exit: Promise<ChildExit>;
   /**
-   * TERM, a grace of two seconds, KILL to it and all it started. Resolves when they have ended; to false when some of them cannot be ended from here, and then nobody waits for
-   * them any more: `exit` says "lost" if it is one of these. Never rejects.
+   * Sends TERM, and after two seconds KILL, to the process and its children. Resolves to true when they have ended, to
+   * false if some cannot be ended (if the process is one of them, `exit` is then "lost"). Never rejects.
    */
   stop(): Promise<boolean>;
 }
@@ -45,15 +50,15 @@ export interface Child {
 type ChildExit = Extract<Exit, { how: "exited" | "signaled" | "lost" }>;
 
 export interface Copying {
-  /** Of the process that copies. */
+  /** PID of the process that copies. */
   readonly pid: number;
-  /** Resolves to the bytes that were read and are not in the file, where they were counted to the end. Never rejects. */
+  /** Resolves to the bytes that were read but are not in the file, if they were counted. Never rejects. */
   readonly ended: Promise<number | undefined>;
-  /** Ends it before the pipe has ended. */
+  /** Ends the copy before the pipe ends. */
   release(): void;
 }
 
-/** A program that could not be started, with the system's code for why. */
+/** A program could not be started. `code` is the system's error code, or "". */
 export class StartError extends Error {
   readonly code: string;
   readonly isFolderMissing: boolean;
@@ -65,13 +70,12 @@ export class StartError extends Error {
   }
 }
 
-/** By the user they run as: a program that gives up its rights must not start commands with them. */
+/** Spawners by the user that they run as: a program that drops its privileges must not start commands with them. */
 const spawners = new Map<string, Promise<Spawner>>();
 
 /**
- * The spawner of this process: started when it is first needed, shared by all, replaced when it has died.
- *
- * @throws ToolFailure when it cannot be started.
+ * Returns the spawner of this process. Starts it when needed, and replaces it when dead. @throws ToolFailure if it
+ * cannot start.
  */
 export function spawner(): Promise<Spawner> {
   const user = [process.getuid?.(), process.geteuid?.(), process.getgid?.(), process.getegid?.()].join(":");
@@ -90,16 +94,15 @@ async function connect(onDeath: () => void): Promise<Spawner> {
   const pipes: string[] = [];
   let filling: Promise<boolean> | undefined;
   let folder: string | undefined;
-  let die: () => void = () => {};
-  const died = new Promise<void>((resolve) => (die = resolve));
+  const died = later();
   const { ask, forget, isDead } = connectionTo(begin(), () => {
     onDeath();
-    die();
-    // It removes its pipes itself, unless it was killed.
+    died.resolve();
+    // The spawner removes its pipes itself, unless it was killed.
     if (folder !== undefined) void rm(folder, { recursive: true, force: true }).catch(() => undefined);
   });
 
-  /** Resolves to true when there are more pipes now. */
+  /** Creates more pipes. Resolves to false if that failed. */
   const fill = () => {
     filling ??= new Promise<boolean>((resolve) => {
       ask({ op: "pipes" }, (answer) => {
@@ -116,32 +119,33 @@ async function connect(onDeath: () => void): Promise<Spawner> {
 
   await fill();
   if (isDead()) {
-    throw new ToolFailure("the process that starts commands ended at once", { hint: "`handrail doctor` says more." });
+    throw new ToolFailure("the process that starts commands exited at once", {
+      hint: "`handrail doctor` shows the cause.",
+    });
   }
 
   return {
     start: (request) =>
       new Promise((resolve, reject) => {
         let pid: number | undefined;
-        let end: (exit: ChildExit) => void = () => {};
+        const exit = later<ChildExit>();
         const command = ask({ op: "start", ...request }, (answer) => {
           if (answer?.type === "started") {
             ({ pid } = answer);
-            const exit = new Promise<ChildExit>((settle) => (end = settle));
             const stop = async () => {
               const all = await asked(ask, { op: "stop", command });
               if (!all) {
                 forget(command);
-                end({ how: "lost", reason: UNSTOPPABLE });
+                exit.resolve({ how: "lost", reason: UNSTOPPABLE });
               }
               return all;
             };
-            resolve({ pid, exit, stop });
+            resolve({ pid, exit: exit.promise, stop });
             return false;
           }
-          if (answer?.type === "exited") end(exitOf(answer));
+          if (answer?.type === "exited") exit.resolve(exitOf(answer));
           else if (answer?.type === "failed") reject(new StartError(answer));
-          else void endLost(request, pid).then(end, reject);
+          else void endLost(request, pid).then(exit.resolve, reject);
           return true;
         });
       }),
@@ -155,7 +159,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
         });
       }),
     async takePipe() {
-      // Many may wait for the same few: as long as more are made, everybody's turn comes.
+      // Many callers may wait for a few pipes. As long as more are created, everyone gets one.
       for (let more = true; more;) {
         if (pipes.length < FEW_PIPES) void fill();
         const name = pipes.pop();
@@ -163,34 +167,36 @@ async function connect(onDeath: () => void): Promise<Spawner> {
         more = await fill();
       }
       throw new ToolFailure("no pipe could be made for the command's output", {
-        hint: "Is the temporary folder full, or not writable? `handrail doctor` says more.",
+        hint: "Is the temporary folder full, or not writable? `handrail doctor` shows the cause.",
       });
     },
     drain: (pipe, file, most) =>
       new Promise((resolve) => {
-        let end: (dropped: number | undefined) => void = () => {};
+        const ended = later<number | undefined>();
         let pid: number | undefined;
         const drain = ask({ op: "drain", pipe, file, most }, (answer) => {
           if (answer?.type === "draining") {
             ({ pid } = answer);
-            const ended = new Promise<number | undefined>((settle) => (end = settle));
             const { pid: group } = answer;
-            const release = () => (isDead() ? interrupt(group) : void ask({ op: "release", drain }, () => true));
-            resolve({ pid: group, ended, release });
+            const release = () => {
+              if (isDead()) tried(() => process.kill(-group, "SIGINT"));
+              else ask({ op: "release", drain }, () => true);
+            };
+            resolve({ pid: group, ended: ended.promise, release });
             return false;
           }
-          resolve(undefined); // where it runs already, this changes nothing
-          if (answer?.type === "drained") end(answer.dropped);
-          else void orphanEnded(pid).then(() => end(undefined));
+          resolve(undefined); // no effect after "draining"
+          if (answer?.type === "drained") ended.resolve(answer.dropped);
+          else void orphanEnded(pid).then(() => ended.resolve(undefined));
           return true;
         });
       }),
     sweep: (tree) => asked(ask, { op: "sweep", ...tree }),
-    died,
+    died: died.promise,
   };
 }
 
-/** Whether all were ended. Where the spawner has died over it, that is told of each process. */
+/** Resolves to whether all were ended. If the spawner died meanwhile, each process reports that. */
 function asked(ask: Connection["ask"], request: Asked): Promise<boolean> {
   return new Promise((resolve) => {
     ask(request, (answer) => {
@@ -200,21 +206,23 @@ function asked(ask: Connection["ask"], request: Asked): Promise<boolean> {
   });
 }
 
-/** Hears the answers to one request; `undefined` stands for the spawner's death. True: that was the last. */
+/**
+ * Called with the answers to one request, or with `undefined` if the spawner died. Returns true after the last answer.
+ */
 type Hear = (answer: Answer | undefined) => boolean;
 
 type Asked = Request extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
 
-/** Requests and their answers. */
+/** Sends requests and receives their answers. */
 interface Connection {
-  /** Returns the request's number. */
+  /** Sends a request. Returns its number. */
   ask(request: Asked, hear: Hear): number;
-  /** No more answers to this one are waited for. */
+  /** Ignores further answers to this request. */
   forget(id: number): void;
   isDead(): boolean;
 }
 
-/** It keeps this process alive as long as an answer is waited for, no longer. */
+/** Connects to the spawner. The connection keeps this process alive only while a request waits for an answer. */
 function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
   const waiting = new Map<number, Hear>();
   let lastId = 0;
@@ -243,7 +251,7 @@ function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
       const id = ++lastId;
       if (waiting.size === 0) child.channel?.ref();
       waiting.set(id, heard);
-      // A message that cannot be sent means that it has died; that is told by itself.
+      // If a message cannot be sent, the spawner has died, which is reported separately.
       if (!dead) child.send({ ...request, id }, () => undefined);
       else queueMicrotask(() => hear(id, undefined));
       return id;
@@ -256,12 +264,12 @@ function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
 function begin(): ChildProcess {
   const { PATH, TMPDIR, [MARK_VARIABLE]: mark } = process.env;
   return spawn(process.execPath, [fileURLToPath(new URL(__SPAWNER__, import.meta.url))], {
-    cwd: "/", // it must not hold on to a folder
-    detached: true, // Ctrl-C in a terminal is for us: we end what runs, in order
+    cwd: "/", // it must not keep a folder in use
+    detached: true, // Ctrl-C in a terminal must reach only this process, which ends commands in order
     env: {
       ...(PATH !== undefined && { PATH }),
       ...(TMPDIR !== undefined && { TMPDIR }),
-      // Where a command of another Handrail started us, that one finds what we start too.
+      // If a command of another Handrail started this process, that one can find our commands too.
       ...(mark !== undefined && { [MARK_VARIABLE]: mark }),
       [SPAWNER_VARIABLE]: "1",
       ...(process.versions["electron"] !== undefined && { ELECTRON_RUN_AS_NODE: "1" }),
@@ -274,32 +282,19 @@ function exitOf({ code, signal }: Extract<Answer, { type: "exited" }>): ChildExi
   return signal === null ? { how: "exited", code: code ?? 0 } : { how: "signaled", signal };
 }
 
-/** The spawner has died over a copy, which goes on without it. Resolves when that has ended; nobody else may read from its pipe before. */
+/** For when the spawner died during a copy. Resolves when the copy has ended: until then its pipe must not be read. */
 async function orphanEnded(pid: number | undefined): Promise<void> {
-  while (pid !== undefined && isRunning(pid)) await pause(ORPHAN_LOOK_MS);
+  while (pid !== undefined && processStatus(pid)?.ended === false) await pause(ORPHAN_LOOK_MS);
 }
 
-/** Where nobody reaps it, a process that has ended stays in the list as "Z" (proc(5)). */
-function isRunning(pid: number): boolean {
-  return processStatus(pid)?.ended === false;
-}
-
-function interrupt(group: number): void {
-  try {
-    process.kill(-group, "SIGINT");
-  } catch {
-    // it has ended
-  }
-}
-
-/** The spawner has died over a command: nobody will say how it ends, so it is ended, with a new spawner's help. */
+/** For when the spawner died during a command. Its exit status is unknown, so a new spawner ends it. */
 async function endLost(
   { argv, mark }: Pick<StartRequest, "argv" | "mark">,
   pid: number | undefined,
 ): Promise<ChildExit> {
   const replaced = await spawner().catch(() => undefined);
   await replaced?.sweep({ ...(mark !== undefined && { mark }), ...(pid !== undefined && { group: pid }) });
-  const reason = "the process that watched over it has died, so it was stopped";
-  if (pid === undefined) throw new ToolFailure(`${argv[0]} may have run or not: ${reason}`);
+  const reason = "the process that watched it has died, so it was stopped";
+  if (pid === undefined) throw new ToolFailure(`${argv[0]} may or may not have run: ${reason}`);
   return { how: "lost", reason };
 }

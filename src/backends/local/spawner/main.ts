@@ -1,6 +1,6 @@
-// A process of its own that starts commands for the one it belongs to, and watches over them. It is small, so that starting costs the
-// same however large the other is (a fork copies the page tables of its parent and stands still meanwhile); and it outlives the
-// other, so that nothing stays behind when that is killed.
+// A separate process that starts and watches commands for its parent. It is small, so that starting costs the same
+// however large the parent is (a fork copies the page tables of the process, which stands still meanwhile). It outlives
+// its parent, so that nothing remains when that is killed.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   closeSync,
@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { tried } from "../../../util/errors.ts";
 import { type Drain, drain } from "./drain.ts";
 import { type ProcessTree, killTree } from "./kill-tree.ts";
 import { MARK_VARIABLE } from "./marks.ts";
@@ -24,13 +25,16 @@ import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-/** The output of a job is in its file so long after its end at the latest: a child may hold the pipe for ever. */
+/**
+ * How long after a job's end its output may take to reach the file: a child may hold the pipe open forever.
+ * Milliseconds.
+ */
 const JOB_DRAIN_MS = 500;
 
-/** Bytes that are kept of what a job writes. 256 MiB. */
+/** Bytes of a job's output that are kept: 256 MiB. */
 const JOB_KEPT = 268_435_456;
 
-/** The longest time that every sleep(1) takes. Seconds, 68 years. */
+/** The longest time that every sleep(1) accepts: 68 years, in seconds. */
 const FOREVER = "2147483647";
 
 /** O_CLOEXEC (open(2)), as /proc shows it. */
@@ -39,11 +43,11 @@ const CLOSE_ON_EXEC = 0o2000000;
 const pipes = pipeMaker();
 const commands = new Map<number, ProcessTree>();
 const drains = new Map<number, Drain>();
-/** Of every backend that started something. */
+/** The leases of all backends that started something. */
 const leases = new Set<string>();
 /** Folders of jobs that have a lease. */
 const leased = new Set<string>();
-/** Jobs without a lease that run. */
+/** The number of running jobs without a lease. */
 let detached = 0;
 let leaving = false;
 
@@ -51,7 +55,7 @@ closeInherited();
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void leave());
 process.on("disconnect", () => void leave());
 process.on("message", (request: Request) => void answer(request));
-if (!process.connected) void leave(); // it died while we started
+if (!process.connected) void leave(); // the parent died meanwhile
 
 async function answer(request: Request): Promise<void> {
   switch (request.op) {
@@ -64,7 +68,7 @@ async function answer(request: Request): Promise<void> {
     }
     case "sweep": {
       const all = await killTree(request);
-      leases.delete(request.mark ?? ""); // the backend is closed: nothing more comes of it
+      leases.delete(request.mark ?? ""); // the backend is closed and starts nothing more
       return say({ type: "stopped", id: request.id, all });
     }
     case "drain":
@@ -97,7 +101,7 @@ function start(request: StartRequest): void {
     const child = spawn(program, args, {
       cwd,
       env: mark === undefined ? env : { ...env, ...marked(mark) },
-      detached: true, // a session of its own: no terminal to ask on, one group to signal
+      detached: true, // its own session: no terminal to ask on, one group to signal
       stdio: [stdin, stdout, stderr],
     });
     if (lease !== undefined) leases.add(lease);
@@ -113,7 +117,7 @@ function start(request: StartRequest): void {
         if (job !== undefined && helpers !== undefined) keep(request, job, child, helpers);
         say({ type: "started", id, pid });
       } catch (error) {
-        fail(request, error); // its owner stops it: nobody would ever find it
+        fail(request, error); // its owner stops it; nothing else would find it
       }
     });
     child.once("exit", (code, signal) => {
@@ -134,21 +138,19 @@ function fail({ id, cwd }: StartRequest, error: unknown): void {
     id,
     code,
     message,
-    isFolderMissing: (code === "ENOENT" || code === "ENOTDIR") && !isFolder(cwd),
+    isFolderMissing: (code === "ENOENT" || code === "ENOTDIR") && tried(() => statSync(cwd).isDirectory()) !== true,
   });
 }
 
-/**
- * Opens one end of a pipe without ever waiting for the other: who should hold that may have died, and we must hear of it. So both
- * are open meanwhile.
- */
+/** Opens one end of a pipe without waiting for the other end's owner, who may be dead. Opens both ends meanwhile. */
 function openEnd(path: string, flags: number): number {
   let both: number | undefined;
   try {
     both = openSync(path, O_RDWR | O_NONBLOCK);
     return openSync(path, flags);
   } catch (error) {
-    throw new Error(`its pipe is gone: ${String(error)}`, { cause: error }); // without the code, which says that of a program
+    // Without the error's code, which would mean that the program is missing.
+    throw new Error(`its pipe is gone: ${String(error)}`, { cause: error });
   } finally {
     if (both !== undefined) closeSync(both);
   }
@@ -158,12 +160,12 @@ function marked(mark: string): NodeJS.ProcessEnv {
   return { [MARK_VARIABLE]: `${process.env[MARK_VARIABLE] ?? ""}${mark}` };
 }
 
-/** The pipes of a job, in its folder. */
+/** Creates the pipes of a job, in its folder. */
 function makePipes({ stdin, stdout }: StartRequest): void {
   execFileSync("mkfifo", ["-m", "600", ...(stdin === undefined ? [] : [stdin]), stdout]);
 }
 
-/** What a job has beside it: a program that copies its output into a file, and one that holds its stdin open. */
+/** The helper processes of a job: one copies its output to a file, the other holds its stdin open. */
 interface Helpers {
   readonly copying: Drain;
   readonly holder: ChildProcess | undefined;
@@ -174,7 +176,7 @@ function helpersOf({ stdin, stdout, mark = "" }: StartRequest, folder: string): 
   return { copying, holder: stdin === undefined ? undefined : holdOpen(stdin, mark) };
 }
 
-/** Notes in the folder of a job what becomes of it. Everything that needs room on the disk was made before. */
+/** Notes the state of a job in its folder. Everything that needs disk space was created before. */
 function keep(
   { stdout, lease }: StartRequest,
   folder: string,
@@ -200,13 +202,13 @@ function keep(
   });
 }
 
-/** Holds a FIFO open for writing, so that whoever reads from it does not come to its end. Ends when that is to be. */
+/** Keeps a FIFO open for writing, so that its reader sees no end. Ends when it is killed. */
 function holdOpen(fifo: string, mark: string): ChildProcess {
   const end = openEnd(fifo, O_WRONLY);
   try {
     const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...marked(mark) };
     const holder = spawn("sleep", [FOREVER], { detached: true, env, stdio: ["ignore", end, "ignore"] });
-    holder.on("error", () => undefined); // then it has no process id
+    holder.on("error", () => undefined); // then it has no PID
     if (holder.pid === undefined) throw new Error("sleep could not be started");
     return holder;
   } finally {
@@ -215,11 +217,7 @@ function holdOpen(fifo: string, mark: string): ChildProcess {
 }
 
 function renameIn(folder: string, from: string, to: string): void {
-  try {
-    renameSync(join(folder, from), join(folder, to));
-  } catch {
-    // somebody has removed the folder: nobody asks any more
-  }
+  tried(() => renameSync(join(folder, from), join(folder, to))); // nothing needs a folder that was removed
 }
 
 function startDrain(id: number, pipe: string, file: string, most: number): void {
@@ -236,12 +234,15 @@ function startDrain(id: number, pipe: string, file: string, most: number): void 
   }
 }
 
-/** The backend's process has gone, or we are asked to: everything it started goes too, but what has no lease. */
+/**
+ * Ends everything with a lease or without a mark, then exits when the other jobs have ended. Called when the parent has
+ * ended, and on a signal.
+ */
 async function leave(): Promise<void> {
   if (leaving) return;
   leaving = true;
-  if (process.connected) process.disconnect(); // whoever still needs a spawner starts another
-  pipes.remove(); // first: where we are one of those that another Handrail ends, there may be no later
+  if (process.connected) process.disconnect(); // a parent that still needs a spawner starts another
+  pipes.remove(); // first: if another Handrail ends this process too, there may be no later
   const unmarked = [...commands.values()].filter(({ mark }) => mark === undefined);
   await Promise.all([...leases].map((mark) => killTree({ mark })).concat(unmarked.map(killTree)));
   for (const folder of leased) rmSync(folder, { recursive: true, force: true });
@@ -254,22 +255,11 @@ function leaveIfDone(): void {
 }
 
 function say(message: Answer): void {
-  // Where nobody listens any more, "disconnect" is on its way.
+  // If the channel is closed, "disconnect" follows.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Files that whoever started Handrail left open would reach every command. Node marks the lowest of them as its own; the rest is
- * closed here. Only Linux tells which.
- */
+/** Closes inherited descriptors, which commands would inherit too. Node protects only the lowest. Linux only. */
 function closeInherited(): void {
   if (process.platform !== "linux") return;
   for (const name of readdirSync("/proc/self/fd")) {
@@ -279,7 +269,7 @@ function closeInherited(): void {
       const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
       if (flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0) closeSync(fd);
     } catch {
-      // it was the one that listed them
+      // it was the descriptor that listed them
     }
   }
 }

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Making FIFOs costs a process; this many are made at a time. */
+/** Creating FIFOs costs a process; this many are created at a time. */
 const BATCH = 16;
 
-/** Makes real pipes: FIFOs in a folder of their own, which only this user can enter. */
+/** Creates FIFOs in a new folder that only this user can enter. */
 export function pipeMaker(): {
   readonly folder: string;
-  /** @throws The system's error when none can be made. */
+  /** Resolves to their paths. Rejects with the system's error. */
   make(): Promise<readonly string[]>;
   remove(): void;
 } {
@@ -19,7 +19,7 @@ export function pipeMaker(): {
   return {
     folder,
     async make() {
-      mkdirSync(folder, { recursive: true, mode: 0o700 }); // somebody may have cleared the temporary folder
+      mkdirSync(folder, { recursive: true, mode: 0o700 }); // the temporary folder may have been cleared
       const names = Array.from({ length: BATCH }, () => join(folder, String(made++)));
       await promisify(execFile)("mkfifo", ["-m", "600", ...names]);
       return names;

@@ -1,16 +1,12 @@
+import { tried } from "../../../util/errors.ts";
 import { processStatus } from "../../../util/process-status.ts";
 
-/** When a process began, in the system's own count (field 22 in proc(5)), since its number may be another's later; "" when it does not live. */
+/**
+ * The start time of a process in the system's units (field 22, proc(5)). It identifies a process, since PIDs are
+ * reused. "" if the process has ended.
+ */
 export function startOf(pid: number): string {
-  if (process.platform !== "linux") return isThere(pid) ? "there" : "";
+  if (process.platform !== "linux") return tried(() => process.kill(pid, 0)) ? "there" : "";
   const status = processStatus(pid);
   return status === undefined || status.ended ? "" : status.start;
-}
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

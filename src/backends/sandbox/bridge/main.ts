@@ -1,13 +1,16 @@
-// Runs inside the sandbox of a command with network: carries what comes to a port of this loopback to the proxy's socket, and runs the
-// command with the variables that send programs there. Words: the socket, then the command's. It imports nothing of ours, for it is alone.
+// Runs inside the sandbox of a command with network. Forwards connections to a port of the loopback to the proxy's
+// socket, and runs the command with the variables that make programs use it. Arguments: the socket, then the command's
+// words. Imports nothing of Handrail, whose other files may be hidden inside.
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
-/** Whoever stops a command signals all of its processes; only one that got nothing then is passed the signal on. In milliseconds. */
+/** A signal is passed on to the child after this long, in case it did not receive the signal itself. Milliseconds. */
 const PASS_ON_MS = 1_000;
 
-/** Of these a process leaves an image of its memory behind: ours would be the wrong one. */
+/**
+ * Signals that make a process dump core. The bridge does not send them to itself: its core dump would be misleading.
+ */
 const WITH_CORE: readonly string[] =
   "SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ SIGSYS".split(" ");
 
@@ -32,14 +35,14 @@ function join(from: Socket, to: Socket): void {
 
 function run(proxy: string): void {
   const running: { child?: ChildProcess } = {};
-  // Before there is a command: one that comes while it starts would end us, and leave it.
+  // Before the command starts: a signal that comes meanwhile would end only the bridge.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(signal, () => void setTimeout(() => running.child?.kill(signal), PASS_ON_MS));
   }
   const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...proxyVariables(proxy) } });
   running.child = child;
   child.once("error", (error: NodeJS.ErrnoException) => {
-    // As a shell says it.
+    // The messages and codes of a shell.
     if (error.code === "ENOENT") fail(`${program}: not found`, 127);
     else fail(`${program}: ${error.message}`, 126);
   });
@@ -49,14 +52,15 @@ function run(proxy: string): void {
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
     }
-    // For the first process of a namespace such signals do not count.
+    // The first process of a PID namespace ignores such signals.
     setImmediate(() => process.exit(128 + constants.signals[signal]));
   });
 }
 
 /**
- * What sends programs to a proxy. Most read the first four; then those that have their own or whose own settings would win: curl and wget
- * (small letters), Node 22 and later, npm and pnpm, Yarn, pip, git, Cargo, Maven and Gradle. Go, rustup, uv, Ruby and apt read the first.
+ * The variables that make programs use the proxy. Most programs read the first four. The others are for programs with
+ * their own variables, or whose own settings would win: curl and wget (lower case), Node 22 and later, npm and pnpm,
+ * Yarn, pip, git, Cargo, Maven and Gradle. Go, rustup, uv, Ruby and apt read the first four.
  */
 function proxyVariables(proxy: string): NodeJS.ProcessEnv {
   const { hostname, port } = new URL(proxy);
@@ -64,6 +68,7 @@ function proxyVariables(proxy: string): NodeJS.ProcessEnv {
   const { GIT_CONFIG_COUNT = "0", MAVEN_OPTS = "", GRADLE_OPTS = "" } = process.env;
   const gitKeys = Number.parseInt(GIT_CONFIG_COUNT, 10) || 0;
   const java = ["http", "https"].map((kind) => `-D${kind}.proxyHost=${hostname} -D${kind}.proxyPort=${port}`).join(" ");
+  const maven = ["transport", "connector"].map((part) => `-Daether.${part}.http.useSystemProperties=true`);
   return {
     HTTP_PROXY: proxy,
     HTTPS_PROXY: proxy,
@@ -84,9 +89,8 @@ function proxyVariables(proxy: string): NodeJS.ProcessEnv {
     [`GIT_CONFIG_KEY_${gitKeys}`]: "http.proxy",
     [`GIT_CONFIG_VALUE_${gitKeys}`]: proxy,
     CARGO_HTTP_PROXY: proxy,
-    // Maven 3.9 and later want to be told to read the others.
-    MAVEN_OPTS:
-      `${MAVEN_OPTS} ${java} -Daether.transport.http.useSystemProperties=true -Daether.connector.http.useSystemProperties=true`.trim(),
+    // Maven 3.9 and later read the proxy properties only with these settings.
+    MAVEN_OPTS: `${MAVEN_OPTS} ${java} ${maven.join(" ")}`.trim(),
     GRADLE_OPTS: `${GRADLE_OPTS} ${java}`.trim(),
   };
 }

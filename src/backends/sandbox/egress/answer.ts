@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { codeOf, messageOf } from "../../../util/errors.ts";
 
-/** What a client is told in place of what it wanted. */
+/** The proxy's own response to a client. */
 export class Answer extends Error {
   readonly status: number;
   constructor(status: 400 | 403 | 408 | 431 | 502, message: string) {
@@ -11,7 +11,7 @@ export class Answer extends Error {
   }
 }
 
-/** Some programs show no more of an answer than this. */
+/** Reason phrases. Some programs show nothing else of a response. */
 const PHRASES: { readonly [status: number]: string } = {
   400: "Bad Request",
   403: "Refused by the sandbox",
@@ -20,23 +20,23 @@ const PHRASES: { readonly [status: number]: string } = {
   502: "Bad Gateway",
 };
 
-/** A client that does not hang up is hung up on after so long. */
+/** How long a client may keep the connection open after the answer, in milliseconds. */
 const LINGER_MS = 5_000;
 
-/** The answer for whatever went wrong. */
+/** The answer for any error. */
 export function answerOf(error: unknown): Answer {
   return error instanceof Answer ? error : new Answer(502, `The sandbox's proxy failed: ${messageOf(error)}.`);
 }
 
-/** The answer to what Node's parser did not take for a request. */
+/** The answer to an error of Node's HTTP parser. */
 export function answerOfParser(error: unknown): Answer {
   const code = codeOf(error);
   if (code === "HPE_HEADER_OVERFLOW") return new Answer(431, "The headers of that request are longer than 16 KiB.");
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Answer(408, "That request took too long to come.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Answer(408, "That request took too long to arrive.");
   return new Answer(400, `That is no request: ${messageOf(error)}.`);
 }
 
-/** Answers a request; cuts the connection where an answer has begun already. */
+/** Answers a request. If a response has already begun, cuts the connection. */
 export function respond(response: ServerResponse, { status, message }: Answer): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const body = `${message}\n`;
@@ -47,7 +47,7 @@ export function respond(response: ServerResponse, { status, message }: Answer): 
   response.end(body);
 }
 
-/** Answers on a connection that speaks HTTP no longer, and ends it. */
+/** Answers on a connection that Node no longer handles as HTTP, and ends it. */
 export function respondAndEnd(socket: Socket, { status, message }: Answer): void {
   if (!socket.writable) return void socket.destroy();
   const body = `${message}\n`;
@@ -55,7 +55,7 @@ export function respondAndEnd(socket: Socket, { status, message }: Answer): void
     `HTTP/1.1 ${status} ${PHRASES[status]}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // Closed with something unread, it would be a reset, and the answer might be lost over it.
+  // Closing a socket with unread data sends a reset, and the answer might be lost.
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

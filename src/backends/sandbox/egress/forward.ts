@@ -2,38 +2,34 @@ import { type ClientRequest, type IncomingMessage, type ServerResponse, STATUS_C
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { messageOf } from "../../../util/errors.ts";
+import { words } from "../../../util/text.ts";
 import { join } from "./join.ts";
 
-/** Where a plain request goes on. */
+/** Where a plain request is sent. */
 export interface Onward {
   readonly socket: Socket;
-  /** What stands in the request's first line: a path, or for another proxy the whole URL. */
+  /** The target in the request's first line: a path, or the whole URL for an upstream proxy. */
   readonly path: string;
-  /** Of the target: whatever the client wrote into its own `Host`, it talks to this one. */
+  /** The `Host` header that is sent. It is the target's, whatever the client's own header says. */
   readonly host: string;
-  /** For another proxy. */
+  /** Credentials for an upstream proxy. */
   readonly authorization?: string | undefined;
 }
 
 type Headers = { [name: string]: string | string[] };
 
-/** These speak of one connection, and so of the one they came by (RFC 9110, 7.6.1). */
-const OF_ONE_CONNECTION = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authentication-info",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** Headers about a single connection. They are not forwarded (RFC 9110, 7.6.1). */
+const OF_ONE_CONNECTION = new Set(
+  words(`
+    connection keep-alive proxy-authenticate proxy-authentication-info proxy-authorization proxy-connection te trailer
+    transfer-encoding upgrade
+  `),
+);
 
 /**
- * Passes a request on, and the answer back; each request has a connection of its own. `failed` gets the words of what went wrong before
- * there was an answer; later the client's connection is cut, so that half an answer is never taken for a whole one.
+ * Forwards a request, and returns the answer. Each uses its own connection. `failed` gets the message of an error
+ * before the answer begins. After that, an error cuts the client's connection: half an answer must not pass for a whole
+ * one.
  */
 export function forward(
   incoming: IncomingMessage,
@@ -56,7 +52,7 @@ export function forward(
   incoming.pipe(outgoing);
 }
 
-/** The same for a request that wants to speak something else from then on (WebSocket). `socket` is the client's. */
+/** Forwards a request that changes the protocol (WebSocket). `socket` is the client's. */
 export function forwardUpgrade(
   incoming: IncomingMessage,
   socket: Socket,
@@ -80,7 +76,7 @@ export function forwardUpgrade(
     join(socket, upgraded);
   });
   outgoing.once("response", (answer) => {
-    // It stays what it was, and the connection ends with the answer.
+    // The protocol was not changed: the connection ends after the answer.
     socket.write(headOf(answer, { ...ownHeaders(answer), connection: "close" }));
     pipeline(answer, socket, () => undefined);
   });
@@ -98,7 +94,7 @@ function onwardRequest(
     headers: {
       ...own,
       host,
-      // Framed anew: a request without a body must not become one that has an unknown one.
+      // Forwards chunked framing only if the client used it: a request without a body must not get one.
       ...(headers["transfer-encoding"] !== undefined && { "transfer-encoding": "chunked" }),
       ...(authorization !== undefined && { "proxy-authorization": authorization }),
     },
@@ -107,7 +103,7 @@ function onwardRequest(
   });
 }
 
-/** The headers that are passed on: not those of one connection, nor what `Connection` names beside. */
+/** The headers that are forwarded: without those of one connection, and without those that `Connection` names. */
 function ownHeaders({ rawHeaders, headers }: IncomingMessage): Headers {
   const named = (headers.connection ?? "").toLowerCase().split(/[\s,]+/);
   const own = new Map<string, string[]>();

@@ -1,12 +1,9 @@
 import type { Socket } from "node:net";
 
-/** When one side has said all it has, the other may still answer: until it is silent for so long. */
+/** After one side has ended, both connections close when they are idle for this long, in milliseconds. */
 const HALF_OPEN_MS = 60_000;
 
-/**
- * Joins two connections: what comes in on one goes out on the other, as fast as that takes it. An end is passed on and leaves the other
- * direction open; an abort ends both.
- */
+/** Joins two connections, with backpressure. The end of one direction leaves the other open; an abort ends both. */
 export function join(one: Socket, other: Socket): void {
   for (const [from, to] of [
     [one, other],

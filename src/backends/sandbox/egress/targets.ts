@@ -1,28 +1,28 @@
 import { hostOf, hostRules, portOf } from "../../../network/hosts.ts";
-import type { NetworkSettings } from "../../../network/settings.ts";
+import type { NetworkSettings } from "../../../network/network-settings.ts";
 import { type Target, hostAndPort } from "../../../network/targets.ts";
 import { urlJudge } from "../../../network/url.ts";
 
-/** What is said of where a command wants to go. */
+/** The judgement of a target. */
 export type TargetJudgement =
   | { readonly verdict: "allowed"; readonly target: Target }
-  /** `host` is "name:port"; no reason: nobody allowed it. */
+  /** `host` is "name:port". Without a reason: not granted. */
   | { readonly verdict: "refused"; readonly host: string; readonly reason?: string };
 
-/** Judges a URL of which only host and port count. */
+/** Judges a URL by its host and port only. */
 export type TargetJudge = (url: URL) => TargetJudgement;
 
 /**
- * Makes a judge of targets by the hosts that a command was given (rules as `Needs.network` has them) and what no grant lets through. No
- * rules allow nothing. A rule without a port opens 80, 443 and `network.ports`; "*" opens every public host there, but none that looks like
- * another name. Nothing is looked up here: see `judgeAddresses`.
+ * Creates a judge from the hosts that a command was granted (`SandboxAccess.network`; an empty list allows nothing) and
+ * the network settings, which also limit grants. A rule without a port opens 80, 443 and `network.ports`. "*" opens all
+ * public hosts on these ports, except names that look like other names. Resolves no names: see `judgeAddresses`.
  *
- * @throws TypeError for an entry of the lists that is no host.
+ * @throws TypeError for an entry of the lists that is not a host.
  */
 export function targetJudge(hosts: readonly string[], network: NetworkSettings = {}): TargetJudge {
   const named = hosts.filter((host) => host !== "*");
   const isOpen = named.length < hosts.length;
-  hostRules(named, "network"); // so that what is wrong is told by the name of the argument
+  hostRules(named, "network"); // throws errors that name the argument
   const judge = urlJudge({ ...network, allowHosts: named });
 
   return (url) => {
@@ -34,12 +34,12 @@ export function targetJudge(hosts: readonly string[], network: NetworkSettings =
     });
     const judged = judge(`http://${hostAndPort(target)}/`);
     if (judged.verdict === "refused") {
-      // A port is opened by asking for it, unlike what the user's own settings close.
+      // A command can ask for a port; it cannot ask for what the user's settings close.
       return refused(judged.rule === "port" ? undefined : judged.reason.replace(/^URL not allowed [^:]*: /, ""));
     }
     if (judged.verdict === "named") return { verdict: "allowed", target: { ...target, private: judged.private } };
     if (!isOpen) return refused();
-    if (judged.doubt !== undefined) return refused(`${judged.doubt}, so "*" does not stand for it.`);
+    if (judged.doubt !== undefined) return refused(`${judged.doubt}, so "*" does not include it.`);
     return { verdict: "allowed", target: { ...target, private: false } };
   };
 }

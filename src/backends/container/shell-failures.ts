@@ -1,0 +1,110 @@
+import { Unreachable } from "../../contract/failure.ts";
+import { clip } from "../../util/text.ts";
+import { pause } from "../../util/abort.ts";
+import type { NotReady } from "../remote/login-shell.ts";
+import { type LineEnd, howOf, unreachable } from "../remote/transport.ts";
+import type { Engine } from "./engine.ts";
+import { saidBy } from "./engine.ts";
+import { type Look, look, notRunning } from "./find.ts";
+
+/** How long a container keeps a state before it counts: others appear briefly in a restart or stop. Milliseconds. */
+const SETTLED_MS = 700;
+
+/** States that are normally followed by another. They count only after `LONGEST_PASSING_MS`. Milliseconds. */
+const PASSING: ReadonlySet<string> = new Set(["removing", "stopping", "restarting"]);
+const LONGEST_PASSING_MS = 5_000;
+
+/** How long a container whose shell was killed must keep running before it counts as running. Milliseconds. */
+const RUNS_ON_MS = 2_000;
+
+/** The exit code of a shell that was killed. */
+const KILLED = 137;
+
+/** Explains why an open shell in a container has ended. Never rejects. */
+export async function whyLost(engine: Engine, name: string, end: LineEnd): Promise<Unreachable> {
+  // Killed in the container, as happens when it stops, or from here after the first shell ended.
+  const isDoubtful = end.code === KILLED || end.signal === "SIGKILL";
+  return (await whyUnusable(engine, name, isDoubtful)) ?? refusalIn(name, end.said) ?? ended(name, end);
+}
+
+/** Explains why the first shell was never ready. Never rejects. */
+export async function whyNotOpened(engine: Engine, name: string, failed: NotReady): Promise<Unreachable> {
+  const said = failed.is === "ended" ? failed.end.said : failed.said;
+  const known = (await whyUnusable(engine, name)) ?? refusalIn(name, said);
+  if (known !== undefined) return known;
+  const words = said === "" ? "" : ` It said: ${saidBy(said)}`;
+  const profile = "In /etc/profile and the user's .profile, run interactive set-up only in interactive shells.";
+  if (failed.began && failed.is === "hung")
+    return unreachable(`the login profile in container ${name} does not finish.${words}`, profile);
+  if (failed.is === "hung")
+    return unreachable(
+      `${engine} exec does not start anything in container ${name}.${words}`,
+      `Run \`${engine} exec ${name} true\` to see what it waits for.`,
+    );
+  if (failed.began)
+    return unreachable(
+      `the login profile in container ${name} ended the shell (${howOf(failed.end)}).${words}`,
+      profile,
+    );
+  return unreachable(
+    `no shell could be started in container ${name}: ${engine} exec ended ${howOf(failed.end)}.${words}`,
+    `Run \`${engine} exec ${name} /bin/sh -c true\` to see the error.`,
+  );
+}
+
+/** Explains what is wrong with the container or its engine. With `isDoubtful`, the container must also keep running. */
+async function whyUnusable(engine: Engine, name: string, isDoubtful = false): Promise<Unreachable | undefined> {
+  let now = await look(engine, name);
+  if (now.is === "there" && now.state === "running" && !isDoubtful) return undefined;
+  now = await settled(engine, name, now);
+  if (now.is === "there") return now.state === "running" ? undefined : notRunning(engine, name, now.state);
+  if (now.is === "absent") {
+    return unreachable(`container ${name} (${engine}) was removed`, "Create it again, or name another.");
+  }
+  const { problem, hint, mayPass } = now.trouble;
+  return new Unreachable(`container ${name} cannot be used: ${problem}`, { hint, mayPass });
+}
+
+/** Resolves to the state of the container when it no longer changes. */
+async function settled(engine: Engine, name: string, first: Look): Promise<Look> {
+  const beganMs = performance.now();
+  let before = first;
+  for (;;) {
+    await pause(SETTLED_MS);
+    const now = await look(engine, name);
+    const state = stateOf(now);
+    const waitedMs = performance.now() - beganMs;
+    const longEnough = PASSING.has(state) ? LONGEST_PASSING_MS : state === "running" ? RUNS_ON_MS : SETTLED_MS;
+    if (waitedMs >= longEnough && (state === stateOf(before) || waitedMs > LONGEST_PASSING_MS)) return now;
+    before = now;
+  }
+}
+
+function stateOf(seen: Look): string {
+  return seen.is === "there" ? seen.state : seen.is;
+}
+
+/** Explains why no shell starts in a running container, from messages of docker, podman, runc and crun. */
+function refusalIn(name: string, said: string): Unreachable | undefined {
+  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(said)) {
+    return unreachable(
+      `container ${name} does not know the user: ${saidBy(said)}`,
+      "Name a user of the container, or omit the user.",
+    );
+  }
+  if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(said)) {
+    return unreachable(
+      `container ${name} has no /bin/sh, which is needed to work in it`,
+      "Use an image that has a shell (a -debug image, alpine, debian), or work outside the container.",
+    );
+  }
+  return undefined;
+}
+
+function ended(name: string, end: LineEnd): Unreachable {
+  const words = end.said === "" ? "" : `: ${clip(saidBy(end.said), 300)}`;
+  return new Unreachable(`the shell in container ${name} has ended (${howOf(end)})${words}`, {
+    hint: "The container is running: the next call opens a new shell.",
+    mayPass: true,
+  });
+}
