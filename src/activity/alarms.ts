@@ -1,21 +1,21 @@
 import type { Alarms } from "../contract/containment.ts";
 
 export interface AlarmOptions {
-  /** Refusals within a minute from which on there is an alarm. Default 10; 0: never. */
+  /** How many refusals within a minute raise an alarm. Default 10; 0 for none. */
   readonly perMinute?: number;
-  /** So long after an alarm there is no other. Milliseconds; default 60,000. */
+  /** The minimum time between two alarms, in milliseconds. Default 60,000. */
   readonly cooldownMs?: number;
-  /** Milliseconds of a clock that never goes back. Default: the process's. */
+  /** Returns the time of a monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
 const MINUTE_MS = 60_000;
-/** More are not remembered one by one. */
+/** The maximum number of refusals whose times are kept. */
 const MOST = 1_000;
 
 /**
- * Watches what the sandbox refuses (seed 003's detector of unusual system calls): a command that is refused something now and then is a build
- * that writes where it may not; many in a minute are a program that tries its way out. It only says so.
+ * Counts the sandbox's refusals. A few are normal: a build writes where it may not. Many within a minute may be a
+ * program that tries to break out. Only reports. Source: the detector of unusual system calls in seed 003.
  */
 export function createAlarms({
   perMinute = 10,

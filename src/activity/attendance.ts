@@ -1,15 +1,15 @@
 import type { Database } from "../db/database.ts";
 
-/** How often a process that attends reports it, and after how long without a report it no longer counts. Milliseconds. */
+/** How often an attending process reports, and after how long without a report it no longer counts. Milliseconds. */
 const BEAT_MS = 2_000;
 const SILENT_MS = 8_000;
 
-/** Processes through which people can answer questions, in a database. */
+/** Tracks the processes through which people can answer questions. */
 export function createAttendance(now: () => number) {
   const beats = new Set<NodeJS.Timeout>();
 
   return {
-    /** Attends until the returned function is called. Rejects when that cannot be recorded. */
+    /** Attends until the returned function is called. Rejects if this cannot be recorded. */
     async begin(database: Database): Promise<() => void> {
       const id = await database.patiently(() =>
         database.transaction((connection) => {
@@ -21,11 +21,11 @@ export function createAttendance(now: () => number) {
         try {
           database.transaction((connection) => connection.run(sql, values));
         } catch {
-          // locked or full: the next beat is soon
+          // locked or full: the next report follows soon
         }
       };
       const beat = setInterval(() => {
-        // As a new row where another process took this one for dead, while the machine slept.
+        // Inserts a new row if another process took this one for dead, for example after the machine slept.
         write("INSERT OR REPLACE INTO attendance (id, beat_at) VALUES (?, ?)", [id, now()]);
       }, BEAT_MS).unref();
       beats.add(beat);

@@ -6,14 +6,16 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { clip } from "../util/text.ts";
 import { MAX_ERROR } from "./fold.ts";
 
-/** Fields of an activity that can be changed from outside. Its id, name, input and status cannot. */
+/** The fields of an activity that can be changed from outside. Its id, name, input and status cannot. */
 const FIELDS = ["display_message", "error"] as const;
 type Field = (typeof FIELDS)[number];
 
 /**
- * Changes fields of a call's activity, also after its end; a display message is shown only while the call runs. Secrets are masked.
+ * Changes fields of a call's activity, also after the call has ended. A display message is shown only while the call
+ * runs. Secrets are masked.
  *
- * @throws TypeError for a field that cannot be changed; ToolFailure when there is no such call; Error when it cannot be recorded.
+ * @throws TypeError for a field that cannot be changed; ToolFailure for an unknown call; Error when the change cannot
+ *   be recorded.
  */
 export async function updateToolActivity(
   toolkit: Pick<Toolkit, "store" | "mask">,
@@ -25,7 +27,10 @@ export async function updateToolActivity(
   await changeActivity(toolkit, call, { ...rest, ...(error !== undefined && { error: clip(error, MAX_ERROR) }) });
 }
 
-/** Merges data into a call's activity, also after its end. Secrets are masked. Rejects like `updateToolActivity`. */
+/**
+ * Merges data into a call's activity, also after the call has ended. Secrets are masked. Rejects like
+ * `updateToolActivity`.
+ */
 export async function updateToolActivityData(
   toolkit: Pick<Toolkit, "store" | "mask">,
   call: CallId,
@@ -34,7 +39,7 @@ export async function updateToolActivityData(
   await changeActivity(toolkit, call, { data });
 }
 
-/** Deletes fields of a call's activity, also after its end. Rejects like `updateToolActivity`. */
+/** Deletes fields of a call's activity, also after the call has ended. Rejects like `updateToolActivity`. */
 export async function deleteToolActivityFields(
   toolkit: Pick<Toolkit, "store" | "mask">,
   call: CallId,

@@ -6,29 +6,29 @@ import { keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
 
-/** Rows that are in memory at a time. */
+/** How many rows are in memory at a time. */
 const PAGE_ROWS = 100;
 
-/** How often what processes that have died left in progress is closed: what is followed shows it. */
+/** How often a follower closes what dead processes left in progress. */
 const TEND_MS = 5_000;
 
 export interface EventFeedOptions {
-  /** The database for as long as it is read; `release` when that is over. */
+  /** The database while it is being read; call `release` afterwards. */
   readonly borrow: () => Promise<{ readonly database: Database; release(): void }>;
-  /** Resolves when what was taken before is readable. */
+  /** Resolves when all events taken so far are readable. */
   readonly settled: () => Promise<void>;
-  /** How often those who follow look for what other processes have written, in milliseconds. */
+  /** How often followers check for events of other processes, in milliseconds. */
   readonly lookMs: number;
-  /** Closes what processes that have died left in progress; resolves to true when there was something. Never rejects. */
+  /** Closes what dead processes left in progress. Resolves to whether there was anything. Never rejects. */
   readonly tend: (database: Database) => Promise<boolean>;
 }
 
-/** Reads events out of the database, and follows it. */
+/** Reads events from the database, and follows it. */
 export interface EventFeed {
   events(options?: FeedOptions): AsyncGenerator<StoredEvent>;
-  /** There is something new to read. */
+  /** Wakes followers: there are new events. */
   wake(): void;
-  /** Those who follow read what is there, and end. */
+  /** Ends the followers, after they have read the remaining events. */
   close(): void;
 }
 
@@ -45,7 +45,10 @@ export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOpti
     change = undefined;
   };
 
-  /** One look for all who follow, and none while nobody does. A change since the last look of all is news, at worst twice. */
+  /**
+   * One timer for all followers, and none without followers. A change since the last check wakes all; a follower may be
+   * woken once too often.
+   */
   const startWatching = (database: Database) => {
     followers += 1;
     version ??= database.dataVersion();
@@ -81,7 +84,7 @@ export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOpti
         const readPage = pageReader(database, thread, choice);
         while (!signal?.aborted) {
           change ??= createWake();
-          const next = change; // taken before reading: what comes after it is not slept through
+          const next = change; // before reading, so that later events wake it
           const last = closed;
           const page = await readPage(seen);
           for (const { id, body } of page) {
@@ -108,8 +111,8 @@ export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOpti
 type PageReader = (after: number) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
 
 /**
- * A call has one thread and few events, so it is looked for alone when both are given. Events of other types come without their body: whoever
- * follows rare types goes on behind them, and does not read them again at each look.
+ * A call has one thread and few events, so its id alone selects them. Events of other types come without a body: a
+ * follower of rare types advances past them, and does not read them again.
  */
 function pageReader(
   database: Database,
@@ -142,7 +145,7 @@ function storedEvent(id: number, body: string): StoredEvent {
   return Object.assign(event, { id });
 }
 
-/** A look that fails (the database is busy) is no news; the next one is soon. */
+/** A failed check (the database is busy) is retried soon. */
 function versionOf(database: Database): number | undefined {
   try {
     return database.dataVersion();

@@ -2,40 +2,40 @@ import type { EventRow } from "./event-rows.ts";
 import { mergeUpdates } from "./updates.ts";
 import { type Wake, createWake } from "./wake.ts";
 
-/** Rows of one transaction: some 6 ms of work, after which the event loop has a turn. */
+/** Rows per transaction: some 6 ms of work, after which the event loop gets a turn. */
 export const BATCH_ROWS = 500;
 
-/** Whoever committed an event waits for one of these. */
+/** A promise that settles with a commit. */
 export interface Commit {
   resolve(): void;
   reject(error: Error): void;
 }
 
-/** What one transaction writes. */
+/** The events of one transaction. */
 export interface Batch {
   readonly rows: readonly EventRow[];
-  /** Somebody has committed one of them. */
+  /** Whether one of them was committed. */
   readonly durable: boolean;
-  /** How many that waited are in it. */
+  /** How many waiting events it includes. */
   readonly count: number;
 }
 
-/** Events that wait to be written, in their order. */
+/** The events that wait to be written, in order. */
 export interface EventQueue {
   readonly length: number;
-  /** Of what waits, in characters of JSON. */
+  /** The size of the waiting events, in characters of JSON. */
   readonly size: number;
   push(row: EventRow, commit: Commit | undefined): void;
-  /** What has waited longest. It goes on waiting until it is `written`. */
+  /** Returns the oldest events, which stay in the queue until `written`. */
   batch(): Batch;
-  /** So many have been written; those who committed them are told. */
+  /** Removes events that were written, and settles their commits. */
   written(count: number): void;
   /**
-   * Nothing could be written. Those who committed are told, and their events withdrawn: whoever is told so does not act, and must not
-   * seem to have. The others go on waiting.
+   * Rejects all commits and withdraws their events: a caller that gets the error does not act, and must not appear to
+   * have acted. Other events keep waiting.
    */
   failed(error: Error): void;
-  /** Resolves when what waits now is written, or could not be. */
+  /** Resolves when the events that wait now are written, or could not be. */
   settled(): Promise<void>;
 }
 

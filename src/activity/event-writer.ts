@@ -8,35 +8,35 @@ import { type EventRow, insertEvents, rowOf } from "./event-rows.ts";
 import { beginSession, endSession } from "./sessions.ts";
 import { createLiveOutputLimit } from "./updates.ts";
 
-/** How long an appended event waits for others to share a transaction with. */
+/** How long an appended event waits for others, to share a transaction. */
 const GATHER_MS = 20;
 
-/** What waits is written at once, in the middle of `append`, when it is more than this: the event loop gets no turn to do it. */
+/** The size of the queue above which `append` writes at once: the event loop gets no turn to do it. */
 const MANY_WAITING = 4_194_304;
 
-/** What may wait to be written, in characters of JSON. */
+/** The largest queue, in characters of JSON. */
 const MAX_WAITING = 67_108_864;
 
-/** After a failure it is tried again, ever more seldom. */
+/** Delays before retries after a failure, growing. */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 
 export interface EventWriterOptions {
   readonly open: () => Promise<Database>;
-  /** Live output recorded of one call, in characters. */
+  /** How much live output of one call is recorded, in characters. */
   readonly liveOutput: number;
   readonly now: () => number;
-  /** These events of ours have become readable. */
+  /** Called when events of this process have become readable. */
   readonly onWritten: (database: Database, rows: readonly EventRow[]) => void;
 }
 
-/** Puts events into the database in the order they came, many in one transaction. */
+/** Writes events to the database in order, many in one transaction. */
 export interface EventWriter {
   append(event: ActivityEvent): void;
   commit(event: ActivityEvent): Promise<void>;
-  /** Resolves when what has been taken so far is written, or could not be. Never rejects. */
+  /** Resolves when the events taken so far are written, or could not be. Never rejects. */
   settled(): Promise<void>;
-  /** Writes what is left and ends the session. Rejects when that cannot be done. */
+  /** Writes the remaining events and ends the session. Rejects when that fails. */
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
   let problem: Error | undefined;
   let closed: Promise<void> | undefined;
 
-  /** One transaction of what has waited longest. Throws SQLite's errors; everything still waits then. */
+  /** Writes the oldest events in one transaction. Throws SQLite's errors; then all events still wait. */
   const writeBatch = (into: Database) => {
     const { rows, durable, count } = queue.batch();
     const by = into.transaction(
@@ -63,7 +63,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       },
       { durable },
     );
-    session = by; // only now: a transaction that failed has left no session
+    session = by; // only now: a failed transaction leaves no session
     problem = undefined;
     retryMs = FIRST_RETRY_MS;
     queue.written(count);
@@ -112,7 +112,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     immediate ??= setImmediate(begin);
   };
 
-  /** Somebody appends faster than the event loop turns. */
+  /** Makes room when appends are faster than the event loop. */
   const makeRoom = () => {
     if (problem !== undefined || database === undefined) return;
     try {
@@ -126,12 +126,12 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     const row = rowOf(event);
     const { length } = row.body;
     if (length > MAX_WAITING) {
-      throw new Error(`an event of ${formatSize(length)}: at most ${formatSize(MAX_WAITING)} are recorded`);
+      throw new Error(`an event of ${formatSize(length)} is too large: the limit is ${formatSize(MAX_WAITING)}`);
     }
     if (queue.size + length > MANY_WAITING) makeRoom();
     if (queue.size + length > MAX_WAITING) {
       const reason = problem?.message ?? "the database is not open yet, or locked";
-      throw new Error(`${formatSize(queue.size)} of events wait to be recorded, and no more are taken: ${reason}`);
+      throw new Error(`${formatSize(queue.size)} of events wait to be recorded, which is the limit: ${reason}`);
     }
     queue.push(row, commit);
   };
@@ -151,7 +151,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       throw new Error(`${plural(queue.length, "event")} could not be recorded: ${problem?.message ?? "not written"}`);
     }
     const [into, ours] = [database, session];
-    // A session that cannot say goodbye is closed when its process has ended, like one that has died.
+    // A session that cannot be ended is closed when its process has ended, like that of a dead process.
     if (into !== undefined && ours !== undefined) await into.patiently(() => endSession(into, ours)).catch(() => {});
   };
 
@@ -161,7 +161,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       const recorded = limit.within(event);
       if (recorded === undefined) return;
       take(recorded, undefined);
-      const opens = database === undefined; // which takes a while, in part beside what the call is doing
+      const opens = database === undefined; // slow, but partly in parallel with the call
       if ((opens || queue.length >= BATCH_ROWS) && problem === undefined) soon();
       else timer ??= setTimeout(begin, GATHER_MS);
     },
@@ -171,7 +171,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       if (recorded === undefined) return;
       await new Promise<void>((resolve, reject) => {
         take(recorded, { resolve, reject });
-        soon(); // all commits of this turn share one transaction
+        soon(); // all commits of this turn of the event loop share one transaction
       });
     },
     async settled() {

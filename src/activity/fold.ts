@@ -2,38 +2,41 @@ import type { ActivityChange, ActivityEvent } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 
-/** Of the error of a call in its cell, in characters (seed 002). */
+/** The longest error in a cell, in characters (seed 002). */
 export const MAX_ERROR = 200;
 
-/** A call as apps draw it: seed 002's `tool_activity`. */
+/** The cell of a call, as apps show it. Source: `tool_activity` in seed 002. */
 export interface ToolActivity {
   readonly id: CallId;
   readonly name: string;
-  /** The tool's parameters in words: "path (required), offset, limit". */
+  /** The tool's parameters in one line: "path (required), offset, limit". */
   readonly params_hint?: string;
   readonly status: "in_progress" | "success" | "failure";
   readonly input: Json;
-  /** All of a tool's output data. */
+  /** All output data of the tool. */
   readonly data: { readonly [key: string]: Json };
-  /** What it is doing, while it does it. */
+  /** Its current work, while it runs. */
   readonly display_message?: string;
-  /** At most 200 characters; the result has all of it. */
+  /** At most 200 characters; the result has the whole text. */
   readonly error?: string;
-  /** With `collapseRetries`: how many failed calls of the same tool this one took the place of, and those calls, the oldest first. */
+  /**
+   * With `collapseRetries`: how many failed calls of the same tool this one has replaced, and those calls, oldest
+   * first.
+   */
   readonly retry_count?: number;
   readonly retry_history?: readonly Pick<ToolActivity, "id" | "input" | "error">[];
 }
 
-/** A message of a thread that stands for one call. */
+/** The message of a call in its thread. */
 export interface ToolMessage {
   readonly thread: ThreadId;
-  /** False: no app draws it. */
+  /** Whether apps show it. */
   readonly userFacing: boolean;
   readonly metadata: { readonly tool_activity: ToolActivity };
 }
 
 /**
- * The state of a call is the fold of its events: give it the message so far and the next event of that call. After the end only
+ * Folds a call's events: takes the message so far and the next event of that call. After the end only
  * `activity.updated` changes it, and never its status. Pure.
  */
 export function foldMessage(message: ToolMessage | undefined, event: ActivityEvent): ToolMessage | undefined {
@@ -94,7 +97,7 @@ function changed(
   };
 }
 
-/** The display message is gone at the end; one that the tool returned in its data stays there. */
+/** Removes the display message at the end. One that the tool returned stays in the data. */
 function finished(
   { display_message: _, ...activity }: ToolActivity,
   event: Extract<ActivityEvent, { type: "call.finished" }>,

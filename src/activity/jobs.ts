@@ -10,9 +10,9 @@ import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
 import { clip, plural } from "../util/text.ts";
 
-/** More at once are a mistake: a model that starts the same server again and again. */
+/** The most jobs at once. More are a mistake, such as a model that starts the same server again and again. */
 const MOST_RUNNING = 32;
-/** Of so many jobs that have ended the output is kept. */
+/** How many ended jobs keep their output. */
 const MOST_ENDED = 32;
 
 const NO_NOTICES: readonly string[] = [];
@@ -24,37 +24,42 @@ type StartedBy = Parameters<Jobs["start"]>[2];
 export interface JobsOptions {
   readonly backend: Pick<Backend, "spawn" | "detached">;
   readonly store: Pick<Store, "append">;
-  /** "call": the toolkit is closed after one call, so only detached jobs are started. Default "toolkit". */
+  /** "call": the toolkit is closed after one call, so only detached jobs can be started. Default "toolkit". */
   readonly lifetime?: "call" | "toolkit";
-  /** Bytes of output that are kept of jobs that have ended; of the last one all is kept. Default 1 GiB. */
+  /** Bytes of output kept of ended jobs, besides the last one, which is kept whole. Default 1 GiB. */
   readonly mostEndedBytes?: number;
-  /** Counts what the sandbox refuses jobs. */
+  /** Counts the sandbox's refusals to jobs. */
   readonly alarms?: Alarms;
 }
 
-/** The jobs of a toolkit, what is to be told of them, and their output as files. */
-export interface JobKeeper extends Jobs {
+/** The jobs of a toolkit, their notices, and their outputs as files. */
+export interface JobManager extends Jobs {
   readonly notices: Notices;
-  /** The output of job 3, from the id "job-3"; of split streams its stderr from "job-3-errors". `undefined` when that is no job's. */
+  /**
+   * Returns the output of job 3 for the id "job-3", and its separate stderr for "job-3-errors". `undefined` for other
+   * ids.
+   */
   openOutput(id: string): Promise<OpenFile | undefined>;
-  /** Stops a job that this call has started; does nothing when there is none. */
+  /** Stops a job of this call; does nothing when there is none. */
   stop(call: CallId, job: string): void;
-  /** Stops all but the detached ones and lets go of their output. Never rejects. */
+  /** Stops all jobs except detached ones, and releases their output. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Keeps what runs in the background: starts it, hears of its end, records both. */
+/** Manages background commands: starts them, watches for their end, and records both. */
 export function createJobs({
   backend,
   store,
   lifetime: longest = "toolkit",
   mostEndedBytes = 1_073_741_824,
   alarms,
-}: JobsOptions): JobKeeper {
+}: JobsOptions): JobManager {
   const jobs = new Map<string, Job>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
+  /** The thread that is notified when a job ends. */
+  const hearers = new Map<string, ThreadId>();
   let started = 0;
-  /** Those that are not among the jobs yet. */
+  /** Detached processes that are not in the list yet. */
   let starting = 0;
   let closed = false;
 
@@ -62,7 +67,7 @@ export function createJobs({
     try {
       store.append(event);
     } catch {
-      // The call that started it says that nothing is recorded; the job is none the worse.
+      // The call reports that nothing is recorded; the job is not affected.
     }
   };
 
@@ -74,7 +79,8 @@ export function createJobs({
     const ended = [...jobs.values()].filter((job) => job.ended !== undefined).toReversed();
     let bytes = 0;
     for (const [index, { id, lifetime, process }] of ended.entries()) {
-      if (lifetime !== "detached") bytes += process.output.kept + (process.errors?.kept ?? 0); // that of others is not ours to remove
+      // The output of other toolkits' jobs is kept.
+      if (lifetime !== "detached") bytes += process.output.kept + (process.errors?.kept ?? 0);
       if (index === 0 || (index < MOST_ENDED && bytes <= mostEndedBytes)) continue;
       jobs.delete(id);
       void process.output.dispose();
@@ -94,26 +100,28 @@ export function createJobs({
   const requireRoom = () => {
     const running = [...jobs.values()].filter((job) => job.ended === undefined);
     if (running.length + starting < MOST_RUNNING) return;
-    throw new ToolFailure(`${plural(running.length + starting, "job")} are running, and more are not started`, {
+    throw new ToolFailure(`${plural(running.length + starting, "job")} are running, which is the limit`, {
       hint: `Stop one first: ${running.map(({ id }) => id).join(", ")}.`,
     });
   };
 
-  /** From now on it is a job: its beginning and its end are recorded, and its end is told. */
+  /** Registers a job: records its start and end, and adds the notice of its end. */
   const kept = (facts: Omit<Job, "ended">, { call, thread }: StartedBy): Job => {
     const job = watched({ ...facts, call });
     const { id, lifetime, command, process } = job;
     jobs.set(id, job);
+    hearers.set(id, thread);
     record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), lifetime });
     const finish = (exit: Exit, refusals: readonly Refusal[]) => {
-      if (closed && lifetime === "detached") return; // it goes on, and ends in front of somebody else
+      if (closed && lifetime === "detached") return; // a later toolkit records its end
       if (refusals.length > 0) {
         record({ type: "sandbox.refused", call, thread, at: Date.now(), job: id, refusals });
         const alarm = alarms?.(refusals);
         if (alarm !== undefined) record({ type: "sandbox.alarmed", call, thread, at: Date.now(), ...alarm });
       }
       record({ type: "job.ended", call, thread, at: Date.now(), job: id, exit });
-      notices.push({ thread, job: id, text: endNotice(job, exit, refusals) });
+      notices.push({ thread: hearers.get(id) ?? thread, job: id, text: endNotice(job, exit, refusals) });
+      hearers.delete(id);
       dropOldest();
     };
     const { exit, refusals } = process;
@@ -128,8 +136,10 @@ export function createJobs({
       const { lifetime } = command;
       const isDetached = lifetime === "detached";
       if (longest === "call" && !isDetached) {
-        throw new ToolFailure("nothing would keep this job: it would end with this one call", {
-          hint: "Start it detached (`handrail jobs` then shows and stops it), or in a session that lasts, as `handrail mcp` is.",
+        throw new ToolFailure("a job of this command would end with the one call that it makes", {
+          hint:
+            "Start it detached (`handrail jobs` shows and stops it), or use a longer session, such as `handrail " +
+            "mcp`.",
         });
       }
       if (isDetached && backend.detached === undefined) {
@@ -140,12 +150,12 @@ export function createJobs({
       const process = await backend.spawn(command).finally(() => starting--);
       const id = isDetached ? process.id : String(++started);
       const job = kept({ id, command: script, startedMs: Date.now(), lifetime, process }, by);
-      if (closed && !isDetached) await process.kill(); // it was closed while this started
+      if (closed && !isDetached) await process.kill(); // closed meanwhile
       return job;
     },
     async adopt(process, script, by) {
       if (closed) throw new ToolFailure(CLOSED);
-      if (longest === "call") throw new ToolFailure("nothing would keep this process: it ends with this one call");
+      if (longest === "call") throw new ToolFailure("this process ends with the one call of this command");
       requireRoom();
       const { startedMs } = by;
       return kept({ id: String(++started), command: script, startedMs, lifetime: "toolkit", process }, by);
@@ -153,9 +163,16 @@ export function createJobs({
     list: all,
     get: async (id) => jobs.get(id) ?? (await all()).find((job) => job.id === id),
     told: forget,
+    handOver(from, to) {
+      for (const [index, notice] of notices.entries())
+        if (notice.thread === from) notices[index] = { ...notice, thread: to };
+      const running = [...hearers].filter(([, thread]) => thread === from).map(([id]) => id);
+      for (const id of running) hearers.set(id, to);
+      return running.flatMap((id) => jobs.get(id) ?? []);
+    },
     notices: {
       take(thread) {
-        if (notices.length === 0) return NO_NOTICES; // asked at every call
+        if (notices.length === 0) return NO_NOTICES; // runs at every call
         const told = notices.filter((notice) => notice.thread === thread);
         for (const { job } of told) forget(job);
         return told.map(({ text }) => text);
@@ -184,7 +201,7 @@ export function createJobs({
   };
 }
 
-/** A job that knows when it has ended, and of an earlier end. */
+/** A job with its end, which may be an earlier one. */
 function watched(job: Omit<Job, "ended">, earlier?: JobEnd): Job {
   let ended = earlier;
   if (earlier === undefined) void job.process.exit.then((exit) => (ended = { exit, atMs: Date.now() }));
@@ -200,6 +217,8 @@ function endNotice({ id, command, startedMs, process }: Job, exit: Exit, refusal
   const seconds = ((Date.now() - startedMs) / 1_000).toFixed(1);
   const { size } = process.errors ?? { size: 0 };
   const said = size === 0 ? "" : ` and ${formatSize(size)} of errors in output://job-${id}-errors`;
-  const ended = `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} s, ${formatSize(process.output.size)} of output in output://job-${id}${said}`;
+  const ended =
+    `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} ` +
+    `s, ${formatSize(process.output.size)} of output in output://job-${id}${said}`;
   return refusals.length === 0 ? ended : `${ended}. ${describeRefusals(refusals)}`;
 }

@@ -1,5 +1,7 @@
 import type { ActivityEvent, FeedOptions, Store, StoredEvent } from "../contract/activity.ts";
+import type { ThreadId } from "../contract/identity.ts";
 import type { OpenQuestion, QuestionId } from "../contract/question.ts";
+import { untilAborted } from "../util/abort.ts";
 import { answerTo, closedBy, openQuestion } from "./questions.ts";
 import { recordedJobs } from "./recorded-jobs.ts";
 import { createSearch } from "./search.ts";
@@ -8,26 +10,28 @@ import { type Wake, createWake } from "./wake.ts";
 
 export interface MemoryStoreOptions {
   /**
-   * How many events are kept; the oldest go first. Default 1,000, some 400 calls. More cost every call: what outlives the young
-   * generation of the heap is copied (10,000 made a call three times as slow).
+   * How many events are kept; older ones are removed. Default 1,000, some 400 calls. More make every call slower, since
+   * objects that leave the young generation of the heap are copied (10,000 made a call three times as slow).
    */
   readonly limit?: number;
 }
 
 /**
- * A store that lives as long as the process. `commit` is as good as `append`: there is nothing more durable here.
+ * A store in memory, for this process only. `commit` is the same as `append`.
  *
- * @throws RangeError for a `limit` that is not a whole number above 0.
+ * @throws RangeError for a `limit` that is not an integer above 0.
  */
 export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
   if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}: expected a whole number above 0`);
   const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
-  /** Beside the events: a question may be open for longer than they are kept. */
+  /** Kept apart from the events, because a question may stay open longer than its events are kept. */
   const open = new Map<QuestionId, OpenQuestion>();
+  /** Threads that a turn holds, with a promise that resolves when the turn releases it. */
+  const taken = new Map<ThreadId, Promise<void>>();
   let attending = 0;
   let lastId = 0;
   let closed = false;
-  /** Those who follow and have seen everything. */
+  /** Followers that have read everything. */
   const waiting = new Set<{ readonly choice: Choice; readonly wake: Wake }>();
 
   const refuseClosed = () => {
@@ -38,7 +42,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     refuseClosed();
     if (event.type === "approval.requested") open.set(event.question, openQuestion(event, startOf(event.call)));
     if (open.size > 0) closeQuestions(event);
-    ring[lastId++ % limit] = event; // an event's id is its place + 1
+    ring[lastId++ % limit] = event; // an event's id is its index + 1
     for (const follower of waiting) if (isAskedFor(event, follower.choice)) follower.wake.resolve();
   };
 
@@ -119,6 +123,19 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     },
     async isAttended() {
       return attending > 0 && !closed;
+    },
+    async takeThread(thread, signal) {
+      for (let other = taken.get(thread); other !== undefined; other = taken.get(thread)) {
+        await untilAborted(other, signal);
+      }
+      signal.throwIfAborted();
+      let free = () => {};
+      const turn = new Promise<void>((resolve) => (free = resolve));
+      taken.set(thread, turn);
+      return async () => {
+        if (taken.get(thread) === turn) taken.delete(thread);
+        free();
+      };
     },
     async jobs() {
       return recordedJobs(kept());

@@ -1,6 +1,7 @@
 import type { RecordedContent, Store, StoredEvent } from "../contract/activity.ts";
 import type { Content } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { Approval } from "../contract/decision.ts";
 import type { AssistantPart, MessageStatus } from "../contract/message.ts";
 import type { QuestionId } from "../contract/question.ts";
 import { clip } from "../util/text.ts";
@@ -8,7 +9,7 @@ import { MAX_ERROR, type ToolMessage, foldMessage } from "./fold.ts";
 
 /** A message of a thread as apps show it. */
 export type ThreadMessage = {
-  /** The id of the event that made it: messages are in the order of these. */
+  /** The id of the event that made it. Messages are in this order. */
   readonly id: number;
   /** The id of the event that changed it last. */
   readonly changed: number;
@@ -21,51 +22,64 @@ export type ThreadMessage = {
   | CallMessage
 );
 
-/** The message that stands for a call, also for one of a tool with `userFacing: false`, which no app draws. */
+/** The message of a call. With `userFacing: false`, apps do not show it. */
 export type CallMessage = ToolMessage & {
   readonly role: "tool";
-  /** The call during which this one was made. */
+  /** The call that made this one. */
   readonly parent?: CallId;
-  /** The question about it that is open. */
+  /** The open question about it. */
   readonly question?: QuestionId;
-  /** How it ended, more exactly than the activity's status, and when. */
+  /** A person's answer, where it came from, and when. */
+  readonly answered?: { readonly approval: Approval; readonly by: string; readonly at: number };
+  /** Where a request to stop it came from, and when. */
+  readonly stopped?: { readonly by: string; readonly at: number };
+  /** How it ended, in more detail than the activity's status, and when. */
   readonly result?: MessageStatus;
   readonly endedMs?: number;
-  /** What the model read. */
+  /** The result as the model read it. */
   readonly content?: readonly RecordedContent[];
 };
 
 export interface ThreadViewOptions {
   /**
-   * True: a call of a tool that has failed in the last five minutes takes over the message of that failed call, with `retry_count` and
-   * `retry_history` in its activity. Default false.
+   * Whether a call reuses the message of a call of the same tool that failed in the last five minutes, with
+   * `retry_count` and `retry_history` in its activity. Default false.
    */
   readonly collapseRetries?: boolean;
+  /** Known messages, in order: the view continues after them. Default: none. */
+  readonly messages?: readonly ThreadMessage[];
 }
 
 /** The messages of one thread, as a fold of its events. */
 export interface ThreadView {
-  /** In their order. */
+  /** In order. */
   readonly messages: readonly ThreadMessage[];
-  /** Takes the next event of the thread. Returns the message that it made or changed, if there is one. */
+  /** Takes the next event of the thread. Returns the message that it made or changed, if any. */
   add(event: StoredEvent): ThreadMessage | undefined;
 }
 
 const RETRY_MS = 5 * 60_000;
 
-export function createThreadView({ collapseRetries = false }: ThreadViewOptions = {}): ThreadView {
+export function createThreadView({
+  collapseRetries = false,
+  messages: known = [],
+}: ThreadViewOptions = {}): ThreadView {
   const messages = new Map<number, ThreadMessage>();
   /** The id of the message of each call. */
   const ids = new Map<CallId, number>();
-  /** Calls as the model wrote them: one that never started has no events of its own. */
+  /** Calls as the model wrote them: a call that never started has no events. */
   const written = new Map<CallId, Extract<AssistantPart, { type: "call" }>>();
-  /** The last call of each tool, where it has failed. */
+  /** The last call of each tool, if it failed. */
   const failed = new Map<string, { readonly id: number; readonly at: number }>();
 
   const put = (message: ThreadMessage): ThreadMessage => {
     messages.set(message.id, message);
+    if (message.role === "tool") ids.set(message.metadata.tool_activity.id, message.id);
+    if (message.role !== "assistant") return message;
+    for (const part of message.content) if (part.type === "call") written.set(part.id, part);
     return message;
   };
+  for (const message of known) put(message);
 
   const messageOf = (call: CallId) => {
     const message = messages.get(ids.get(call) ?? 0);
@@ -73,13 +87,12 @@ export function createThreadView({ collapseRetries = false }: ThreadViewOptions 
   };
 
   const start = (event: Extract<StoredEvent, { type: "call.started" }>): ThreadMessage | undefined => {
-    const { id, at, call, parent } = event;
+    const { id, at, parent } = event;
     const message = foldMessage(undefined, event);
     if (message === undefined) return undefined;
     const before = collapseRetries ? failed.get(event.name) : undefined;
     const earlier = before !== undefined && at - before.at <= RETRY_MS ? messages.get(before.id) : undefined;
     const retried = earlier?.role === "tool" ? withHistory(message, earlier) : message;
-    ids.set(call, earlier?.id ?? id);
     const base = { id: earlier?.id ?? id, changed: id, at: earlier?.at ?? at, role: "tool" } as const;
     return put({ ...retried, ...base, ...(parent !== undefined && { parent }) });
   };
@@ -89,16 +102,14 @@ export function createThreadView({ collapseRetries = false }: ThreadViewOptions 
     const base = { id, changed: id, thread, at };
     if (message.role === "user") return put({ ...base, role: "user", from: message.from, content: message.content });
     if (message.role === "assistant") {
-      for (const part of message.content) if (part.type === "call") written.set(part.id, part);
       return put({ ...base, role: "assistant", content: message.content.map(withoutProvider) });
     }
     const { call, status } = message;
     const part = written.get(call);
-    if (part === undefined || ids.has(call)) return undefined; // its own events have all of it
+    if (part === undefined || ids.has(call)) return undefined; // its events have the details
     const content = message.content.flatMap((each) => (each.type === "text" ? [each] : []));
     const error = clip(content.map(({ text }) => text).join("\n"), MAX_ERROR);
     const activity = { id: call, name: part.name, status: "failure", input: part.input, data: {}, error } as const;
-    ids.set(call, id);
     return put({
       ...{ ...base, role: "tool", userFacing: true, result: status, endedMs: at, content },
       metadata: { tool_activity: activity },
@@ -107,7 +118,7 @@ export function createThreadView({ collapseRetries = false }: ThreadViewOptions 
 
   const change = (event: Extract<StoredEvent, { call: CallId }>): ThreadMessage | undefined => {
     const message = messageOf(event.call);
-    // A call whose message was taken over by the next one has no message of its own any more.
+    // A call whose message was reused has no message any more.
     if (message === undefined || message.metadata.tool_activity.id !== event.call) return undefined;
     const next = afterEvent(message, event);
     if (next === message) return undefined;
@@ -129,13 +140,18 @@ export function createThreadView({ collapseRetries = false }: ThreadViewOptions 
   };
 }
 
-/** The same message where the event does not change what is shown. */
+/** Returns the same message when the event changes nothing that is shown. */
 function afterEvent<M extends CallMessage>(message: M, event: StoredEvent): M {
   switch (event.type) {
     case "approval.requested":
       return { ...message, question: event.question };
-    case "approval.decided":
-      return without(message, "question");
+    case "approval.decided": {
+      const { approval, by, at } = event;
+      return { ...without(message, "question"), answered: { approval, by, at } };
+    }
+    case "stop.requested":
+      if (event.call === undefined || event.job !== undefined || message.result !== undefined) return message;
+      return { ...message, stopped: { by: event.by, at: event.at } };
     case "call.updated":
       if (event.update.displayMessage === undefined && event.update.data === undefined) return message;
       return { ...message, ...foldMessage(message, event) };
@@ -159,7 +175,7 @@ function without<M extends CallMessage>(message: M, field: "question"): M {
   return rest as M;
 }
 
-/** What a provider wants back with a part is of no use to people. */
+/** A provider's opaque data is of no use to people. */
 function withoutProvider({ provider: _, ...part }: AssistantPart): AssistantPart {
   return part;
 }
@@ -174,12 +190,12 @@ function withHistory(message: ToolMessage, earlier: ToolMessage): ToolMessage {
   return { ...message, metadata: { tool_activity: activity } };
 }
 
-export interface ReadThreadOptions extends ThreadViewOptions {
-  /** Only messages that an event after this one made or changed. Default 0: all. */
+export interface ReadThreadOptions extends Omit<ThreadViewOptions, "messages"> {
+  /** Only messages made or changed by later events than this one. Default 0: all. */
   readonly after?: number;
 }
 
-/** Reads the messages of a thread, in their order. */
+/** Reads the messages of a thread, in order. */
 export async function readThread(
   store: Pick<Store, "events">,
   thread: ThreadId,
@@ -190,7 +206,9 @@ export async function readThread(
   return view.messages.filter(({ changed }) => changed > after);
 }
 
-/** Reads the messages of a thread, then gives each one anew whenever it changes, until the signal fires or the store is closed. */
+/**
+ * Yields the messages of a thread, and each one again when it changes, until the signal fires or the store is closed.
+ */
 export async function* followThread(
   store: Pick<Store, "events">,
   thread: ThreadId,
@@ -209,7 +227,7 @@ export async function* followThread(
   }
 }
 
-/** Finds the message of a call, by the id of its activity. `undefined` when the store has no such call. */
+/** Finds the message of a call by the id of its activity. `undefined` for an unknown call. */
 export async function findToolMessage(
   store: Pick<Store, "events">,
   call: CallId,

@@ -4,30 +4,30 @@ import { hostname } from "node:os";
 import { codeOf } from "../util/errors.ts";
 import { processStatus } from "../util/process-status.ts";
 
-/** Names one process for ever: process ids are used again, also by the same program. */
+/** Identifies a process uniquely, since process ids are reused. */
 export interface ProcessIdentity {
   readonly host: string;
-  /** Of this start of the system; "" where the system does not say. */
+  /** The boot id of the system; "" if unknown. */
   readonly boot: string;
-  /** Process ids mean something within it alone (containers have their own); "" where the system has none. */
+  /** The PID namespace, since containers have their own ids; "" if the system has none. */
   readonly pidNamespace: string;
   readonly pid: number;
-  /** When it started, in the words of its system. */
+  /** Its start time, in the system's own format. */
   readonly processStart: string;
 }
 
-/** "unknown": a process of another host or container, which cannot be seen from here. */
+/** "unknown": a process of another host or container, which is not visible from here. */
 export type Liveness = "alive" | "dead" | "unknown";
 
 let own: ProcessIdentity | undefined;
 
-/** This process. Costs some reads of /proc the first time; elsewhere a run of ps. */
+/** The identity of this process. Takes some reads of /proc the first time; without /proc a run of ps. */
 export function thisProcess(): ProcessIdentity {
   own ??= { ...whereWeAre(), pid: process.pid, processStart: startOf(process.pid)?.start ?? "" };
   return own;
 }
 
-/** Whether a process that wrote its identity down is still there. "dead" is certain; what is not is "alive" or "unknown". */
+/** Whether a process with this identity still runs. "dead" is certain; any doubt gives "alive" or "unknown". */
 export function livenessOf(other: ProcessIdentity): Liveness {
   const here = thisProcess();
   if (other.host !== here.host) return "unknown";
@@ -40,15 +40,15 @@ export function livenessOf(other: ProcessIdentity): Liveness {
 }
 
 /**
- * When a process started, and whether it has ended and only waits for its parent; `undefined` when that cannot be told. From
- * /proc/PID/stat (fields 22 and 3, proc(5)), in clock ticks since the system started.
+ * When a process started, and whether it is a zombie; `undefined` if unknown. From /proc/PID/stat (fields 22 and 3,
+ * proc(5)), in clock ticks since boot.
  */
 function startOf(pid: number): { readonly start: string; readonly ended: boolean } | undefined {
   if (!existsSync("/proc/self/stat")) return startByPs(pid);
   return processStatus(pid);
 }
 
-/** The same from ps, for systems without /proc: the date it started, to the second. */
+/** The same from ps, for systems without /proc: the start date, to the second. */
 export function startByPs(pid: number): { readonly start: string; readonly ended: boolean } | undefined {
   const { status, stdout } = spawnSync("ps", ["-o", "state=,lstart=", "-p", String(pid)], {
     encoding: "utf8",
@@ -79,6 +79,6 @@ function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return codeOf(error) !== "ESRCH"; // EPERM: it is there, and somebody else's
+    return codeOf(error) !== "ESRCH"; // EPERM: it runs, under another user
   }
 }

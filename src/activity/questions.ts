@@ -1,7 +1,6 @@
 import type { CallEvent } from "../contract/activity.ts";
 import type { Approval } from "../contract/decision.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "../contract/question.ts";
-import type { Json } from "../contract/schema.ts";
 import type { Connection } from "../db/driver.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 
@@ -9,16 +8,19 @@ type Requested = Extract<CallEvent, { type: "approval.requested" }>;
 type Decided = Extract<CallEvent, { type: "approval.decided" }>;
 type Started = Extract<CallEvent, { type: "call.started" }>;
 
-/** A question out of the event that asked it and the one that began its call, which may be gone. */
+/**
+ * Makes an open question from the event that asked it and the one that started its call, which may have been removed.
+ */
 export function openQuestion(
   { question, call, thread, effects, decision, at }: Requested,
-  started: { readonly name: string; readonly input: Json } = { name: "", input: null },
+  started: Pick<Started, "name" | "input" | "agent"> = { name: "", input: null },
 ): OpenQuestion {
-  const { name, input } = started;
-  return { question, call, thread, name, input, effects, decision, askedMs: at };
+  const { name, input, agent } = started;
+  const by = agent !== undefined && { agent };
+  return { question, call, thread, name, ...by, input, effects, decision, askedMs: at };
 }
 
-/** The event that answers a question. */
+/** Makes the event that answers a question. */
 export function answerTo(
   { question, call, thread }: Pick<OpenQuestion, "question" | "call" | "thread">,
   approval: Approval,
@@ -27,14 +29,14 @@ export function answerTo(
   return { type: "approval.decided", call, thread, at, question, approval, by };
 }
 
-/** What a late answer gets. */
+/** The outcome of a late answer. */
 export function closedBy(decided: Decided | undefined): AnswerOutcome {
   if (decided === undefined) return { status: "closed" };
   const { approval, by } = decided;
   return { status: "closed", first: { approval, by } };
 }
 
-/** The condition of the index of questions, as SQLite recognizes it. */
+/** The condition of the index of questions, in the form that SQLite matches. */
 const IS_QUESTION = "type IN ('approval.requested', 'approval.decided')";
 
 const IS_OPEN = `NOT EXISTS (
@@ -43,12 +45,13 @@ const IS_OPEN = `NOT EXISTS (
   AND NOT EXISTS (
     SELECT 1 FROM events AS finished WHERE finished.call = asked.call AND finished.type = 'call.finished')`;
 
-/** The open questions in a database, the oldest first. */
+/** The open questions in a database, oldest first. */
 export function questionsIn(connection: Connection): readonly OpenQuestion[] {
   return connection
     .all<{ asked: string; started: string | null }>(
       `SELECT asked.body AS asked,
-         (SELECT body FROM events AS started WHERE started.call = asked.call AND started.type = 'call.started') AS started
+         (SELECT body FROM events AS started
+          WHERE started.call = asked.call AND started.type = 'call.started') AS started
        FROM events AS asked INDEXED BY events_questions WHERE ${IS_QUESTION} AND asked.type = 'approval.requested'
          AND json_extract(asked.body, '$.question') IS NOT NULL AND ${IS_OPEN}
        ORDER BY id`,
@@ -61,7 +64,7 @@ export function questionsIn(connection: Connection): readonly OpenQuestion[] {
     });
 }
 
-/** Answers a question in a database if it is open. Inside a transaction. */
+/** Answers a question in a database if it is open. Call it inside a transaction. */
 export function answerIn(
   connection: Connection,
   question: QuestionId,
@@ -85,5 +88,5 @@ export function answerIn(
   return { status: "answered" };
 }
 
-/** An answer is complete in itself: nothing is left to close when the process that gave it dies. */
+/** An answer needs no session: nothing must be closed when its process dies. */
 const NO_SESSION = 0;

@@ -4,7 +4,7 @@ import type { Connection } from "../db/driver.ts";
 
 type Ended = Extract<CallEvent, { type: "job.ended" }>;
 
-/** The jobs that these events speak of, in the order they were started. */
+/** The jobs in these events, in the order of their start. */
 export function recordedJobs(events: readonly StoredEvent[]): readonly RecordedJob[] {
   const endings = new Map<string, Ended>();
   for (const event of events) if (event.type === "job.ended") endings.set(keyOfJob(event), event);
@@ -18,7 +18,7 @@ export function recordedJobs(events: readonly StoredEvent[]): readonly RecordedJ
     });
 }
 
-/** The same of a database. */
+/** The jobs in a database. */
 export function jobsIn(connection: Connection): readonly RecordedJob[] {
   const events = connection
     .all<{ id: number; body: string }>(

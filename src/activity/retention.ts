@@ -7,47 +7,50 @@ import { closeSession, sessionsThatAre } from "./sessions.ts";
 export interface RetentionOptions {
   readonly maxAgeDays: number;
   readonly maxEvents: number;
-  /** Of the database, in bytes. */
+  /** The largest size of the database, in bytes. */
   readonly maxBytes: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** How often each of these may begin, in milliseconds, whichever process comes first. */
+/** The least interval of each task, in milliseconds, across all processes. */
 const CHORES = {
-  /** The look for calls that are too old. */
+  /** Checking for calls that are too old. */
   retention: DAY_MS,
-  /** Removing. Released at its end; this long after its beginning its process is taken for dead. */
+  /** Removing. The claim is released at the end; after this time its process is taken for dead. */
   removal: 60_000,
 } as const;
 type Chore = keyof typeof CHORES;
 
-/** Events that one step looks at, and pages that it gives back. A step takes some milliseconds, and others write between two. */
+/**
+ * How many events one step checks, and how many pages it returns. A step takes some milliseconds; others can write in
+ * between.
+ */
 const STEP_ROWS = 200;
 const STEP_PAGES = 200;
 
-/** How much one process writes, as parts of the limits and in bytes, before it looks whether the limits are exceeded. */
+/** How much one process writes, as fractions of the limits and in bytes, before it checks the limits. */
 const LOOK_AFTER = 1 / 32;
 const LOOK_AFTER_BYTES = 16_777_216;
-/** So much of `maxBytes` is used: what is written between two looks comes on top. */
+/** The fraction of `maxBytes` that stays in use, since processes write between two checks. */
 const USED = 7 / 8;
-/** What a row takes beside its body: its other columns, and its place in the indexes. */
+/** The size of a row besides its body: other columns and indexes. */
 const ROW_BYTES = 250;
 
 /** Keeps a database within its limits while processes write to it. */
 export interface Retention {
-  /** Looks whether there is something to remove, and removes it in the background. Never throws. */
+  /** Checks whether there is something to remove, and removes it in the background. Never throws. */
   look(database: Database): void;
-  /** Counts what this process has written, and looks after each 1/32 of a limit, and once a day. Never throws. */
+  /** Counts what this process has written, and checks after each 1/32 of a limit, and once a day. Never throws. */
   wrote(database: Database, rows: readonly { readonly body: string }[]): void;
-  /** Leaves the rest to the next process. Resolves when nothing is being removed any more. Never rejects. */
+  /** Stops removing; the next process continues. Resolves when nothing is being removed any more. Never rejects. */
   stop(): Promise<void>;
 }
 
 /**
- * Removes whole finished calls and the messages of whole threads, the oldest first, that are too old or too many. Calls in progress and threads
- * with a message of the last day stay. At most one process removes at a
- * time. Waits for nobody: where others keep the database locked, the rest is left to the next look.
+ * Removes whole finished calls, and the messages of whole threads, that are too old or too many, oldest first. Keeps
+ * calls in progress and threads with a message within a day. Only one process removes at a time. Never blocks: while
+ * others lock the database, the rest is left to the next check.
  */
 export function createRetention(limits: RetentionOptions, now: () => number): Retention {
   const stopping = new AbortController();
@@ -104,13 +107,13 @@ async function retain(
   }
 }
 
-/** A look before the claim: most who come by have nothing to do, and should lock nobody out. */
+/** A cheap check before the claim. Usually there is nothing to remove, and no process should be locked out. */
 function isDue(connection: Connection, chore: Chore, at: number): boolean {
   const [row] = connection.all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [chore]);
   return (row?.begun_at ?? 0) <= at - CHORES[chore];
 }
 
-// Both may say yes for nothing, never no for something. Written by hand: mostly this is all, and the builder need not be loaded.
+// Both may return true needlessly, but never false wrongly. Written by hand, so that the builder is rarely loaded.
 
 function isOver(connection: Connection, { maxEvents, maxBytes }: RetentionOptions): boolean {
   const [events] = connection.all<{ count: number | null }>(
@@ -138,7 +141,7 @@ function release(database: Database, chores: readonly Chore[]): void {
   try {
     database.transaction((connection) => chores.forEach((chore) => begun(connection, chore, 0)));
   } catch {
-    // locked or full: then it is done when its time is over
+    // locked or full: retried when the claim expires
   }
 }
 
@@ -146,7 +149,7 @@ function begun(connection: Connection, chore: Chore, at: number): void {
   connection.run("INSERT OR REPLACE INTO chores (name, begun_at) VALUES (?, ?)", [chore, at]);
 }
 
-/** `step` gives true when nothing is left to do. */
+/** `step` returns true when nothing is left to do. */
 async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: RetentionOptions, at: number) {
   const { builder, changes, rows } = await import("../db/builder.ts");
   const { sql } = await import("kysely");
@@ -187,7 +190,7 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
       .limit(STEP_ROWS);
   }
 
-  /** Of these calls those that are over, with their jobs. A detached job holds nothing: it may run for ever. */
+  /** Returns the calls that have ended, and so have their jobs. Detached jobs do not count: they may run for ever. */
   function finished(calls: readonly string[]) {
     const count = (condition: ReturnType<typeof sql<boolean>>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
     return builder
@@ -209,7 +212,10 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
       );
   }
 
-  /** What other hosts and containers have left and not come back for: whether they live cannot be seen from here, but their silence can. */
+  /**
+   * Ends sessions of other hosts and containers that were silent for too long. Whether their processes are alive is not
+   * visible from here.
+   */
   function closeLostSessions() {
     for (const { id } of sessionsThatAre(connection, "unknown").filter(({ openedAt }) => openedAt < oldest)) {
       const latest = builder.selectFrom("events").select("at").where("session", "=", id).orderBy("id", "desc").limit(1);
@@ -218,7 +224,7 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
     }
   }
 
-  /** Counting reads an index whole; the numbers say more quickly that it cannot be too many. */
+  /** Avoids counting, which reads a whole index: the ids show faster that there cannot be too many. */
   function countEvents(): number {
     const [most] = rows(
       connection,
@@ -234,7 +240,7 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
   }
 }
 
-/** Pages that hold something. */
+/** Returns the size of the pages in use, in bytes. */
 function usedBytes(connection: Connection): number {
   const [pages] = connection.all<{ bytes: number }>(
     `SELECT (page_count - freelist_count) * page_size AS bytes
@@ -243,7 +249,7 @@ function usedBytes(connection: Connection): number {
   return pages?.bytes ?? 0;
 }
 
-/** Shortens the file by some of the pages that hold nothing. True when none are left. */
+/** Shrinks the file by some unused pages. Returns true when none are left. */
 function giveBack(connection: Connection): boolean {
   connection.exec(`PRAGMA incremental_vacuum(${STEP_PAGES})`);
   return (connection.all<{ freelist_count: number }>("PRAGMA freelist_count")[0]?.freelist_count ?? 0) === 0;

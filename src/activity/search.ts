@@ -4,7 +4,7 @@ import type { Json } from "../contract/schema.ts";
 import type { Database } from "../db/database.ts";
 import { clip } from "../util/text.ts";
 
-/** Ids that one statement looks at, so that the event loop gets a turn between two. */
+/** How many ids one statement covers, so that the event loop gets a turn in between. */
 const STEP_IDS = 2_000;
 
 const MAX_TEXT = 1_000;
@@ -24,7 +24,7 @@ export function createSearch({ text, thread, limit = DEFAULT_LIMIT }: SearchOpti
   const hits: SearchHit[] = [];
   return {
     hits,
-    /** True when no more are wanted. */
+    /** Returns true when there are enough hits. */
     isFull: () => hits.length >= limit,
     look(event: StoredEvent) {
       if (hits.length >= limit || (thread !== undefined && event.thread !== thread)) return;
@@ -40,7 +40,7 @@ export function createSearch({ text, thread, limit = DEFAULT_LIMIT }: SearchOpti
   };
 }
 
-/** Searches a database, the newest events first. SQL finds the rows that may match; what matches is decided on their texts. */
+/** Searches a database, newest events first. SQL finds candidate rows; their texts decide. */
 export async function searchIn(database: Database, options: SearchOptions): Promise<readonly SearchHit[]> {
   const search = createSearch(options);
   const json = JSON.stringify(options.text).slice(1, -1);
@@ -60,7 +60,7 @@ export async function searchIn(database: Database, options: SearchOptions): Prom
   return search.hits;
 }
 
-/** What people and models wrote and read. The result of a call is searched once, where the call finished. */
+/** The texts of messages and results. A result is searched once, in `call.finished`. */
 function textsOf(event: ActivityEvent): readonly string[] {
   switch (event.type) {
     case "message.added":
@@ -83,7 +83,7 @@ function stringsOf(value: Json): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
 }
 
-/** SQLite's LIKE knows the case of ASCII letters only. */
+/** SQLite's LIKE ignores the case of ASCII letters only. */
 function lower(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -4,13 +4,16 @@ import type { Connection } from "../db/driver.ts";
 import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type Liveness, type ProcessIdentity, livenessOf, thisProcess } from "./process-identity.ts";
 
-/** What a person reads of a call that was approved, perhaps begun, and never finished. */
+/** The text for people about a call that was approved, perhaps started, and never finished. */
 const OUTCOME_UNKNOWN =
   "interrupted: the process running it ended; whether it took effect is unknown. It was not run again.";
 const NEVER_RUN = "interrupted before it ran";
-const JOB_LOST = "the process that watched over it has ended";
+const JOB_LOST = "the process that watched it has ended";
 
-/** Writes down that this process is going to write. Inside a transaction. Gives the session's number, which is never used again. */
+/**
+ * Records that this process is going to write. Call it inside a transaction. Returns the session's number, which is
+ * never reused.
+ */
 export function beginSession(connection: Connection, at: number): number {
   const { host, boot, pidNamespace, pid, processStart } = thisProcess();
   return connection.run(
@@ -19,7 +22,7 @@ export function beginSession(connection: Connection, at: number): number {
   ).lastId;
 }
 
-/** Says goodbye; a session with calls or jobs in progress stays, to be closed when its process has ended. */
+/** Ends a session. One with calls or jobs in progress stays, to be closed when its process has ended. */
 export function endSession(database: Database, session: number): void {
   database.transaction((connection) => {
     if (inProgress(connection, session).length === 0) forget(connection, session);
@@ -31,7 +34,7 @@ export interface Session extends ProcessIdentity {
   readonly openedAt: number;
 }
 
-/** The sessions of processes that are in this state now. */
+/** The sessions whose processes are in this state now. */
 export function sessionsThatAre(connection: Connection, liveness: Liveness): readonly Session[] {
   return connection
     .all<Session>(
@@ -42,8 +45,8 @@ export function sessionsThatAre(connection: Connection, liveness: Liveness): rea
 }
 
 /**
- * Closes what a session that is over has left in progress: its calls end as interrupted, its jobs as lost (but for detached ones,
- * which go on). Of several processes that do it at once, one does.
+ * Closes what an ended session left in progress: calls end as interrupted, and jobs as lost, except detached ones,
+ * which continue. If several processes do it at once, one succeeds.
  */
 export function closeSession(database: Database, session: number, at: number): void {
   database.transaction((connection) => {
@@ -55,7 +58,7 @@ export function closeSession(database: Database, session: number, at: number): v
 
 type Begun = Extract<CallEvent, { type: "call.started" | "job.started" }>;
 
-/** What the session has begun and nobody has ended. Detached jobs are not among it. */
+/** The calls and jobs of a session that have not ended, except detached jobs. */
 function inProgress(connection: Connection, session: number): readonly Begun[] {
   return connection
     .all<Pick<EventRow, "body">>(
@@ -87,7 +90,7 @@ function ending(connection: Connection, event: Begun, at: number): CallEvent {
   return { call, thread, at, type: "call.finished", status: "interrupted", error };
 }
 
-/** False when it was forgotten already. */
+/** Returns false when it was already removed. */
 function forget(connection: Connection, session: number): boolean {
   return connection.run("DELETE FROM sessions WHERE id = ?", [session]).changes > 0;
 }

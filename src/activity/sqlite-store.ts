@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
 import type { Store } from "../contract/activity.ts";
 import { type Database, openDatabase } from "../db/database.ts";
+import type { Connection } from "../db/driver.ts";
+import { pause } from "../util/abort.ts";
+import { randomName } from "../util/identifier.ts";
 import { createAttendance } from "./attendance.ts";
 import { createEventFeed } from "./event-feed.ts";
 import { createEventWriter } from "./event-writer.ts";
@@ -8,50 +11,55 @@ import { answerIn, questionsIn } from "./questions.ts";
 import { jobsIn } from "./recorded-jobs.ts";
 import { createRetention } from "./retention.ts";
 import { searchIn } from "./search.ts";
+import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
 import { threadsIn } from "./threads.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
 export interface SqliteStoreOptions {
-  /** Made when it is not there, for this user alone (0600, missing folders 0700). Several processes may share it. */
+  /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
-  /** Calls that ended longer ago are removed. Default 30. */
+  /** Days after which ended calls are removed. Default 30. */
   readonly maxAgeDays?: number;
-  /** With more events than this the oldest calls are removed. Default 200,000. */
+  /** The most events; with more, the oldest calls are removed. Default 200,000. */
   readonly maxEvents?: number;
   /**
-   * Bytes that the database may take; the oldest calls are removed first. The write-ahead log beside it, of some 16 MB, is not counted.
-   * Default `DEFAULT_MAX_DATABASE_BYTES`.
+   * The most bytes of the database; with more, the oldest calls are removed. Does not include the write-ahead log of
+   * some 16 MB. Default `DEFAULT_MAX_DATABASE_BYTES`.
    */
   readonly maxBytes?: number;
-  /** How much live output of one call is recorded, in characters; the rest is left out, with a line that says so. Default 1,048,576. */
+  /**
+   * How much live output of one call is recorded, in characters; a line reports the rest as omitted. Default 1,048,576.
+   */
   readonly liveOutput?: number;
-  /** How long to wait for a database that others keep locked, in milliseconds. Default 10,000. */
+  /** How long to wait for a database that others lock, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
-  /** How often those who follow events look for what other processes have written, in milliseconds. Default 100. */
+  /** How often followers check for events of other processes, in milliseconds. Default 100. */
   readonly lookMs?: number;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
 }
 
-/** Bytes that the database may take, unless the user says otherwise: 1 GiB. */
+/** The default size limit of the database: 1 GiB. */
 export const DEFAULT_MAX_DATABASE_BYTES = 1_073_741_824;
 
 /**
  * A store in a SQLite file, which several processes share and which outlives them.
  *
- * - Nothing is touched before the first event is taken or asked for; then the file is made or opened.
- * - `append` queues; some 20 ms later it is written with what has gathered, after which the death of the process cannot lose it. Updates of
- *   one call that follow each other in that time become one. It throws when 64 MB wait and cannot be written, and for what is not JSON.
- * - `commit` resolves when its event, and all before it, are on the disk: the loss of power cannot lose them. It rejects with a sentence
- *   that says why and what to do, and its event is then not recorded.
- * - Whoever opens the file, asks for questions or jobs, or follows events, closes what dead processes left in progress, as interrupted. Nothing
- *   is run again.
- * - What is too old or too much is removed in the background, in small steps: whole calls, the oldest first, none in progress. What is too
- *   old is looked for once a day, what is too much also whenever a process has written 1/32 of a limit or 16 MB. It is removed until 7/8 of
- *   `maxBytes` is used, so that processes that write meanwhile stay within it.
+ * - The file is opened or created when the first event is recorded or read.
+ * - `append` queues events; some 20 ms later they are written together, and survive the death of the process.
+ *   Consecutive updates of one call in that time become one. It throws when 64 MB wait and cannot be written, and for
+ *   anything that is not JSON.
+ * - `commit` resolves when its event, and all before it, survive a loss of power. It rejects with a sentence on the
+ *   cause and the next step; then its event is not recorded.
+ * - A process that opens the file, lists questions or jobs, or follows events, closes what dead processes left in
+ *   progress, as interrupted. Nothing is run again.
+ * - `takeThread` waits for processes of this machine only: those of other hosts and containers are not visible.
+ * - Old calls are removed in the background, in small steps: whole calls, the oldest first, none in progress. Age is
+ *   checked once a day; size also whenever a process has written 1/32 of a limit or 16 MB. Removal continues until 7/8
+ *   of `maxBytes` is used, so that processes that write meanwhile stay within it.
  * - `close` writes what is left, and rejects when it cannot. A closed store can still be read.
  *
- * @throws RangeError for a limit that is not a whole number above 0.
+ * @throws RangeError for a limit that is not an integer above 0.
  */
 export function sqliteStore({
   file,
@@ -75,7 +83,7 @@ export function sqliteStore({
 
   const open = async (): Promise<Database> => {
     opened ??= begin().catch((error: unknown) => {
-      opened = undefined; // what was in the way may be gone the next time
+      opened = undefined; // the cause may be gone the next time
       throw error;
     });
     return opened;
@@ -93,7 +101,7 @@ export function sqliteStore({
     return database;
   };
 
-  /** Closes the database after its last reader, once the store is closed and everything written. */
+  /** Closes the database after its last reader, once the store is closed and everything is written. */
   const letGo = async () => {
     if (readers > 0 || !written || opened === undefined) return;
     const closing = opened;
@@ -115,7 +123,7 @@ export function sqliteStore({
     }
   };
 
-  /** Reads, or writes in a transaction of its own, what comes after all events that were taken so far. */
+  /** Reads, or writes in its own transaction, after all events taken so far. */
   const using = async <T>(work: (database: Database) => T | Promise<T>): Promise<T> => {
     await writer.settled();
     const { database, release } = await borrow();
@@ -126,7 +134,7 @@ export function sqliteStore({
     }
   };
 
-  /** The same, once what dead processes left in progress is closed. */
+  /** The same, after closing what dead processes left in progress. */
   const afterClosing = <T>(work: (database: Database) => T): Promise<T> =>
     using(async (database) => {
       if ((await closeDead(database, now())) > 0) feed.wake();
@@ -146,7 +154,7 @@ export function sqliteStore({
     tend: (database) =>
       closeDead(database, now()).then(
         (count) => count > 0,
-        () => false, // locked: the next look is soon
+        () => false, // locked: the next check comes soon
       ),
   });
   const writer = createEventWriter({
@@ -206,6 +214,22 @@ export function sqliteStore({
       }
     },
     isAttended: () => using((database) => database.patiently(() => attendance.isAttended(database))),
+    async takeThread(thread, signal) {
+      const turn = randomName(16);
+      const writing = <T>(work: (connection: Connection) => T) =>
+        using((database) => database.patiently(() => database.transaction(work)));
+      for (;;) {
+        signal.throwIfAborted();
+        refuseClosed();
+        if (await writing((connection) => takeThread(connection, thread, turn))) break;
+        await pause(lookMs, signal);
+      }
+      return async () => {
+        // Comes after the turn's events. If it cannot be written, other processes wait until this process ends.
+        await writing((connection) => giveBack(connection, thread, turn)).catch(() => undefined);
+        endTurn(turn); // not earlier: the next turn of this process reads what this one wrote
+      };
+    },
     jobs: () => afterClosing(({ connection }) => jobsIn(connection)),
     close() {
       closed ??= end();
@@ -215,8 +239,8 @@ export function sqliteStore({
 }
 
 /**
- * Calls of processes that have died are over, and say so. Those of living ones, and of hosts that cannot be seen from here, stay. Resolves to the
- * number of processes.
+ * Closes the calls of dead processes. Those of running processes, and of hosts that are not visible from here, stay.
+ * Resolves to the number of processes.
  */
 async function closeDead(database: Database, at: number): Promise<number> {
   const dead = await database.patiently(() => sessionsThatAre(database.connection, "dead"));

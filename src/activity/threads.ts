@@ -4,17 +4,19 @@ import type { Database } from "../db/database.ts";
 import { clip } from "../util/text.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 
-/** Of the first message of a person, in characters. */
+/** The longest title, in characters of the first message of a person. */
 const MAX_TITLE = 200;
 
-/** What is chosen of the events of a thread or of all. */
+/** The filter of a feed. */
 export interface Choice {
   readonly call?: CallId | undefined;
   readonly messages?: boolean | undefined;
   readonly types?: readonly ActivityEventType[] | undefined;
 }
 
-/** True for an event of this call (of any, where none is named) and of these types; with `messages` only for one of a thread itself. */
+/**
+ * Whether an event is of this call (if given) and of these types; with `messages`, only events of threads themselves.
+ */
 export function isAskedFor(event: ActivityEvent, { call, messages = false, types }: Choice): boolean {
   if (types !== undefined && !types.includes(event.type)) return false;
   if (event.call === undefined) return call === undefined;
@@ -26,7 +28,7 @@ export function summarize(events: readonly ActivityEvent[]): readonly ThreadSumm
   const threads = new Map<ThreadId, ActivityEvent[]>();
   for (const event of events) {
     const own = threads.get(event.thread) ?? [];
-    threads.delete(event.thread); // the newest last
+    threads.delete(event.thread); // newest last
     threads.set(event.thread, [...own, event]);
   }
   return [...threads].flatMap(([, own]) => {
@@ -37,17 +39,18 @@ export function summarize(events: readonly ActivityEvent[]): readonly ThreadSumm
   });
 }
 
-/** The same out of a database: some look-ups in an index for each thread. */
+/** The threads of a database, with some index lookups per thread. */
 export function threadsIn({ connection }: Database): readonly ThreadSummary[] {
   const one = (sql: string, value: string | number): ActivityEvent | undefined => {
     const [row] = connection.all<{ body: string }>(`SELECT body FROM events WHERE ${sql} LIMIT 1`, [value]);
     return row === undefined ? undefined : (JSON.parse(row.body) as ActivityEvent);
   };
-  // From each thread to the next one: the index holds every event.
+  // Steps from thread to thread: the index covers every event.
   const ends = connection.all<{ first: number; last: number }>(
     `WITH RECURSIVE threads(thread) AS (
        SELECT min(thread) FROM events
-       UNION ALL SELECT (SELECT min(thread) FROM events WHERE thread > threads.thread) FROM threads WHERE thread IS NOT NULL)
+       UNION ALL
+       SELECT (SELECT min(thread) FROM events WHERE thread > threads.thread) FROM threads WHERE thread IS NOT NULL)
      SELECT (SELECT min(id) FROM events WHERE events.thread = threads.thread) AS first,
             (SELECT max(id) FROM events WHERE events.thread = threads.thread) AS last
      FROM threads WHERE thread IS NOT NULL ORDER BY last`,

@@ -6,14 +6,14 @@ import type { EventRow } from "./event-rows.ts";
 
 type UpdateEvent = Extract<ActivityEvent, { type: "call.updated" }>;
 
-/** Live output beyond this begins a new row, in characters of JSON. */
+/** The most live output in one row, in characters of JSON. */
 const MERGED_LENGTH = 65_536;
 
 /**
- * Updates of one call that follow each other become one: the last display message, the data merged, the outputs in a row. The state of
- * the call (fold.ts) is the same, and a flood of them does not fill the database. Other events keep their place and order.
+ * Merges consecutive updates of one call: the last display message, the merged data, and the joined outputs. The folded
+ * state of the call (fold.ts) stays the same, with fewer rows. Other events keep their order.
  *
- * @param mayMerge whether the row at this place may be merged with the one before
+ * @param mayMerge Whether the row at this index may be merged with the one before.
  */
 export function mergeUpdates(rows: readonly EventRow[], mayMerge: (index: number) => boolean): EventRow[] {
   const groups: EventRow[][] = [];
@@ -54,13 +54,13 @@ function mergedUpdate(one: CallUpdate, next: CallUpdate): CallUpdate {
   };
 }
 
-/** Keeps the live output of a call under a limit. What a command wrote is in its saved output; this is what people saw meanwhile. */
+/** Limits the recorded live output of a call. The complete output is in its saved output. */
 export interface LiveOutputLimit {
-  /** The event with what is still to be recorded of it; `undefined` when that is nothing. */
+  /** The event with the part that is recorded; `undefined` when nothing is. */
   within(event: ActivityEvent): ActivityEvent | undefined;
 }
 
-/** @param characters of live output that are recorded of one call */
+/** @param characters How much live output is recorded per call. */
 export function createLiveOutputLimit(characters: number): LiveOutputLimit {
   const written = new Map<CallId, number>();
   return {

@@ -1,7 +1,7 @@
-/** Something that several wait for, once. */
+/** A signal that several can wait for. */
 export interface Wake {
   resolve(): void;
-  /** Resolves when it has come or the signal fires, whichever is first; nothing is left on the signal then. */
+  /** Resolves when it is given or the abort signal fires. Leaves no listener behind. */
   untilResolved(signal: AbortSignal | undefined): Promise<void>;
 }
 

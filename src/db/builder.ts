@@ -3,8 +3,9 @@ import type { Connection, Value } from "./driver.ts";
 import type { Schema } from "./schema.ts";
 
 /**
- * Builds typed statements for the tables; `rows` and `changes` run them. It runs nothing itself: work on SQLite is synchronous
- * (database.ts). Import this file where it is used (`await import`): it costs 10 ms, which a call on the command line can do without.
+ * Builds typed statements for the tables. It runs nothing: `rows` and `changes` do, since work on SQLite is synchronous
+ * (database.ts). Import this file where it is used (`await import`): it takes 10 ms to load, which the command line
+ * saves.
  */
 export const builder = new Kysely<Schema>({
   dialect: {
@@ -15,13 +16,13 @@ export const builder = new Kysely<Schema>({
   },
 });
 
-/** The rows that a built statement gives. */
+/** Runs a built statement. Returns its rows. */
 export function rows<Row>(connection: Connection, query: Compilable<Row>): Row[] {
   const { sql, parameters } = query.compile();
   return connection.all<Row>(sql, parameters as readonly Value[]);
 }
 
-/** How many rows a built statement has changed. */
+/** Runs a built statement. Returns how many rows it changed. */
 export function changes(connection: Connection, query: Compilable): number {
   const { sql, parameters } = query.compile();
   return connection.run(sql, parameters as readonly Value[]).changes;

@@ -7,56 +7,63 @@ import { explained, isBusy } from "./failure.ts";
 import { RECORD_TABLES, migrate } from "./migrations.ts";
 
 export interface DatabaseOptions {
-  /** Absolute. Made when it is not there, for this user alone (0600, missing folders 0700). */
+  /** Absolute path. Created if missing, for this user only (0600, missing folders 0700). */
   readonly file: string;
   /** How long to wait for a database that others keep locked, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
-  /** Default: the SQLite of this Node, else libsql. */
+  /** Default: Node's own SQLite, else libsql. */
   readonly engine?: Engine;
-  /** What makes the tables: each entry takes the file one version up. Default: those of the record. */
+  /** The statements that create the tables: each entry raises the file by one version. Default: those of the record. */
   readonly tables?: readonly string[];
 }
 
 /**
- * An open SQLite database. Work on it is synchronous, so that no lock is held from one turn of the event loop to the next; waiting for
- * others is not. Give the work to `patiently`, which tries it again while the database is locked and puts errors into sentences.
+ * An open SQLite database. Work on it is synchronous, so that no lock is held across turns of the event loop. Waiting
+ * for others is asynchronous: pass the work to `patiently`, which repeats it while the database is locked and explains
+ * errors.
  */
 export interface Database {
   readonly connection: Connection;
   /**
-   * One transaction, which others see whole or not at all. `durable`: it survives the loss of power as well as the death of this process;
-   * otherwise that is so a little later. Throws what the work throws, and SQLite's own errors; nothing has been written then.
+   * Runs one atomic transaction. `durable`: it survives a power loss, not only the death of this process, when this
+   * returns; otherwise soon after. Throws what the work throws, and SQLite's own errors; then nothing was written.
    */
   transaction<T>(work: (connection: Connection) => T, options?: { readonly durable?: boolean }): T;
-  /** Rejects with a sentence that names the file and says what to do. */
+  /**
+   * Runs work, and repeats it while the database is locked. Rejects with an error that names the file and the next
+   * step.
+   */
   patiently<T>(work: () => T): Promise<T>;
-  /** The same error as a sentence. */
+  /** Returns an error of SQLite as a sentence that names the file and the next step. */
   explain(error: unknown): Error;
   /**
-   * Empties the write-ahead log when it is larger than 16 MiB, unless another connection is in the way. SQLite itself does so only when a
-   * writer finds all of the log copied and nobody reading, which several busy processes may never leave it. Never throws.
+   * Empties the write-ahead log when it is larger than 16 MiB, unless another connection prevents that. SQLite only
+   * does so when a writer finds the whole log copied and no reader, which may never happen with several busy processes.
+   * Never throws.
    */
   shortenLog(): void;
-  /** A number that changes when another connection has written. */
+  /** A number that changes when another connection writes. */
   dataVersion(): number;
   close(): void;
 }
 
-/** SQLite itself waits this long for a lock, with the event loop held; most are let go within a millisecond. */
+/**
+ * How long SQLite itself waits for a lock, blocking the event loop. Most locks last under a millisecond. Milliseconds.
+ */
 const HELD_MS = 10;
 
-/** Between two attempts, with the event loop free: doubling from the first to the second. */
+/** The pause between two attempts, without blocking: doubles from the first value to the second. Milliseconds. */
 const SHORTEST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 100;
 
-/** What a flood of writing leaves of the write-ahead log. */
+/** The size above which the write-ahead log is emptied. Bytes. */
 const LOG_BYTES = 16_777_216;
 
 /**
- * Opens a database, making and migrating it as needed.
+ * Opens a database; creates and migrates it as needed.
  *
- * @throws Error, a sentence with the file and what to do: not a database, damaged, not writable, of another program, of a newer version,
- *   locked all the time, no engine on this machine.
+ * @throws Error, a sentence with the file and what to do, for a file that is no database, damaged, not writable, of
+ * another program, of a newer version, or locked for too long, and if there is no engine on this machine.
  */
 export async function openDatabase({
   file,
@@ -99,8 +106,9 @@ export async function openDatabase({
 }
 
 /**
- * The file itself is made before SQLite sees it, for its mode; log and shared memory take theirs from it. A database that is there is never
- * opened by other means: closing it again would take SQLite's locks away from the whole process (POSIX).
+ * The file itself is made before SQLite sees it, for its mode; log and shared memory take theirs from it. A database
+ * that is there is never opened by other means: closing it again would take SQLite's locks away from the whole process
+ * (POSIX).
  */
 async function makeFile(file: string): Promise<void> {
   try {
@@ -120,7 +128,8 @@ function connect(open: Engine, file: string, tables: readonly string[]): Connect
   const connection = open(file);
   try {
     connection.exec(
-      `PRAGMA busy_timeout = ${HELD_MS}; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${LOG_BYTES}`,
+      `PRAGMA busy_timeout = ${HELD_MS}; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA ` +
+        `journal_size_limit = ${LOG_BYTES}`,
     );
     migrate(connection, file, tables);
     return connection;
@@ -130,7 +139,10 @@ function connect(open: Engine, file: string, tables: readonly string[]): Connect
   }
 }
 
-/** SQLite has already rolled back after some errors (a full disk), and then says that there is nothing to roll back. */
+/**
+ * Rolls back. After some errors (a full disk) SQLite has already done so, and reports that there is nothing to roll
+ * back.
+ */
 function rollBack(connection: Connection): void {
   try {
     connection.exec("ROLLBACK");
@@ -148,6 +160,6 @@ async function patiently<T>(work: () => T, file: string, patienceMs: number): Pr
       const waitedMs = Date.now() - begun;
       if (!isBusy(error) || waitedMs >= patienceMs) throw explained(error, file, waitedMs);
     }
-    await delay(pause * (0.5 + Math.random())); // not in step with the others that wait
+    await delay(pause * (0.5 + Math.random())); // random, so that waiting processes do not collide
   }
 }

@@ -1,21 +1,21 @@
 import { messageOf } from "../util/errors.ts";
 import { nativeLibsql } from "./libsql-native.ts";
 
-/** What SQLite takes as a parameter here. Texts with NUL in them come back cut: keep those out. */
+/** A parameter of a statement. SQLite returns a text that contains NUL truncated, so do not store such text. */
 export type Value = string | number | null;
 
-/** One open database file. Everything in it is synchronous, and throws the engine's own errors (see failure.ts). */
+/** An open database file. All methods are synchronous, and throw the engine's own errors (see failure.ts). */
 export interface Connection {
-  /** The rows that a statement gives. */
+  /** Runs a statement. Returns its rows. */
   all<Row>(sql: string, parameters?: readonly Value[]): Row[];
-  /** Runs a statement that gives no rows. */
+  /** Runs a statement that returns no rows. */
   run(sql: string, parameters?: readonly Value[]): { readonly changes: number; readonly lastId: number };
   /** Runs statements without parameters. */
   exec(script: string): void;
   close(): void;
 }
 
-/** Opens a file as a database. Throws where that cannot be done. */
+/** Opens a file as a database. Throws if that fails. */
 export type Engine = (file: string) => Connection;
 
 /** What node:sqlite and libsql (which follows better-sqlite3) have in common. */
@@ -32,17 +32,13 @@ interface NativeStatement {
 
 type Bind = (parameters: readonly Value[]) => unknown[];
 
-/**
- * The SQLite in Node itself (22.13 and newer), else the one of the package libsql.
- *
- * @throws Error when there is neither.
- */
+/** Loads Node's own SQLite (22.13 and newer), else that of the package libsql. @throws Error if there is neither. */
 export async function loadEngine(): Promise<Engine> {
   return nodeEngine() ?? (await libsqlEngine());
 }
 
 /**
- * The same, with full-text search (FTS5). Node's own engine has it from 22.16 on, and not in every build.
+ * As `loadEngine`, but with full-text search (FTS5). Node's own engine has it since 22.16, and not in every build.
  *
  * @throws Error like `loadEngine`.
  */
@@ -82,14 +78,15 @@ export async function libsqlEngine(): Promise<Engine> {
   if (open !== undefined) return (file) => connectionOf(open(file), bind);
   const { default: Database } = await import("libsql").catch((error: unknown) => {
     throw new Error(
-      `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql does not load (${messageOf(error)}). Use a newer Node, or install it: npm install libsql`,
+      `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql ` +
+        `does not load (${messageOf(error)}). Use a newer Node, or install it: npm install libsql`,
       { cause: error },
     );
   });
   return (file) => connectionOf(new Database(file), bind);
 }
 
-/** Statements are compiled once; over this many, all are forgotten. */
+/** How many compiled statements are cached. Beyond that, all are dropped. */
 const MAX_STATEMENTS = 64;
 
 function connectionOf(database: NativeDatabase, bind: Bind): Connection {
@@ -110,13 +107,15 @@ function connectionOf(database: NativeDatabase, bind: Bind): Connection {
     },
     exec: (script) => void database.exec(script),
     close() {
-      statements.clear(); // libsql lets go of the file when the last statement is collected
+      statements.clear(); // libsql releases the file when the last statement is collected
       database.close();
     },
   };
 }
 
-/** Node 22 and 23 warn that node:sqlite is experimental; what is used of it is stable. Any other warning goes through. */
+/**
+ * Node 22 and 23 warn that node:sqlite is experimental; what is used of it is stable. Any other warning goes through.
+ */
 function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: never[]) => {

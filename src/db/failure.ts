@@ -11,16 +11,16 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-/** True when another connection is in the way; the same again may work soon. */
+/** Whether another connection holds a lock, so that a retry may work soon. */
 export function isBusy(error: unknown): boolean {
   const code = resultCodeOf(error);
   return code === BUSY || code === LOCKED;
 }
 
 /**
- * SQLite's error as a sentence that names the file and says what to do; an error that is not SQLite's comes back as it is.
+ * Describes SQLite's error with the file and the next step. Returns other errors unchanged.
  *
- * @param waitedMs how long it was tried, for a database that was locked all the time
+ * @param waitedMs How long a locked database was waited for.
  */
 export function explained(error: unknown, file: string, waitedMs: number): Error {
   const words = sentence(resultCodeOf(error), file, waitedMs, messageOf(error));
@@ -32,14 +32,23 @@ function sentence(code: number | undefined, file: string, waitedMs: number, mess
   switch (code) {
     case BUSY:
     case LOCKED:
-      return `${file} is locked by another process${waitedMs > 0 ? ` (for ${(waitedMs / 1_000).toFixed(1)} s now)` : ""}. Close the program that holds it; \`fuser ${file}\` says which.`;
+      return (
+        `${file} is locked by another process${since(waitedMs)}. ` +
+        `Close the program that holds it; \`fuser ${file}\` says which.`
+      );
     case NOTADB:
-      return `${file} is not a SQLite database. Move it away, or name another file; a new one is made where there is none.`;
+      return `${file} is not a SQLite database. Move it away, or name another file; a missing file is created.`;
     case CORRUPT:
-      return `${file} is damaged (${message}). Move it away, with the files ${file}-wal and ${file}-shm, to begin anew; \`sqlite3 ${file} .recover\` gets out of it what can be read.`;
+      return (
+        `${file} is damaged (${message}). Move it away, with the files ${file}-wal and ${file}-shm, to start with an ` +
+        `empty database; \`sqlite3 ${file} .recover\` prints what can still be read.`
+      );
     case READONLY:
     case PERM:
-      return `${file} cannot be written (${message}). Make it, and the folder it is in, writable for you, or name another file.`;
+      return (
+        `${file} cannot be written (${message}). ` +
+        "Make it, and the folder it is in, writable for you, or name another file."
+      );
     case CANTOPEN:
       return `${file} cannot be opened (${message}). It must be a file, in a folder, that you may read and write.`;
     case FULL:
@@ -51,7 +60,7 @@ function sentence(code: number | undefined, file: string, waitedMs: number, mess
   }
 }
 
-/** The primary result code, wherever the engine has put it; `undefined` for an error that is not SQLite's. */
+/** The primary result code, wherever the engine stores it; `undefined` for other errors. */
 function resultCodeOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   const { errcode, rawCode } = error as { errcode?: unknown; rawCode?: unknown };
@@ -60,4 +69,8 @@ function resultCodeOf(error: unknown): number | undefined {
   // libsql when it opens: ConnectionFailed("Unable to open connection to local database FILE: 14")
   const code = /^ConnectionFailed\(.*: (\d+)"?\)$/s.exec(error.message)?.[1];
   return code === undefined ? undefined : Number(code) & 0xff;
+}
+
+function since(waitedMs: number): string {
+  return waitedMs > 0 ? ` (for ${(waitedMs / 1_000).toFixed(1)} s now)` : "";
 }

@@ -21,7 +21,7 @@ const FUNCTIONS: readonly (keyof Native)[] = [
   "rowsNext",
 ];
 
-/** Rows are handed over so many at a time. */
+/** How many rows are read at a time. */
 const BATCH = 100;
 
 /** A database as libsql's class of that name makes one, as far as it is used here. */
@@ -35,8 +35,8 @@ export interface LibsqlDatabase {
 }
 
 /**
- * libsql's binary without the JavaScript around it, which takes twenty milliseconds to find out which binary to load: the fifth part of a
- * start of the command line. `undefined` where the package is not as we know it; then it is loaded the usual way.
+ * Loads libsql's binary without its JavaScript, which takes 20 ms to find the binary: a fifth of a start of the command
+ * line. `undefined` if the package has another structure than expected; then it is loaded in the usual way.
  */
 export function nativeLibsql(): ((file: string) => LibsqlDatabase) | undefined {
   const native = load();
@@ -90,7 +90,7 @@ function loadFrom(require: NodeJS.Require, name: string): Native | undefined {
   }
 }
 
-/** The packages with a binary for this system. Of two C libraries only one's can be loaded. */
+/** The packages with a binary for this system. Only the one for the installed C library can be loaded. */
 function targets(): readonly string[] {
   const { platform, arch } = process;
   if (platform === "darwin") return [`darwin-${arch}`];

@@ -4,8 +4,9 @@ import type { Connection } from "./driver.ts";
 const APPLICATION_ID = 0x48_52_44_4c;
 
 /**
- * The tables of the record. Each entry takes the database one version up; PRAGMA user_version says how many have been made. One list for all
- * tables of a file: reading one number is all that opening it costs. What has been released is never changed, only added to.
+ * The tables of the record. Each entry raises the database by one version; PRAGMA user_version is the number of entries
+ * applied. One list for all tables of a file, so opening it reads only one number. Never change a released entry, only
+ * add.
  */
 export const RECORD_TABLES: readonly string[] = [
   `CREATE TABLE sessions (
@@ -37,12 +38,22 @@ export const RECORD_TABLES: readonly string[] = [
      WHERE type IN ('approval.requested', 'approval.decided');
    CREATE INDEX events_jobs ON events (call) WHERE type IN ('job.started', 'job.ended');
    CREATE TABLE attendance (id INTEGER PRIMARY KEY AUTOINCREMENT, beat_at INTEGER NOT NULL)`,
+  `CREATE TABLE taken_threads (
+     thread TEXT PRIMARY KEY,
+     turn TEXT NOT NULL,
+     host TEXT NOT NULL,
+     boot TEXT NOT NULL,
+     pid_namespace TEXT NOT NULL,
+     pid INTEGER NOT NULL,
+     process_start TEXT NOT NULL
+   ) WITHOUT ROWID`,
 ];
 
 /**
- * Brings a database to the version of this program; several processes may do it at once. A new one gets write-ahead logging.
+ * Migrates a database to this program's version; several processes may do so at once. A new database gets write-ahead
+ * logging.
  *
- * @throws Error for a database of a newer version or of another program, and where write-ahead logging does not work.
+ * @throws Error for a database of a newer version or of another program, and if write-ahead logging does not work.
  */
 export function migrate(connection: Connection, file: string, tables: readonly string[]): void {
   const found = versionOf(connection, file, tables.length);
@@ -50,7 +61,7 @@ export function migrate(connection: Connection, file: string, tables: readonly s
   if (found === 0) prepareFile(connection, file);
   connection.exec("BEGIN IMMEDIATE");
   try {
-    const version = versionOf(connection, file, tables.length); // perhaps another process was first
+    const version = versionOf(connection, file, tables.length); // another process may have been first
     for (const migration of tables.slice(version)) connection.exec(migration);
     connection.exec(`PRAGMA user_version = ${tables.length}; PRAGMA application_id = ${APPLICATION_ID}; COMMIT`);
   } catch (error) {
@@ -66,24 +77,24 @@ function versionOf(connection: Connection, file: string, known: number): number 
   );
   const { version = 0, application = 0, tables = 0 } = header ?? {};
   if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables > 0)) {
-    throw new Error(
-      `${file} is the database of another program. Name another file; a new one is made where there is none.`,
-    );
+    throw new Error(`${file} is the database of another program. Name another file; a missing file is created.`);
   }
   if (version > known) {
     throw new Error(
-      `${file} was made by a newer Handrail (database version ${version}; this one knows up to ${known}). Update Handrail, or name another file.`,
+      `${file} was made by a newer Handrail (database version ${version}; this one knows up to ${known}). ` +
+        "Update Handrail, or name another file.",
     );
   }
   return version;
 }
 
-/** What must be said before the first table, and outside a transaction. */
+/** Settings that must come before the first table and outside a transaction. */
 function prepareFile(connection: Connection, file: string): void {
   connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
   const [mode] = connection.all<{ journal_mode: string }>("PRAGMA journal_mode = WAL");
   if (mode?.journal_mode === "wal") return;
   throw new Error(
-    `${file} cannot be shared by several processes: its file system has no shared memory (a network folder?). Name a file on a local disk.`,
+    `${file} cannot be shared by several processes: its file system has no shared memory (a network folder?). ` +
+      "Name a file on a local disk.",
   );
 }

@@ -1,6 +1,6 @@
 import type { Generated } from "kysely";
 
-/** The tables, as migrations.ts makes them. */
+/** The tables, as created by migrations.ts. */
 export interface Schema {
   readonly events: EventsTable;
   readonly sessions: SessionsTable;
@@ -10,7 +10,7 @@ export interface Schema {
 /** What happened, in the order it was committed. */
 interface EventsTable {
   readonly id: Generated<number>;
-  /** Who wrote it. That session may be over, and its row gone. */
+  /** The session that wrote the event. Its row may have been removed. */
   readonly session: number;
   readonly call: string;
   readonly thread: string;
@@ -21,20 +21,20 @@ interface EventsTable {
   readonly body: string;
 }
 
-/** Processes that have written and not said goodbye. */
+/** Processes that have written and not closed their session. */
 interface SessionsTable {
   readonly id: Generated<number>;
   readonly host: string;
   readonly boot: string;
   readonly pid_namespace: string;
   readonly pid: number;
-  /** When that process started, in the words of its system: compare, never parse. */
+  /** When that process started, in its system's format: compare, never parse. */
   readonly process_start: string;
   /** Milliseconds since 1970. */
   readonly opened_at: number;
 }
 
-/** What is done once in a while, whichever process comes by. */
+/** Work that any process does from time to time. */
 interface ChoresTable {
   readonly name: string;
   /** Milliseconds since 1970. */

@@ -20,27 +20,27 @@ import { streams } from "./backend/streams.ts";
 import { writing } from "./backend/writing.ts";
 import { type TestRunner, registerSuite } from "./suite.ts";
 
-/** What is tested, and how it is known to differ from this machine's backend. */
+/** The tested backend, and its known differences from this machine's backend. */
 export interface BackendSuiteOptions extends Partial<Differences> {
-  /** Heads the titles. */
+  /** The prefix of the titles. */
   readonly name: string;
   /**
-   * Gives a new backend at each call, all of them on one place: the same working directory and the same detached processes. Called by
-   * the first test at the earliest; what it gave is closed by the suite.
+   * Returns a new backend for each call, all on the same target: the same working directory and the same detached
+   * processes. Not called before the first test; the suite closes the backends.
    */
   open(): Promise<Backend>;
-  /** True: it has `detached`. Default false: it must have none. */
+  /** Whether it has `detached`. Default false: it must not have it. */
   readonly detached?: boolean;
-  /** Titles of tests that are not run, each with its reason, which is shown. */
+  /** Titles of tests to skip, each with its reason, which is shown. */
   readonly skip?: { readonly [title: string]: string };
 }
 
 /**
- * Holds a backend to its contract (`Backend`), sentence by sentence. Everything is done through the backend, in a folder that is made in its
- * working directory and removed at the end, so that it does not matter where that is. There it needs a POSIX `sh` with the programs that
- * POSIX has.
+ * Tests a backend against its contract (`Backend`), sentence by sentence. Works only through the backend, in a folder
+ * that it creates in the working directory and removes at the end, so the target may be anywhere. Needs a POSIX `sh`
+ * and the POSIX programs on the target.
  *
- * @throws Error at once when `skip` names a test that there is not.
+ * @throws Error at once when `skip` names an unknown test.
  */
 export function backendSuite(
   { name, open, signals = "name", ids = "process", detached: keepsProcesses = false, skip = {} }: BackendSuiteOptions,

@@ -1,4 +1,5 @@
 export { type BackendSuiteOptions, backendSuite } from "./backend-suite.ts";
+export { type PluginSuiteOptions, pluginSuite } from "./plugin-suite.ts";
 export { type StoreSuiteOptions, storeSuite } from "./store-suite.ts";
 export type { TestRunner } from "./suite.ts";
 export { type TerminalSuiteOptions, terminalSuite } from "./terminal-suite.ts";

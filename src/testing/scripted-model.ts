@@ -4,28 +4,28 @@ import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Stream
 export interface ScriptedReply {
   readonly reasoning?: string;
   readonly text?: string;
-  /** `input`: the arguments, or JSON text as a model would write it. Default id: "call-1", "call-2" … in the whole script. */
+  /** `input`: the arguments, or JSON text as a model writes it. Default id: "call-1", …, over the script. */
   readonly calls?: readonly { readonly name: string; readonly input?: unknown; readonly id?: string }[];
   /** Default: "tool-calls" with calls, else "stop". */
   readonly finish?: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
-  /** The request fails with this before anything is streamed. */
+  /** Fails the request before anything is streamed. */
   readonly fails?: Error;
-  /** The stream breaks off with this before it is finished. */
+  /** Breaks the stream off with this error. */
   readonly breaksOff?: unknown;
-  /** Tokens that it reports. Default 0. */
+  /** Reported tokens. Default 0. */
   readonly input?: number;
   readonly output?: number;
 }
 
-/** A model for tests of agents: its replies are written beforehand. */
+/** A model for tests of agents, with prepared replies. */
 export interface ScriptedModel extends LanguageModelV3 {
-  /** What it was asked, in order. */
+  /** The requests, in order. */
   readonly requests: readonly LanguageModelV3CallOptions[];
 }
 
 /**
- * Makes a model that gives these replies one after another; a function makes one from the request. When there are no more it replies "Done.". Text
- * and arguments are streamed in small pieces.
+ * Makes a model that returns these replies in order; a function makes a reply from the request. After the last one it
+ * replies "Done.". Text and arguments are streamed in small pieces.
  */
 export function scriptedModel(
   script: readonly (ScriptedReply | ((options: LanguageModelV3CallOptions) => ScriptedReply))[],
@@ -59,7 +59,7 @@ export function scriptedModel(
   };
 }
 
-/** As it was when it was asked: an agent goes on with the same objects. */
+/** Copies the options, because an agent continues to change the same objects. */
 function structuredCloneOf({ abortSignal: _, ...options }: LanguageModelV3CallOptions): LanguageModelV3CallOptions {
   return structuredClone(options);
 }

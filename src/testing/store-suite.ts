@@ -7,25 +7,25 @@ import { shared as sharedStores } from "./store/shared.ts";
 import { threads } from "./store/threads.ts";
 import { type TestRunner, registerCases } from "./suite.ts";
 
-/** Which store is tested. */
+/** The tested store. */
 export interface StoreSuiteOptions {
-  /** Heads the titles. */
+  /** The prefix of the titles. */
   readonly name: string;
   /**
-   * Opens the store that `place` names (letters, digits and hyphens): empty the first time, later another connection to the same. It keeps at
-   * least 1,000 events. The suite closes it.
+   * Opens the store named by `place` (letters, digits and hyphens): empty the first time, later another connection to
+   * the same store. It keeps at least 1,000 events. The suite closes it.
    */
   open(place: string): Promise<Store>;
-  /** False: each store is on its own, so the tests of several that share a place are left out. Default true. */
+  /** Whether stores opened under one name share their events. False skips the tests of that. Default true. */
   readonly shared?: boolean;
-  /** Titles of tests that are not run, each with its reason, which is shown. */
+  /** Titles of tests to skip, each with its reason, which is shown. */
   readonly skip?: { readonly [title: string]: string };
 }
 
 /**
- * Holds a store to its contract (`Store`).
+ * Tests a store against its contract (`Store`).
  *
- * @throws Error at once when `skip` names a test that there is not.
+ * @throws Error at once when `skip` names an unknown test.
  */
 export function storeSuite({ name, open, shared = true, skip = {} }: StoreSuiteOptions, runner: TestRunner): void {
   const groups = [

@@ -5,7 +5,7 @@ import { type Differences, type Scene, createScene } from "./backend/scene.ts";
 /** Tests by their titles. */
 export type CasesOf<Given> = { readonly [title: string]: (given: Given) => Promise<void> };
 
-/** The functions of a test runner: those of Vitest and Jest as they are; of `node:test` with its `after` as `afterAll`. */
+/** The functions of a test runner: those of Vitest and Jest as they are; `node:test` with its `after` as `afterAll`. */
 export interface TestRunner {
   describe(this: void, title: string, body: () => void): unknown;
   readonly test: {
@@ -16,24 +16,24 @@ export interface TestRunner {
 }
 
 export interface Suite<Given> {
-  /** Heads the titles. */
+  /** The prefix of the titles. */
   readonly name: string;
   readonly groups: readonly (readonly [title: string, cases: CasesOf<Given>])[];
-  /** Titles of tests that are not run, each with its reason. */
+  /** Titles of tests to skip, each with its reason. */
   readonly skip: { readonly [title: string]: string };
 }
 
 export interface BackendTests extends Suite<Scene> {
   readonly differences: Differences;
-  /** A new backend at each call, all of them on one place. */
+  /** Returns a new backend for each call, all on the same target. */
   open(): Promise<Backend>;
 }
 
 /**
- * Gives the tests to the runner. Each has a folder of its own, in one that is made in the working directory by the first test and removed at the end. All share one
- * backend; what was opened is closed.
+ * Registers the tests. Each test has its own folder, in one that the first test creates in the working directory and
+ * that is removed at the end. All share one backend; everything opened is closed.
  *
- * @throws Error at once when `skip` names a test that there is not.
+ * @throws Error at once when `skip` names an unknown test.
  */
 export function registerSuite({ differences, open, ...suite }: BackendTests, runner: TestRunner): void {
   const folder = `handrail-suite-${randomUUID().slice(0, 8)}`;
@@ -57,15 +57,15 @@ export function registerSuite({ differences, open, ...suite }: BackendTests, run
 
   registerCases(suite, runner, run, async () => {
     const backend = await shared?.catch(() => undefined);
-    await backend?.files.remove(folder).catch(() => undefined); // the tests have told what is wrong with it
+    await backend?.files.remove(folder).catch(() => undefined); // the tests report what is wrong with it
     await Promise.all(opened.map((each) => each.close()));
   });
 }
 
 /**
- * Gives the tests of a suite to the runner. `run` performs one; `end` is called after all of them.
+ * Registers the tests of a suite. `run` performs one; `end` runs after all of them.
  *
- * @throws Error at once when `skip` names a test that there is not.
+ * @throws Error at once when `skip` names an unknown test.
  */
 export function registerCases<Given>(
   { name, groups, skip }: Suite<Given>,

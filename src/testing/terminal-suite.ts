@@ -7,21 +7,22 @@ import { sharing } from "./terminal/sharing.ts";
 import { typing } from "./terminal/typing.ts";
 import { waiting } from "./terminal/waiting.ts";
 
-/** Which live terminal is tested. */
+/** The tested terminal. */
 export interface TerminalSuiteOptions {
-  /** Heads the titles. */
+  /** The prefix of the titles. */
   readonly name: string;
-  /** Gives a new backend at each call, all of them on one place and in one session. Called by the first test at the earliest; what it gave is closed by the suite. */
+  /** Returns a new backend for each call, all on one target and session. The suite closes them. */
   open(): Promise<Backend>;
-  /** Titles of tests that are not run, each with its reason, which is shown. */
+  /** Titles of tests to skip, each with its reason, which is shown. */
   readonly skip?: { readonly [title: string]: string };
 }
 
 /**
- * Holds the terminal of a backend to its contract (`Terminal`, and what `Command` and `Process` say of one): what a person sees, that results do not depend on it, what is
- * typed, what waits. Everything is done through the backend, so that it does not matter where that is. `backendSuite` is for all the rest.
+ * Tests the terminal of a backend against its contract (`Terminal`, and the parts of `Command` and `Process` about
+ * terminals): what people see, that results do not depend on it, typing, and waiting for input. Works only through the
+ * backend, so the target may be anywhere. `backendSuite` tests everything else.
  *
- * @throws Error at once when `skip` names a test that there is not.
+ * @throws Error at once when `skip` names an unknown test.
  */
 export function terminalSuite({ name, open, skip = {} }: TerminalSuiteOptions, runner: TestRunner): void {
   const groups = [

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { createAlarms } from "../../src/activity/alarms.ts";
 import type { Refusal } from "../../src/contract/containment.ts";
 
-const REFUSED: readonly Refusal[] = [{ kind: "network" }];
+const REFUSED: readonly Refusal[] = [{ kind: "likely", what: "network" }];
 
 describe("an alarm", () => {
-  test("comes when more is refused within a minute than is usual, and says how much", () => {
+  test("is raised by many refusals within a minute, with their number", () => {
     let at = 0;
     const alarms = createAlarms({ perMinute: 3, now: () => at });
     expect(alarms(REFUSED)).toBeUndefined();
@@ -15,13 +15,13 @@ describe("an alarm", () => {
     expect(alarms(REFUSED)).toEqual({ refused: 3, withinMs: 20_000 });
   });
 
-  test("does not come for what is refused now and then", () => {
+  test("is not raised by occasional refusals", () => {
     let at = 0;
     const alarms = createAlarms({ perMinute: 2, now: () => at });
     for (; at < 1_000_000; at += 60_000) expect(alarms(REFUSED)).toBeUndefined();
   });
 
-  test("comes once in its cooldown, then again", () => {
+  test("is raised once per cooldown", () => {
     let at = 0;
     const alarms = createAlarms({ perMinute: 1, cooldownMs: 5_000, now: () => at });
     expect(alarms(REFUSED)).toBeDefined();
@@ -31,7 +31,7 @@ describe("an alarm", () => {
     expect(alarms(REFUSED)).toEqual({ refused: 3, withinMs: 5_000 });
   });
 
-  test("comes at once for many refusals of one command, and never where it is turned off or nothing was refused", () => {
+  test("is raised at once by many refusals of one command, and never when it is off or nothing was refused", () => {
     const many = Array.from({ length: 10 }, (_, port): Refusal => ({ kind: "host", host: `a:${port}` }));
     expect(createAlarms()(many)).toMatchObject({ refused: 10 });
     expect(createAlarms()([])).toBeUndefined();

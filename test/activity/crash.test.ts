@@ -11,7 +11,10 @@ import { all } from "./events.ts";
 
 const PROGRAM = fileURLToPath(new URL("../fixtures/activity/calls.mjs", import.meta.url));
 
-/** Starts a process that records calls, kills it -9 so long after it has started or got going, and gives the lines it got out until then. */
+/**
+ * Starts a process that records calls, kills it with SIGKILL some time after its start or its first line, and returns
+ * the lines that it had printed.
+ */
 async function recordUntilKilled(
   file: string,
   name: string,
@@ -30,12 +33,12 @@ async function recordUntilKilled(
     child.once("error", reject).once("close", (_code, by) => resolve(by));
   });
   expect(signal).toBe("SIGKILL");
-  return output.split("\n").slice(0, -1); // half a line says nothing
+  return output.split("\n").slice(0, -1); // an incomplete line is ignored
 }
 
 describe("kill -9", () => {
-  // The moments are random on purpose; what must hold holds at each of them.
-  test("at 48 random moments, four processes at a time on two files, loses nothing acknowledged and leaves nothing half done", async () => {
+  // The moments are random on purpose: the invariant must hold at each of them.
+  test("at 48 random moments of four processes on two files loses no acknowledged event and leaves no half", async () => {
     const folder = temporaryFolder();
     const files = [`${folder}/state/one.db`, `${folder}/state/two.db`] as const;
     const told = new Map<string, readonly string[]>(files.map((file) => [file, []]));
@@ -43,7 +46,7 @@ describe("kill -9", () => {
       await Promise.all(
         [0, 1, 2, 3].map(async (place) => {
           const file = files[place % 2 === 0 ? 0 : 1];
-          const early = round % 4 === 0; // while it opens the database, and the first of them while they make it
+          const early = round % 4 === 0; // while it opens the database, and in the first rounds while it is created
           const lines = await recordUntilKilled(
             file,
             `p${round}-${place}`,
@@ -76,7 +79,7 @@ describe("kill -9", () => {
 });
 
 describe("followers of writers that are killed", () => {
-  test("who disconnect at random moments and resume see every event once, and every cell closed", async () => {
+  test("that disconnect at random moments and resume see every event once, and every cell closed", async () => {
     const file = `${temporaryFolder()}/state/followed.db`;
     const store = sqliteStore({ file });
     onTestFinished(() => store.close());
@@ -104,11 +107,11 @@ describe("followers of writers that are killed", () => {
       });
       told.push(...(await Promise.all(writers)).flat());
     }
-    // The follower closes what the dead left, within some seconds.
+    // The follower closes what dead processes left, within some seconds.
     const isClosed = () => [...byCall(seen).values()].every((events) => events.some(isFinished));
-    await until("every call that was seen has ended", () => seen.length > 0 && isClosed());
-    const kept = await all(store);
-    await until("all of it is seen", () => seen.length >= kept.length);
+    await until("every call is seen and has ended", async () => {
+      return seen.length > 0 && seen.length >= (await all(store)).length && isClosed();
+    });
     done.abort();
     await follower;
     expect(seen).toEqual(await all(store));
@@ -136,7 +139,10 @@ function isFinished(event: StoredEvent): event is Finished {
   return event.type === "call.finished";
 }
 
-/** A call whose process is dead has ended once, and says truly whether it may have run; so have its jobs, but for the detached. */
+/**
+ * Expects that each call of a dead process has ended once, and says correctly whether it may have run; so have its
+ * jobs, except detached ones.
+ */
 function expectClosed(events: readonly StoredEvent[]) {
   const call = events[0]?.call;
   const finished = events.filter(isFinished);

@@ -1,14 +1,14 @@
 import type { ActivityEvent, FeedOptions, Store, StoredEvent } from "../../src/contract/activity.ts";
 
-/** Now: a store may remove what is old. */
+/** The current time, because a store may remove old events. */
 const AT = Date.now();
 
-/** An event that says nothing but whose it is. */
+/** An event without content. */
 export function event(call: string, thread = "main"): ActivityEvent {
   return { call, thread, at: AT, type: "job.ended", job: "1", exit: { how: "aborted" } };
 }
 
-/** All that a store keeps, or what the options choose of it. */
+/** Returns all events of a store, or those that the options select. */
 export async function all(store: Store, options?: FeedOptions): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
   for await (const each of store.events(options)) events.push(each);

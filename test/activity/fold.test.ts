@@ -41,7 +41,7 @@ describe("foldMessage", () => {
     });
   });
 
-  test("data is merged as it comes, the newest of a name counts", () => {
+  test("data is merged, and the newest value of a name counts", () => {
     const message = fold(
       started,
       updated({ data: { a: 1, b: 1 } }),
@@ -57,7 +57,7 @@ describe("foldMessage", () => {
     });
   });
 
-  test("the display message is there while it runs, can be taken away, and is gone at the end", () => {
+  test("the display message is shown while the call runs, can be removed, and is removed at the end", () => {
     const activity = (...more: readonly Happening[]) => fold(started, approved, ...more)?.metadata.tool_activity;
     expect(activity(updated({ displayMessage: "Creating task" }))).toMatchObject({ display_message: "Creating task" });
     expect(activity(updated({ displayMessage: "Creating task" }), updated({ data: { half: true } }))).toMatchObject({
@@ -76,7 +76,7 @@ describe("foldMessage", () => {
     }
   });
 
-  test("one that the tool returns stays in its data", () => {
+  test("a display message that the tool returns stays in its data", () => {
     expect(
       fold(started, finished({ data: { task_id: 1, display_message: "Created thing!" } }))?.metadata.tool_activity,
     ).toEqual({
@@ -111,14 +111,14 @@ describe("foldMessage", () => {
     expect(fold(started, finished({ data }))?.metadata.tool_activity.data).toEqual(expected);
   });
 
-  test("a tool that is not for people makes a message, marked", () => {
+  test("a tool with userFacing: false makes a marked message", () => {
     expect(fold(started, { ...approved, userFacing: false }, finished())).toMatchObject({
       userFacing: false,
       metadata: { tool_activity: { status: "success" } },
     });
   });
 
-  test("what comes after the end changes nothing, and what comes before the start makes nothing", () => {
+  test("events after the end change nothing, and events before the start make no message", () => {
     const ended = fold(started, finished({ data: { a: 1 } }));
     expect(
       fold(
@@ -142,7 +142,7 @@ describe("foldMessage", () => {
     expect(message).toEqual(fold(started));
   });
 
-  test("a message that was folded before is not changed", () => {
+  test("an earlier message object is not changed", () => {
     const before = fold(started, updated({ data: { a: 1 } }));
     const copy = structuredClone(before);
     foldMessage(before, { call: "c1", thread: "t1", at: 1, ...updated({ data: { a: 2 }, displayMessage: "x" }) });
@@ -187,7 +187,7 @@ describe("a real call folds to seed 002's tool_activity", () => {
     });
   });
 
-  test("a failure, its error cut to what a cell shows", async () => {
+  test("a failure, with its error truncated for the cell", async () => {
     const message = await messageOf(async (_, { report }) => {
       report({ displayMessage: "Creating task", data: { step: 1 } });
       throw new ToolFailure("no ".repeat(200));
@@ -197,7 +197,7 @@ describe("a real call folds to seed 002's tool_activity", () => {
     expect(error).toHaveLength(200);
   });
 
-  test("a tool that is not for people, also when it succeeds without a word", async () => {
+  test("a tool with userFacing: false, also when it returns nothing", async () => {
     const message = await messageOf(async () => null, { userFacing: false });
     expect(message).toMatchObject({
       userFacing: false,
@@ -205,7 +205,7 @@ describe("a real call folds to seed 002's tool_activity", () => {
     });
   });
 
-  test("a call whose tool is not there", async () => {
+  test("a call of an unknown tool", async () => {
     const store = memoryStore();
     const toolkit = await toolkitWith({ preset: "none", store });
     await toolkit.call({ id: "c1", name: "create_task", input: {} });

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { type JobKeeper, type JobsOptions, createJobs } from "../../src/activity/jobs.ts";
+import { type JobManager, type JobsOptions, createJobs } from "../../src/activity/jobs.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import { local } from "../../src/backends/local/backend.ts";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
@@ -16,15 +16,15 @@ afterEach(async () => {
 });
 
 interface Kept {
-  readonly jobs: JobKeeper;
+  readonly jobs: JobManager;
   readonly backend: Backend;
   readonly folder: string;
   /** Starts a shell script. */
-  start(script: string, thread?: string, more?: Partial<JobCommand>): ReturnType<JobKeeper["start"]>;
+  start(script: string, thread?: string, more?: Partial<JobCommand>): ReturnType<JobManager["start"]>;
   events(): Promise<readonly ActivityEvent[]>;
 }
 
-async function keeper(options: Partial<JobsOptions> = {}): Promise<Kept> {
+async function manager(options: Partial<JobsOptions> = {}): Promise<Kept> {
   const folder = temporaryFolder();
   const backend = await local({
     workDir: folder,
@@ -56,7 +56,7 @@ async function keeper(options: Partial<JobsOptions> = {}): Promise<Kept> {
 
 describe("keeping jobs", () => {
   test("numbers them in the order they were started, and knows when they have ended", async () => {
-    const { jobs, start } = await keeper();
+    const { jobs, start } = await manager();
     const [one, two] = [await start("exit 4"), await start("exec sleep 1000")];
     expect([one.id, two.id]).toEqual(["1", "2"]);
     await one.process.exit;
@@ -68,7 +68,7 @@ describe("keeping jobs", () => {
   });
 
   test("records the start and the end, with the call and the thread that they belong to", async () => {
-    const { start, events } = await keeper();
+    const { start, events } = await manager();
     const job = await start("exit 4", "a thread");
     await job.process.exit;
     expect(await events()).toMatchObject([
@@ -84,8 +84,8 @@ describe("keeping jobs", () => {
     ]);
   });
 
-  test("goes on when nothing can be recorded", async () => {
-    const { jobs, start } = await keeper({
+  test("continues when nothing can be recorded", async () => {
+    const { jobs, start } = await manager({
       store: {
         append: () => {
           throw new Error("the disk is full");
@@ -97,8 +97,8 @@ describe("keeping jobs", () => {
     expect(jobs.notices.take("main")).toHaveLength(1);
   });
 
-  test("keeps the output of the last 32 that have ended, and of all that run", async () => {
-    const { jobs, start } = await keeper();
+  test("keeps the output of the last 32 ended jobs, and of all running ones", async () => {
+    const { jobs, start } = await manager();
     const running = await start("exec sleep 1000");
     for (let count = 0; count < 34; count++) await (await start("echo hi")).process.exit;
     await until("the oldest are forgotten", async () => (await jobs.list()).length === 33);
@@ -111,8 +111,8 @@ describe("keeping jobs", () => {
     expect(running.ended).toBeUndefined();
   });
 
-  test("keeps no more of their output than it may, and always that of the last one", async () => {
-    const { jobs, start } = await keeper({ mostEndedBytes: 1_000_000 });
+  test("keeps their output within its limit, and always that of the last one", async () => {
+    const { jobs, start } = await manager({ mostEndedBytes: 1_000_000 });
     const ids = async () => (await jobs.list()).map(({ id }) => id);
     for (let count = 0; count < 4; count++) await (await start("head -c 400000 /dev/zero")).process.exit;
     await until("the first ones are forgotten", async () => (await ids()).length <= 2);
@@ -124,16 +124,16 @@ describe("keeping jobs", () => {
     expect((await jobs.openOutput("job-5"))?.info).toMatchObject({ size: 2_000_000 });
   });
 
-  test("counts no start that failed against how many may run", async () => {
-    const { jobs, start } = await keeper();
+  test("does not count failed starts against the limit", async () => {
+    const { jobs, start } = await manager();
     const nowhere = () => start("true", "main", { cwd: "none" });
     for (let count = 0; count < 40; count++) await expect(nowhere()).rejects.toThrow("there is no folder");
     await start("exec sleep 1000");
     expect(await jobs.list()).toHaveLength(1);
   });
 
-  test("starts no more than 32 at a time, however they are asked for", async () => {
-    const { start } = await keeper();
+  test("runs at most 32 at a time", async () => {
+    const { start } = await manager();
     const outcomes = await Promise.allSettled(Array.from({ length: 36 }, () => start("exec sleep 1000")));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(32);
     for (const outcome of outcomes)
@@ -141,10 +141,10 @@ describe("keeping jobs", () => {
   });
 
   test("refuses what it cannot keep", async () => {
-    const brief = await keeper({ lifetime: "call" });
-    await expect(brief.start("touch ran")).rejects.toThrow("nothing would keep this job");
+    const brief = await manager({ lifetime: "call" });
+    await expect(brief.start("touch ran")).rejects.toThrow("would end with the one call");
     expect(existsSync(join(brief.folder, "ran"))).toBe(false);
-    const { backend } = await keeper();
+    const { backend } = await manager();
     const jobs = createJobs({ backend: { spawn: backend.spawn }, store: memoryStore() });
     const detached = jobs.start({ argv: ["true"], lifetime: "detached", label: "x" }, "true", {
       call: "c",
@@ -155,9 +155,9 @@ describe("keeping jobs", () => {
   });
 });
 
-describe("what is to be told", () => {
-  test("is the end of a job, once, to its thread", async () => {
-    const { jobs, start } = await keeper();
+describe("a notice", () => {
+  test("reports the end of a job, once, in its thread", async () => {
+    const { jobs, start } = await manager();
     await (
       await start("printf abc; exit 2", "one")
     ).process.exit;
@@ -173,16 +173,16 @@ describe("what is to be told", () => {
     expect(jobs.notices.take("two")).toHaveLength(1);
   });
 
-  test("is not what was told already", async () => {
-    const { jobs, start } = await keeper();
+  test("is not repeated", async () => {
+    const { jobs, start } = await manager();
     for (const script of ["exit 1", "exit 2", "exit 3"]) await (await start(script)).process.exit;
     jobs.told("2");
     jobs.told("none");
     expect(jobs.notices.take("main").map((text) => text.slice(0, 5))).toEqual(["Job 1", "Job 3"]);
   });
 
-  test("fits on a line, whatever the command is", async () => {
-    const { jobs, start } = await keeper();
+  test("fits on a line for any command", async () => {
+    const { jobs, start } = await manager();
     await (
       await start(`: '${"long\n".repeat(200)}'`)
     ).process.exit;
@@ -193,8 +193,8 @@ describe("what is to be told", () => {
 });
 
 describe("the output of a job as a file", () => {
-  test("is there under its name, as long as it is then", async () => {
-    const { jobs, start } = await keeper();
+  test("can be opened by its name, with its current length", async () => {
+    const { jobs, start } = await manager();
     const job = await start("printf 0123456789");
     await job.process.exit;
     const file = await jobs.openOutput("job-1");
@@ -205,8 +205,8 @@ describe("the output of a job as a file", () => {
 });
 
 describe("closing", () => {
-  test("stops what runs, leaves alone what is detached, and starts nothing more", async () => {
-    const { jobs, backend, folder, start, events } = await keeper();
+  test("stops running jobs except detached ones, and starts no more", async () => {
+    const { jobs, backend, folder, start, events } = await manager();
     const [one, deaf] = [
       await start("exec sleep 1000"),
       await start("trap '' TERM; echo $$ >deaf.pid; while :; do sleep 0.1; done"),
@@ -226,8 +226,8 @@ describe("closing", () => {
     await expect(one.process.output.read(0, 1)).rejects.toThrow("this output is gone");
   });
 
-  test("stops what is starting meanwhile", async () => {
-    const { jobs, start } = await keeper();
+  test("stops jobs that are still starting", async () => {
+    const { jobs, start } = await manager();
     const starting = Promise.allSettled([start("exec sleep 1000"), start("exec sleep 1000")]);
     await jobs.close();
     for (const outcome of await starting) {
@@ -237,13 +237,13 @@ describe("closing", () => {
   });
 });
 
-describe("a process that runs already", () => {
+describe("a running process", () => {
   const spawned = (backend: Backend, script: string) =>
     backend.spawn({ argv: ["bash", "-c", script], streams: "split" });
   const by = { call: "one", thread: "main", startedMs: 1_000 };
 
-  test("becomes a job, with its beginning, its end and both its outputs", async () => {
-    const { jobs, backend, events } = await keeper();
+  test("becomes a job, with its start, its end and both outputs", async () => {
+    const { jobs, backend, events } = await manager();
     const job = await jobs.adopt(await spawned(backend, "echo out; echo err >&2; exit 4"), "the script", by);
     expect(job).toMatchObject({ id: "1", command: "the script", lifetime: "toolkit", startedMs: 1_000 });
     await job.process.exit;
@@ -264,20 +264,20 @@ describe("a process that runs already", () => {
     expect(await jobs.openOutput("job-2-errors")).toBeUndefined();
   });
 
-  test("is left as it is where nothing would keep it, and ends with the jobs otherwise", async () => {
-    const once = await keeper({ lifetime: "call" });
+  test("is not changed when it cannot become a job, and else ends with the jobs", async () => {
+    const once = await manager({ lifetime: "call" });
     const process = await spawned(once.backend, "exec sleep 1000");
-    await expect(once.jobs.adopt(process, "x", by)).rejects.toThrow("nothing would keep this process");
+    await expect(once.jobs.adopt(process, "x", by)).rejects.toThrow("this process ends with the one call");
     expect(await isAlive(Number(process.id))).toBe(true);
-    const { jobs, backend } = await keeper();
+    const { jobs, backend } = await manager();
     const kept = await jobs.adopt(await spawned(backend, "exec sleep 1000"), "x", by);
     await jobs.close();
     expect(await isAlive(Number(kept.process.id))).toBe(false);
     await expect(jobs.adopt(process, "x", by)).rejects.toThrow("the toolkit is closed");
   });
 
-  test("counts among those that run", async () => {
-    const { jobs, backend, start } = await keeper();
+  test("counts as a running job", async () => {
+    const { jobs, backend, start } = await manager();
     for (let count = 0; count < 31; count++) await start("exec sleep 1000");
     await jobs.adopt(await spawned(backend, "exec sleep 1000"), "x", by);
     await expect(jobs.adopt(await spawned(backend, "exec sleep 1000"), "x", by)).rejects.toThrow("32 jobs are running");

@@ -8,13 +8,13 @@ import { all, event, idsOf } from "./events.ts";
 storeSuite({ name: "memory", shared: false, open: async () => memoryStore() }, { describe, test, afterAll });
 
 describe("a limit", () => {
-  test("numbers begin at 1, and follow one another", async () => {
+  test("ids start at 1 and are consecutive", async () => {
     const store = memoryStore();
     for (const call of ["a", "b", "c"]) store.append(event(call));
     expect(idsOf(await all(store))).toEqual([1, 2, 3]);
   });
 
-  test("beyond the limit the oldest go, and the numbers go on", async () => {
+  test("above the limit the oldest events are removed, and ids continue", async () => {
     const store = memoryStore({ limit: 3 });
     for (let index = 0; index < 10; index++) store.append(event(`call-${index}`));
     expect((await all(store)).map(({ id, call }) => [id, call])).toEqual([
@@ -26,7 +26,7 @@ describe("a limit", () => {
     expect(idsOf(await all(store, { after: 2 }))).toEqual([8, 9, 10]);
   });
 
-  test("whatever is appended and asked for, it is the end of what there was", async () => {
+  test("any read returns the end of what was appended", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 8 }),
@@ -47,7 +47,7 @@ describe("a limit", () => {
     );
   });
 
-  test("one that follows and is slow misses only what has gone, and never gets anything twice", async () => {
+  test("a slow follower misses only removed events, and gets none twice", async () => {
     const store = memoryStore({ limit: 5 });
     store.append(event("a"));
     const seen: number[] = [];
@@ -59,7 +59,7 @@ describe("a limit", () => {
     expect(seen).toEqual([1, 17, 18, 19, 20, 21]);
   });
 
-  test("that is none is refused", () => {
+  test("that is invalid is rejected", () => {
     for (const limit of [0, -1, 1.5, NaN, Infinity])
       expect(() => memoryStore({ limit })).toThrow("expected a whole number above 0");
   });

@@ -41,7 +41,7 @@ const activityOf = (message: ThreadMessage | undefined) =>
   message?.role === "tool" ? message.metadata.tool_activity : undefined;
 
 describe("the messages of a thread", () => {
-  test("are what people and models said, and one for each call", async () => {
+  test("are those of people and models, and one for each call", async () => {
     const { store, make } = await tasks();
     const own = { thread: "t", at: 1 };
     const part = { type: "call", providerId: "1", name: "create_task", input: "{}" } as const;
@@ -101,7 +101,7 @@ describe("the messages of a thread", () => {
     expect(await readThread(store, "t", { after: (call?.changed ?? 0) - 1 })).toEqual(messages.slice(2));
   });
 
-  test("have a short error and the whole text that the model read, and name saved images", async () => {
+  test("have a short error, the whole text of the result, and the ids of saved images", async () => {
     const { store, toolkit, make } = await tasks();
     await make("bad", "bad");
     const failed = await findToolMessage(store, "bad");
@@ -133,7 +133,7 @@ describe("the messages of a thread", () => {
     expect(add(6, { type: "call.finished", status: "ok" })).toBeUndefined();
   });
 
-  test("are followed: each comes anew when it changes, with nothing between reading and following lost", async () => {
+  test("are followed: each comes again when it changes, without a gap between reading and following", async () => {
     const { store, make } = await tasks();
     await make("a", "one");
     const stop = new AbortController();
@@ -147,7 +147,7 @@ describe("the messages of a thread", () => {
     expect(seen).toEqual(["a success", "b in_progress", "b in_progress Creating task", "b success"]);
   });
 
-  test("with collapsed retries a failed call's message is taken over by the next call of the tool", async () => {
+  test("with collapsed retries the next call of the tool reuses the message of a failed one", async () => {
     const { store, make } = await tasks();
     for (const [id, title] of [
       ["1", "bad"],

@@ -9,8 +9,8 @@ function sleeper() {
   return child;
 }
 
-describe("a process that wrote down who it is", () => {
-  test("is alive while it is, and dead afterwards, also while its parent has not noticed", async () => {
+describe("a recorded process identity", () => {
+  test("is alive while the process runs, and dead afterwards, also as a zombie", async () => {
     expect(livenessOf(thisProcess())).toBe("alive");
     expect(livenessOf({ ...thisProcess(), pid: spawnSync("true").pid })).toBe("dead");
     const child = spawn("sh", ["-c", "sleep 0 & exec sleep 60"], { stdio: "ignore" });
@@ -21,19 +21,19 @@ describe("a process that wrote down who it is", () => {
     expect(livenessOf({ ...thisProcess(), pid: unreaped() ?? 0 })).toBe("dead");
   });
 
-  test("is dead when another one has its number now, and when the system was started again", () => {
+  test("is dead when its pid was reused, and after a reboot", () => {
     const { pid } = sleeper();
     expect(livenessOf({ ...thisProcess(), pid: pid ?? 0 })).toBe("dead");
     expect(livenessOf({ ...thisProcess(), boot: "before" })).toBe("dead");
   });
 
-  test("is unknown when it is of another host or container", () => {
+  test("is unknown for another host or container", () => {
     expect(livenessOf({ ...thisProcess(), host: "elsewhere", boot: "before" })).toBe("unknown");
     expect(livenessOf({ ...thisProcess(), pidNamespace: "pid:[1]", pid: 99_999_999 })).toBe("unknown");
   });
 });
 
-test("ps tells when a process started, for systems without /proc: the same each time, nothing when it is gone", async () => {
+test("without /proc, ps returns the same start time each time, and nothing when the process has ended", async () => {
   const child = sleeper();
   const pid = child.pid ?? 0;
   const found = startByPs(pid);
@@ -44,7 +44,7 @@ test("ps tells when a process started, for systems without /proc: the same each 
   expect(startByPs(pid)).toBeUndefined();
 });
 
-/** A child of this process that has ended and was not waited for. */
+/** Returns a child of this process that has ended and was not reaped. */
 function zombieOf(parent: number): number | undefined {
   const { stdout } = spawnSync("ps", ["-o", "pid=,state=", "--ppid", String(parent)], { encoding: "utf8" });
   const pid = /^\s*(\d+)\s+Z/m.exec(stdout)?.[1];

@@ -5,7 +5,7 @@ import { until } from "../support/until.ts";
 import { all, event, idsOf } from "./events.ts";
 import { besides, callsOf, newFile, storeOn } from "./stores.ts";
 
-describe("what is old or too much", () => {
+describe("data that is too old or too large", () => {
   const DAY = 86_400_000;
   const NOW = 1_800_000_000_000;
 
@@ -16,7 +16,7 @@ describe("what is old or too much", () => {
     await store.close();
   }
 
-  /** The calls that are left when the day's clearing has left so many. */
+  /** Returns the remaining calls, once the daily removal has left this many. */
   async function left(
     file: string,
     count: number,
@@ -28,7 +28,7 @@ describe("what is old or too much", () => {
     return await calls();
   }
 
-  test("goes by whole calls when they are older than the days given, but for those in progress", async () => {
+  test("is removed by age in whole calls, except calls in progress", async () => {
     const file = newFile();
     await record(file, "old", NOW - 31 * DAY);
     await record(file, "old and going on", NOW - 40 * DAY, false);
@@ -37,13 +37,13 @@ describe("what is old or too much", () => {
     expect(await left(file, 2)).toEqual(["old and going on", "young"]);
   });
 
-  test("goes by number, the oldest first, until there are few enough", async () => {
+  test("is removed by number, oldest first", async () => {
     const file = newFile();
     for (let index = 0; index < 10; index++) await record(file, `call-${index}`, NOW, index !== 3);
     expect(await left(file, 5, { maxEvents: 9 })).toEqual(["call-3", "call-6", "call-7", "call-8", "call-9"]);
   });
 
-  test("goes by size, and the file becomes smaller", async () => {
+  test("is removed by size, and the file shrinks", async () => {
     const file = newFile();
     const store = storeOn(file, { now: () => 0 });
     for (let index = 0; index < 200; index++) {
@@ -66,7 +66,7 @@ describe("what is old or too much", () => {
     expect(other.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
   });
 
-  test("goes by size in a running session too, from two stores at once, and calls in progress stay", async () => {
+  test("is removed by size while two stores write, and calls in progress stay", async () => {
     const file = newFile();
     const LIMIT = 4_000_000;
     const stores = [storeOn(file, { maxBytes: LIMIT }), storeOn(file, { maxBytes: LIMIT })];
@@ -95,7 +95,7 @@ describe("what is old or too much", () => {
     expect(size()).toBeLessThan(1.1 * LIMIT + 20_000_000);
   });
 
-  test("goes by number in a running session too", async () => {
+  test("is removed by number in a running session too", async () => {
     const file = newFile();
     const store = storeOn(file, { maxEvents: 320 });
     for (let index = 0; index < 800; index++) {
@@ -111,7 +111,7 @@ describe("what is old or too much", () => {
     expect(callsOf(await all(store))).toContain("call-799");
   });
 
-  test("by age goes at most once a day", async () => {
+  test("is checked for age at most once a day", async () => {
     const file = newFile();
     await record(file, "one", NOW);
     expect(await left(file, 0, { now: () => NOW + 31 * DAY })).toEqual([]);
@@ -123,7 +123,7 @@ describe("what is old or too much", () => {
     expect(await left(file, 1, { now: () => NOW + 33 * DAY })).toEqual(["three"]);
   });
 
-  test("that silent hosts have left in progress is closed first", async () => {
+  test("and in progress on silent hosts is closed first", async () => {
     const file = newFile();
     await record(file, "lost", NOW - 40 * DAY, false);
     (await besides(file)).exec("UPDATE sessions SET host = 'elsewhere'");

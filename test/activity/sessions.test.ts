@@ -6,6 +6,19 @@ import type { JobLifetime } from "../../src/contract/lifetime.ts";
 import { all } from "./events.ts";
 import { besides, newFile, started, storeOn } from "./stores.ts";
 
+test.each([
+  ["is no more", "pid = 99999999"],
+  ["has a number that another one has now", "process_start = 'another'"],
+  ["runs on a host that is not visible from here", "host = 'another'"],
+  ["is this one, where that turn has ended", "turn = 'ended'"],
+])("a thread that was taken by a process that %s is free", async (_, change) => {
+  const file = newFile();
+  const { signal } = new AbortController();
+  await storeOn(file).takeThread("main", signal);
+  (await besides(file)).exec(`UPDATE taken_threads SET ${change}`);
+  await expect(storeOn(file).takeThread("main", signal)).resolves.toBeTypeOf("function");
+});
+
 describe("what a process left in progress", () => {
   const PROGRAM = fileURLToPath(new URL("../fixtures/activity/calls.mjs", import.meta.url));
   const at = Date.now();
@@ -24,7 +37,7 @@ describe("what a process left in progress", () => {
     return { call, thread: "main", at, type: "job.started", job: name, command: "sleep 9", lifetime };
   };
 
-  /** Leaves calls in progress, and makes their process another one, as the column says. */
+  /** Leaves calls in progress, and changes the identity of their process in this column. */
   async function leave(file: string, events: readonly ActivityEvent[], change: string): Promise<void> {
     const store = storeOn(file);
     for (const each of events) store.append(each);
@@ -32,7 +45,7 @@ describe("what a process left in progress", () => {
     (await besides(file)).exec(`UPDATE sessions SET ${change}`);
   }
 
-  test("stays while it lives, and is closed once by whoever opens the file after its death", async () => {
+  test("stays while it runs, and is closed once by the next process that opens the file", async () => {
     const file = newFile();
     const child = spawn(process.execPath, [PROGRAM, file, "child", "1"], { stdio: ["ignore", "pipe", "inherit"] });
     onTestFinished(() => void child.kill("SIGKILL"));
@@ -99,7 +112,7 @@ describe("what a process left in progress", () => {
     expect((await besides(file)).all("SELECT * FROM sessions")).toHaveLength(1);
   });
 
-  test("is nothing when all its calls had ended: then nothing is left of the session", async () => {
+  test("is nothing when all its calls had ended: then the session is removed", async () => {
     const file = newFile();
     const store = storeOn(file);
     store.append(started("run"));

@@ -18,7 +18,7 @@ storeSuite(
 );
 
 describe("the file", () => {
-  test("is made for this user alone when the first event comes, and not before", async () => {
+  test("is created for this user alone with the first event, and not before", async () => {
     const file = newFile();
     const store = storeOn(file);
     await store.close();
@@ -31,7 +31,7 @@ describe("the file", () => {
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
   });
 
-  test("keeps what was in it, and its numbers are never used again", async () => {
+  test("keeps its content, and its ids are never reused", async () => {
     const file = newFile();
     const first = storeOn(file);
     for (const call of ["a", "b"]) first.append(event(call));
@@ -45,7 +45,7 @@ describe("the file", () => {
     ]);
   });
 
-  test("is followed by those who did not write to it", async () => {
+  test("can be followed by other processes", async () => {
     const file = newFile();
     const [writer, reader] = [storeOn(file), storeOn(file)];
     const feed = following(reader);
@@ -60,7 +60,7 @@ describe("the file", () => {
 });
 
 describe("appending", () => {
-  test("keeps an event as it was then, whatever its maker does with it later", async () => {
+  test("keeps an event as it was, also when the object is changed later", async () => {
     const store = storeOn(newFile());
     const input = { command: "ls", list: ["a"] };
     const data: { [key: string]: string } = { step: "one" };
@@ -75,7 +75,7 @@ describe("appending", () => {
     ]);
   });
 
-  test("refuses what cannot be kept, and keeps the rest", async () => {
+  test("refuses what cannot be recorded, and keeps the rest", async () => {
     const store = storeOn(newFile());
     const circle: { [key: string]: Json } = {};
     circle["self"] = circle;
@@ -86,14 +86,15 @@ describe("appending", () => {
       { ...event("x"), thread: 7 },
     ] as unknown as ActivityEvent[];
     store.append(event("a"));
-    for (const each of wrong) expect(() => store.append(each)).toThrow("an event needs call, thread and type as text");
+    for (const each of wrong)
+      expect(() => store.append(each)).toThrow("expected an event with call, thread and type as text");
     expect(() => store.append(circular)).toThrow("circular");
     await expect(store.commit(circular)).rejects.toThrow("circular");
     await store.commit(event("b"));
     expect(callsOf(await all(store))).toEqual(["a", "b"]);
   });
 
-  test("faster than the event loop turns is written in between, all of it and in order", async () => {
+  test("faster than the event loop is written in between, completely and in order", async () => {
     const store = storeOn(newFile(), { maxEvents: 1_000_000 });
     await store.commit(event("first"));
     for (let index = 0; index < 5_000; index++) store.append(heavy(`call-${index}`, 2_000));
@@ -101,14 +102,14 @@ describe("appending", () => {
     expect(calls).toEqual(["first", ...Array.from({ length: 5_000 }, (_, index) => `call-${index}`)]);
   });
 
-  test("is refused when too much waits and cannot be written, with the reason", async () => {
+  test("is refused with the reason when too much waits and cannot be written", async () => {
     const folder = temporaryFolder();
-    const store = storeOn(folder); // no place for a database
+    const store = storeOn(folder); // a folder cannot be a database
     await expect(store.commit(event("a"))).rejects.toThrow("cannot be opened");
     const appendMany = () => {
       for (let index = 0; index < 20; index++) store.append(heavy(`call-${index}`, 8_000_000));
     };
-    expect(appendMany).toThrow(/^6\dMB of events wait to be recorded, and no more are taken: .* cannot be opened/);
+    expect(appendMany).toThrow(/^6\dMB of events wait to be recorded, which is the limit: .* cannot be opened/);
     await expect(store.close()).rejects.toThrow("8 events could not be recorded");
   });
 
@@ -133,7 +134,7 @@ describe("appending", () => {
     );
   });
 
-  test("live output over the limit is left out with a line that says so, for each call on its own", async () => {
+  test("live output above the limit is omitted with a notice, for each call separately", async () => {
     const store = storeOn(newFile(), { liveOutput: 10 });
     const output = (call: string, text: string): ActivityEvent => {
       return { call, thread: "main", at: Date.now(), type: "call.updated", update: { output: text } };
@@ -154,8 +155,8 @@ describe("appending", () => {
   });
 });
 
-describe("a database that others keep locked", () => {
-  test("is waited for with the event loop free, and then everything is there in its order", async () => {
+describe("a database that others lock", () => {
+  test("is waited for without blocking the event loop, and then everything is recorded in order", async () => {
     const file = newFile();
     const store = storeOn(file);
     await store.commit(event("a"));
@@ -173,7 +174,7 @@ describe("a database that others keep locked", () => {
     expect(callsOf(await all(store))).toEqual(["a", "b", "c"]);
   });
 
-  test("for too long is an error that says so; the commit is withdrawn, and what was appended comes when it can", async () => {
+  test("for too long is an error: the commit is withdrawn, and appended events are recorded later", async () => {
     const file = newFile();
     const store = storeOn(file, { patienceMs: 50 });
     await store.commit(event("a"));
@@ -190,7 +191,7 @@ describe("a database that others keep locked", () => {
     expect(callsOf(await all(reader))).toEqual(["a", "b", "d", "e"]);
   });
 
-  test("while the store closes loses nothing silently: closing says how many events there were, and why", async () => {
+  test("while the store closes loses nothing silently: closing reports how many events, and why", async () => {
     const file = newFile();
     const store = storeOn(file, { patienceMs: 50 });
     await store.commit(event("a"));
@@ -221,7 +222,7 @@ describe("a file that cannot be used is refused with a sentence that names it", 
     const text = "Dear diary, this is no database. ".repeat(100);
     writeFileSync(file, text);
     expect(await refusal(file)).toBe(
-      `${file} is not a SQLite database. Move it away, or name another file; a new one is made where there is none.`,
+      `${file} is not a SQLite database. Move it away, or name another file; a missing file is created.`,
     );
     expect(readFileSync(file, "utf8")).toBe(text);
   });
@@ -252,7 +253,7 @@ describe("a file that cannot be used is refused with a sentence that names it", 
     );
   });
 
-  test("a damaged one, and when it is moved away all goes on", async () => {
+  test("a damaged one, and after it is moved away recording continues", async () => {
     const file = newFile();
     const store = storeOn(file);
     for (let index = 0; index < 200; index++) store.append(event(`call-${index}`));
@@ -290,7 +291,7 @@ describe("a file that cannot be used is refused with a sentence that names it", 
     },
   );
 
-  test("limits that are none", () => {
+  test("invalid limits", () => {
     for (const name of ["maxAgeDays", "maxEvents", "maxBytes", "liveOutput", "patienceMs"])
       for (const limit of [0, -1, 1.5, NaN, Infinity])
         expect(() => sqliteStore({ file: "x.db", [name]: limit })).toThrow(

@@ -5,29 +5,29 @@ import type { ActivityEvent, Store } from "../../src/contract/activity.ts";
 import { type Connection, loadEngine } from "../../src/db/driver.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
-/** Where a database may be made, with its folder. */
+/** Returns a path where a database and its folder can be created. */
 export const newFile = () => join(temporaryFolder(), "state", "handrail.db");
 
-/** A store that is closed with the test, whatever comes of it. */
+/** Opens a store that is closed at the end of the test. */
 export function storeOn(file: string, options: Partial<SqliteStoreOptions> = {}): Store {
   const store = sqliteStore({ file, ...options });
   onTestFinished(() => store.close().catch(() => {}));
   return store;
 }
 
-/** The same file as another program sees it. */
+/** Opens the same file like another program. */
 export async function besides(file: string): Promise<Connection> {
   const connection = (await loadEngine())(file);
   onTestFinished(() => connection.close());
   return connection;
 }
 
-/** A call has begun. */
+/** An event that starts a call. */
 export const started = (call: string) => {
   return { call, thread: "main", at: Date.now(), type: "call.started", name: "bash", input: {} } as const;
 };
 
-/** An event with so many characters in it. */
+/** An event with this many characters. */
 export const heavy = (call: string, length: number): ActivityEvent => {
   return { call, thread: "main", at: Date.now(), type: "call.finished", status: "ok", data: "x".repeat(length) };
 };

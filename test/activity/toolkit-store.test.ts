@@ -7,7 +7,7 @@ import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts
 import { all } from "./events.ts";
 import { besides, newFile, storeOn } from "./stores.ts";
 
-test("when an act runs its row is in the file already, and all of it when the toolkit is closed", async () => {
+test("the row of an act is in the file before it runs, and all of it when the toolkit is closed", async () => {
   const file = newFile();
   const workDir = await workspace();
   const types = async () => {
@@ -29,7 +29,7 @@ test("when an act runs its row is in the file already, and all of it when the to
   expect((await all(storeOn(file))).at(-1)).toMatchObject({ status: "ok", data: ["call.started", "call.approved"] });
 });
 
-test("where nothing can be recorded an act is refused, with the file and the reason, and calls that only look still work", async () => {
+test("when nothing can be recorded an act is refused with the reason, and calls that only read still work", async () => {
   const workDir = await workspace({ "there.txt": "hello" });
   const noPlace = temporaryFolder();
   const toolkit = await toolkitWith({ workDir, policy: { autonomy: "full" }, store: storeOn(noPlace) });

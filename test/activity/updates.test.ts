@@ -40,7 +40,7 @@ function outputOf(call: string, list: readonly ActivityEvent[]): string {
     .join("");
 }
 
-test("merged or not, each call ends in the same state, with the same output, and its other events in their order", () => {
+test("merged or not, each call ends with the same state and output, and its other events in order", () => {
   fc.assert(
     fc.property(events, (list) => {
       const plain = eventsIn(list.map(rowOf));
@@ -57,7 +57,7 @@ test("merged or not, each call ends in the same state, with the same output, and
   );
 });
 
-test("updates that may not be merged stay as they are, and are not passed by others", () => {
+test("updates that may not be merged stay as they are, and in order", () => {
   const list = ["1", "2", "3", "4"].map((output, at): ActivityEvent => {
     return { call: "a", thread: "main", at, type: "call.updated", update: { output } };
   });

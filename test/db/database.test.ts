@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/workspace.ts";
 
 const newFile = () => join(temporaryFolder(), "handrail.db");
 
-/** Every engine that this Node can have; the database must be the same with each. */
+/** Every engine that this Node can have. The database must be the same with each. */
 const engines: readonly (readonly [name: string, engine: Engine])[] = [
   ["libsql", await libsqlEngine()],
   ...(nodeEngine() === undefined ? [] : [["node:sqlite", nodeEngine() as Engine] as const]),
@@ -26,7 +26,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
   const names = ({ connection }: Database) =>
     rows(connection, builder.selectFrom("chores").select("name").orderBy("name")).map(({ name }) => name);
 
-  test("has tables, write-ahead logging, and gives its free pages back", async () => {
+  test("has tables and write-ahead logging, and returns its free pages", async () => {
     const { connection } = await open();
     const pragma = (name: string) => Object.values(connection.all<object>(`PRAGMA ${name}`)[0] ?? {})[0] as unknown;
     expect(pragma("journal_mode")).toBe("wal");
@@ -35,7 +35,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
     expect(pragma("user_version")).toBeGreaterThan(0);
   });
 
-  test("is written whole or not at all", async () => {
+  test("is written completely or not at all", async () => {
     const database = await open();
     expect(database.transaction((connection) => changes(connection, chore("one")))).toBe(1);
     expect(() =>
@@ -50,7 +50,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
     expect(names(database)).toEqual(["one", "three"]);
   });
 
-  test("sees what another connection writes, and that it has written", async () => {
+  test("reads what another connection writes, and detects that it has written", async () => {
     const file = newFile();
     const [one, other] = [await open(file), await open(file)];
     const before = one.dataVersion();
@@ -61,7 +61,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
     expect(names(one)).toEqual(["mine", "theirs"]);
   });
 
-  test("that is locked is tried again until it is free, or for as long as was said", async () => {
+  test("that is locked is retried until it is free, or for the given time", async () => {
     const file = newFile();
     const [one, other] = [await open(file), await open(file)];
     one.connection.exec("BEGIN IMMEDIATE");
@@ -78,7 +78,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
     expect(await second).toBe(1);
   });
 
-  test("keeps texts, numbers and nothing as they are", async () => {
+  test("stores texts, numbers and null unchanged", async () => {
     const { connection } = await open();
     const [row] = connection.all("SELECT ? AS text, ? AS big, ? AS part, ? AS none", [
       "é\u{1F600}'--",
@@ -90,7 +90,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
   });
 });
 
-test("several processes that make and open one file at the same time all get what they need", async () => {
+test("several processes that create and open one file at the same time all succeed", async () => {
   const program = fileURLToPath(new URL("../fixtures/activity/calls.mjs", import.meta.url));
   const file = join(temporaryFolder(), "deeper", "still", "handrail.db");
   const children = Array.from({ length: 8 }, (_, number) => {
@@ -110,7 +110,7 @@ test("several processes that make and open one file at the same time all get wha
   expect(said).toEqual(children.map((_, number) => `p${number}-0-0 approved`));
 });
 
-test("the built store is opened by node:sqlite where Node has it (22.13 and newer), elsewhere by libsql", () => {
+test("the built store is opened by node:sqlite if Node has it (22.13 and newer), otherwise by libsql", () => {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const program = `
     import { sqliteStore } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};

@@ -4,7 +4,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return rest >>> 0;
 });
 
-/** What the program cksum says of its stdin: checksum and length, separated by a space (POSIX, cksum). */
+/** The output of the program cksum for this stdin: checksum and length, separated by a space (POSIX, cksum). */
 export function cksum(bytes: Uint8Array): string {
   let sum = 0;
   const add = (byte: number) => {

@@ -3,9 +3,9 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { FindQuery } from "../../contract/search.ts";
 import { type Cases, type Scene, failureOf, soon } from "./scene.ts";
 
-/** `find`, asked as our tools ask it. */
+/** `find`, as the tools use it. */
 export const finding: Cases = {
-  "files, folders and links are told apart, whatever their names": async (scene) => {
+  "files, folders and links are distinguished, with any names": async (scene) => {
     const { write, sh } = scene;
     for (const name of ["a/new\nline.txt", "a/b/-x.txt", ".hidden/c", "*/file"]) await write(name, "");
     await sh("mkdir empty; ln -s a link; ln -s nowhere a/dangling");
@@ -16,7 +16,7 @@ export const finding: Cases = {
     });
   },
 
-  "what .gitignore ignores is left out, and git's own folder unless that is asked for": async (scene) => {
+  "what .gitignore ignores is skipped, and so is .git unless it is requested": async (scene) => {
     const { write } = scene;
     const shown = ["keep.log", "sub/.gitignore", "sub/build/out", "src/x"];
     for (const name of [...shown, "build/out", "build/deep/out", "x.log", "sub/y", ".git/config"])
@@ -32,18 +32,20 @@ export const finding: Cases = {
     ok(files.includes(".git/config") && folders.includes(".git"));
   },
 
-  "only the kinds that are asked for are told, and of them those that are picked": async (scene) => {
+  "only the requested kinds are returned, and of them the picked ones": async (scene) => {
     for (const name of ["a/x.ts", "a/y.js", "b/x.ts"]) await scene.write(name, "");
     const pick = (paths: readonly string[]) => paths.filter((path) => path.startsWith("a"));
-    deepEqual(await found(scene, { kinds: ["file"], pick, names: ["*.ts"] }), {
-      files: ["a/x.ts"],
-      folders: [],
-      links: [],
-    });
+    deepEqual(await found(scene, { kinds: ["file"], pick }), { files: ["a/x.ts", "a/y.js"], folders: [], links: [] });
     deepEqual(await found(scene, { kinds: ["folder"], pick }), { files: [], folders: ["a"], links: [] });
   },
 
-  "what is excepted is not looked at, nor anything under it": async (scene) => {
+  "files of no requested name are skipped": async (scene) => {
+    for (const name of ["x.ts", "y.js"]) await scene.write(name, "");
+    const { files } = await found(scene, { kinds: ["file"], names: ["*.ts"] });
+    deepEqual(files, ["x.ts"]);
+  },
+
+  "excepted paths are not searched, nor anything in them": async (scene) => {
     const { write, at } = scene;
     for (const name of ["open/x/file", "closed/x/file", "clo*ed/x/file", "cloXed/x/file"]) await write(name, "");
     const { files, folders } = await found(scene, { except: [at("closed"), at("clo*ed")] });
@@ -51,7 +53,7 @@ export const finding: Cases = {
     deepEqual(files, ["cloXed/x/file", "open/x/file"]);
   },
 
-  "what is no folder is a failure": async ({ backend, write, at }) => {
+  "a path that is not a folder is a failure": async ({ backend, write, at }) => {
     await write("file", "");
     for (const name of ["file", "none"]) ok((await failureOf(backend.find({ path: at(name) }))) !== "");
   },

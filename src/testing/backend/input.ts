@@ -1,60 +1,47 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { type Cases, failureOf, until, whole } from "./scene.ts";
+import type { Backend } from "../../contract/backend.ts";
+import type { Lifetime } from "../../contract/lifetime.ts";
+import { type Cases, exits, failureOf, inShell, textOf, until } from "./scene.ts";
 
 /** stdin. */
 export const input: Cases = {
-  "closed, it is at its end at once, and cannot be written to": async ({ backend }) => {
-    const child = await backend.spawn({ argv: ["sh", "-c", "cat; read x; echo $?; wc -c"] });
+  "when closed, it is at its end at once, and cannot be written": async ({ backend }) => {
+    const child = await backend.spawn(inShell("cat; read x; echo $?; wc -c"));
     ok((await failureOf(child.write("x"))) !== "");
     await child.endInput();
-    deepEqual(await child.exit, { how: "exited", code: 0 });
-    deepEqual((await whole(child.output)).toString().split(/\s+/), ["1", "0", ""]);
+    await exits(child, 0);
+    deepEqual((await textOf(child)).split(/\s+/), ["1", "0", ""]);
   },
 
-  "it takes what is written, character for character, until it is ended": async ({ backend }) => {
+  "it receives the written text exactly, until it is ended": async ({ backend }) => {
     const child = await backend.spawn({ argv: ["cat"], stdin: "pipe" });
     const texts = ["first\n", "", "'\"$(id)`\\\n", "漢字 😀\n", "\u0000\u0001\u001b", "\r\n", "no end"];
     for (const text of texts) await child.write(text);
     await child.endInput();
-    deepEqual(await child.exit, { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString(), texts.join(""));
+    await exits(child, 0, texts.join(""));
   },
 
   "it takes megabytes": async ({ backend }) => {
     const child = await backend.spawn({ argv: ["wc", "-c"], stdin: "pipe" });
     for (let round = 0; round < 3; round++) await child.write("x".repeat(1_000_000));
     await child.endInput();
-    deepEqual(await child.exit, { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString().trim(), "3000000");
+    await exits(child, 0);
+    equal((await textOf(child)).trim(), "3000000");
   },
 
-  "question and answer go back and forth": async ({ backend }) => {
-    const child = await backend.spawn({
-      argv: ["sh", "-c", 'while read -r word; do echo "got $word"; done; echo end'],
-      stdin: "pipe",
-    });
-    for (const word of ["one", "two", "three"]) {
-      await child.write(`${word}\n`);
-      await until(`it has answered ${word}`, async () =>
-        (await whole(child.output)).toString().endsWith(`got ${word}\n`),
-      );
-    }
-    await child.endInput();
-    deepEqual(await child.exit, { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString(), "got one\ngot two\ngot three\nend\n");
-  },
+  "question and answer go back and forth": ({ backend }) => questionAndAnswer(backend),
 
-  "ending it twice is as good as once; writing after that fails": async ({ backend }) => {
+  "ending it twice is the same as once; writing after that fails": async ({ backend }) => {
     const child = await backend.spawn({ argv: ["cat"], stdin: "pipe" });
     await child.endInput();
     await child.endInput();
     ok((await failureOf(child.write("late"))) !== "");
-    deepEqual(await child.exit, { how: "exited", code: 0 });
+    await exits(child, 0);
   },
 
-  "a process that has ended takes nothing more, and did not wait for it": async ({ backend }) => {
-    const child = await backend.spawn({ argv: ["sh", "-c", "exit 4"], stdin: "pipe" });
-    deepEqual(await child.exit, { how: "exited", code: 4 });
+  "a process that has ended accepts nothing more, and did not wait for it": async ({ backend }) => {
+    const child = await backend.spawn(inShell("exit 4", { stdin: "pipe" }));
+    await exits(child, 4);
     ok((await failureOf(child.write("late"))) !== "");
     await child.endInput();
   },
@@ -66,3 +53,17 @@ export const input: Cases = {
     ok((await writing) !== "");
   },
 };
+
+/** Requires that words are answered one by one. Default: by a process that ends with its call. */
+export async function questionAndAnswer(backend: Backend, lifetime: Lifetime = "call"): Promise<void> {
+  const child = await backend.spawn({ lifetime, argv: ["sh", "-c", ANSWERING], stdin: "pipe" });
+  for (const word of ["one", "two", "three"]) {
+    await child.write(`${word}\n`);
+    await until(`it has answered ${word}`, async () => (await textOf(child)).endsWith(`got ${word}\n`));
+  }
+  await child.endInput();
+  await exits(child, 0, "got one\ngot two\ngot three\nend\n");
+}
+
+/** A script that answers each line of its stdin. */
+export const ANSWERING = 'while read -r word; do echo "got $word"; done; echo end';

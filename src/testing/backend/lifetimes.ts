@@ -1,11 +1,12 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Backend, Command, DetachedProcess } from "../../contract/backend.ts";
 import type { JobLifetime } from "../../contract/lifetime.ts";
+import { ANSWERING, questionAndAnswer } from "./input.ts";
 import { randomBytes } from "./random.ts";
-import { type Cases, type Scene, failureOf, run, soon, until, whole } from "./scene.ts";
+import { type Cases, type Scene, UNTIL_GO, exits, failureOf, run, soon, textOf, until } from "./scene.ts";
 import { escapes, witness } from "./witness.ts";
 
-/** What holds for every process that outlives its call. */
+/** Tests for every process that outlives its call. */
 const jobs = (lifetime: JobLifetime): Cases => ({
   "its output is merged, and its exit code is known": async ({ sh, folder }) => {
     const script = "echo out; echo err >&2; pwd -P; exit 255";
@@ -33,40 +34,26 @@ const jobs = (lifetime: JobLifetime): Cases => ({
     deepEqual(exit, { how: "exited", code: 9 });
   },
 
-  "question and answer go back and forth": async ({ backend }) => {
-    const argv = ["sh", "-c", ANSWERING] as const;
-    const child = await backend.spawn({ lifetime, argv, stdin: "pipe" });
-    for (const word of ["one", "two"]) {
-      await child.write(`${word}\n`);
-      await until(`it has answered ${word}`, async () =>
-        (await whole(child.output)).toString().endsWith(`got ${word}\n`),
-      );
-    }
-    await child.endInput();
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString(), "got one\ngot two\nend\n");
-  },
+  "question and answer go back and forth": ({ backend }) => questionAndAnswer(backend, lifetime),
 
   "its stdin is closed unless it was to be a pipe": async ({ backend }) => {
     const child = await backend.spawn({ lifetime, argv: ["sh", "-c", "cat; echo end of input"] });
     ok((await failureOf(child.write("x"))) !== "");
     await child.endInput();
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString(), "end of input\n");
+    await exits(child, 0, "end of input\n");
   },
 
-  "a child in the background does not hold the end": async ({ open }) => {
+  "a background child does not delay the end": async ({ open }) => {
     const backend = await open();
     const child = await backend.spawn({ lifetime, argv: ["sh", "-c", "sleep 60 & echo started"] });
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString(), "started\n");
+    await exits(child, 0, "started\n");
   },
 
   "after its time it is stopped, and its output so far is kept": async ({ backend }) => {
     const argv = ["sh", "-c", "echo before; exec sleep 1000"] as const;
     const child = await backend.spawn({ lifetime, argv, timeoutMs: 2_000 });
     equal((await soon("its time is up", child.exit)).how, "timed-out");
-    equal((await whole(child.output)).toString(), "before\n");
+    equal(await textOf(child), "before\n");
   },
 
   "kill ends all that was started": async (scene) => {
@@ -78,12 +65,12 @@ const jobs = (lifetime: JobLifetime): Cases => ({
     await watching.gone();
   },
 
-  "one that cannot be started is a failure": async ({ backend }) => {
+  "a program that cannot be started is a failure": async ({ backend }) => {
     ok((await failureOf(backend.spawn({ lifetime, argv: ["handrail-suite-no-such-program"] }))) !== "");
   },
 });
 
-/** A process that is ended when its backend is closed. */
+/** Processes that end when their backend is closed. */
 export const toolkitLifetime: Cases = {
   ...jobs("toolkit"),
 
@@ -102,11 +89,11 @@ export const toolkitLifetime: Cases = {
   },
 };
 
-/** Processes that outlive their backend. What a case leaves in the list is removed at its end. */
+/** Processes that outlive their backend. Removes at its end what a case leaves in the list. */
 export const detachedLifetime: Cases = withoutTraces({
   ...jobs("detached"),
 
-  "it goes on when its backend is closed; a later backend knows all of it, and forgets it when told": async (scene) => {
+  "it outlives its backend; a later backend knows all of it, and removes it on request": async (scene) => {
     const first = await scene.open();
     const { id, output } = await first.spawn(detached(scene, `echo before; ${UNTIL_GO}; echo after; exit 7`));
     await until("it runs", () => output.kept > 0);
@@ -117,10 +104,9 @@ export const detachedLifetime: Cases = withoutTraces({
     deepEqual(rest, { id, label: LABEL, cwd: scene.folder, ended: undefined, endedMs: undefined });
     ok(Math.abs(startedMs - Date.now()) < DAY_MS, `started at ${startedMs}`);
     await soon("its output is there", process.output.grown(6));
-    equal((await whole(process.output)).toString(), "before\n");
+    equal(await textOf(process), "before\n");
     await scene.write("go", "");
-    deepEqual(await soon("it ends", process.exit), { how: "exited", code: 7 });
-    equal((await whole(process.output)).toString(), "before\nafter\n");
+    await exits(process, 7, "before\nafter\n");
     const ended = await the(id, later);
     deepEqual(ended.ended, { how: "exited", code: 7 });
     ok((ended.endedMs ?? 0) >= startedMs - DAY_MS);
@@ -136,11 +122,10 @@ export const detachedLifetime: Cases = withoutTraces({
     await process.write("one\n");
     await process.write("two\n");
     await process.endInput();
-    deepEqual(await soon("it ends", process.exit), { how: "exited", code: 0 });
-    equal((await whole(process.output)).toString(), "got one\ngot two\nend\n");
+    await exits(process, 0, "got one\ngot two\nend\n");
   },
 
-  "one that runs is not forgotten, and a later backend can kill it with all that it started": async (scene) => {
+  "a running one is not removed, and a later backend can kill it with all that it started": async (scene) => {
     const watching = await witness(scene);
     const first = await scene.open();
     const { id } = await first.spawn(detached(scene, `${watching.enrol}\n${escapes.script}\nwait`));
@@ -156,28 +141,24 @@ export const detachedLifetime: Cases = withoutTraces({
   },
 });
 
-/** A backend that keeps no detached processes. */
+/** Backends without detached processes. */
 export const withoutDetached: Cases = {
-  "there are none, and asking for one is a failure": async ({ backend }) => {
+  "there are none, and starting one is a failure": async ({ backend }) => {
     equal(backend.detached, undefined);
     ok((await failureOf(backend.spawn({ argv: ["true"], lifetime: "detached" }))) !== "");
   },
 };
 
-const UNTIL_GO = "while [ ! -e go ]; do sleep 0.05 2>/dev/null || sleep 1; done";
-
-const ANSWERING = 'while read -r word; do echo "got $word"; done; echo end';
-
 const LABEL = "a label: 'quotes', 漢字\nand a second line";
 
-/** Clocks of two machines are not the same. */
+/** The clocks of two machines differ. */
 const DAY_MS = 86_400_000;
 
 function detached({ folder }: Scene, script: string): Command {
   return { argv: ["sh", "-c", script], cwd: folder, lifetime: "detached", label: LABEL };
 }
 
-/** Each case must leave nothing in the list that runs; the rest is removed. */
+/** A case must leave no running process in the list; the others are removed. */
 function withoutTraces(cases: Cases): Cases {
   const traceless =
     (test: Cases[string]): Cases[string] =>

@@ -1,22 +1,17 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { type Cases, failureOf } from "./scene.ts";
+import { type Cases, failureOf, namesOf } from "./scene.ts";
 
 /** `list`. */
 export const listing: Cases = {
-  "entries are sorted by code units, hidden ones are there, the folder itself and the one above are not": async (
-    scene,
-  ) => {
+  "entries are sorted by code units, with hidden ones, without the folder itself and its parent": async (scene) => {
     const { backend, at } = scene;
-    // By bytes of UTF-8, or by a language's alphabet, the order would be another.
+    // Sorting by bytes of UTF-8, or by a language's alphabet, would give another order.
     const names = ["b", "B", "a", "ä", "Z", "10", "9", ".x", "-", "_", "é", "z", "\u{1f600}", "\uffee", "a b", "a-"];
     await Promise.all(names.map((name) => backend.files.write(at(name), new Uint8Array())));
-    deepEqual(
-      (await backend.files.list(at("."))).map(({ name }) => name),
-      names.toSorted(),
-    );
+    deepEqual(namesOf(await backend.files.list(at("."))), names.toSorted());
   },
 
-  "each entry has its kind, size and time, and a link what is written in it": async ({ backend, sh, at }) => {
+  "each entry has its kind, size and time, and a link its target as written": async ({ backend, sh, at }) => {
     await sh("printf 12345 >file; TZ=UTC0 touch -t 200102030405.06 file; mkdir folder; mkfifo pipe");
     await sh("ln -s folder link; ln -s nowhere dangling; ln -s /dev/null absolute");
     const entries = await backend.files.list(at("."));
@@ -43,18 +38,15 @@ export const listing: Cases = {
     deepEqual(names, Array.from({ length: 2_000 }, (_, index) => `file-${index}`).sort());
   },
 
-  "a folder is listed through a link, and with a slash behind it": async ({ backend, write, sh, at }) => {
+  "a folder is listed through a link, and with a slash at the end": async ({ backend, write, sh, at }) => {
     await write("folder/file", "");
     await sh("ln -s folder link");
     for (const path of [at("link"), `${at("link")}/`, `${at("folder")}/`]) {
-      deepEqual(
-        (await backend.files.list(path)).map(({ name }) => name),
-        ["file"],
-      );
+      deepEqual(namesOf(await backend.files.list(path)), ["file"]);
     }
   },
 
-  "what is no folder, or is not there, is a failure that names the path": async ({ backend, write, sh, at }) => {
+  "a path that is not a folder, or is missing, is a failure that names it": async ({ backend, write, sh, at }) => {
     await write("file", "");
     await sh("mkfifo fifo; ln -s nowhere dangling");
     for (const name of ["none", "none/at/all", "file", "file/below", "fifo", "dangling"]) {

@@ -5,9 +5,9 @@ import type { Cases } from "./scene.ts";
 const THEN_MS = 981_173_106_000;
 const TOUCHED = "TZ=UTC0 touch -t 200102030405.06";
 
-/** What `stat` says. */
+/** `stat`. */
 export const looking: Cases = {
-  "stat tells what kind a thing is, through links too, and where it really is": async ({ backend, sh, at }) => {
+  "stat returns the kind and the real path, through links too": async ({ backend, sh, at }) => {
     await sh("echo x >file; mkdir folder; mkfifo fifo; for to in file folder fifo; do ln -s $to to-$to; done");
     for (const kind of ["file", "folder", "fifo"] as const) {
       for (const name of [kind, `to-${kind}`]) {
@@ -18,14 +18,14 @@ export const looking: Cases = {
     equal((await backend.files.stat("/dev/null"))?.kind, "device");
   },
 
-  "what is not there is undefined, also below a file and behind a link to nothing": async ({ backend, sh, at }) => {
+  "a missing path is undefined, also below a file and behind a broken link": async ({ backend, sh, at }) => {
     await sh("echo x >file; ln -s nowhere dangling");
     for (const name of ["none", "none/at/all", "file/below", "dangling"]) {
       equal(await backend.files.stat(at(name)), undefined, name);
     }
   },
 
-  "stat tells size, time, permissions and how many names there are": async ({ backend, sh, at }) => {
+  "stat returns size, time, permissions and the number of names": async ({ backend, sh, at }) => {
     await sh(`printf 12345 >file; chmod 640 file; ln file other; ${TOUCHED} file; mkfifo -m 604 fifo`);
     const { size, modifiedMs, mode, links } = (await backend.files.stat(at("file"))) ?? {};
     deepEqual({ size, modifiedMs, mode, links }, { size: 5, modifiedMs: THEN_MS, mode: 0o640, links: 2 });
@@ -36,7 +36,7 @@ export const looking: Cases = {
     equal((await backend.files.stat("/dev/null"))?.size, 0);
   },
 
-  "write, open and stat say the same of a file": async ({ backend, at }) => {
+  "write, open and stat return the same info of a file": async ({ backend, at }) => {
     const written = await backend.files.write(at("file"), Buffer.from("content"));
     deepEqual(await backend.files.stat(at("file")), written);
     const file = await backend.files.open(at("file"));
@@ -44,7 +44,7 @@ export const looking: Cases = {
     await file.close();
   },
 
-  "the version stays while the file does, and changes whenever it does": async ({ backend, sh, at }) => {
+  "the version stays while the file is unchanged, and changes with it": async ({ backend, sh, at }) => {
     const version = async () => (await backend.files.stat(at("file")))?.version;
     const seen = [(await backend.files.write(at("file"), Buffer.from("same"))).version];
     equal(await version(), seen[0]);
@@ -58,7 +58,7 @@ export const looking: Cases = {
     for (const [index, each] of seen.slice(1).entries()) notEqual(each, seen[index], `after change ${index}`);
   },
 
-  "many that are looked at together are each told right": async ({ backend, sh, at }) => {
+  "many parallel lookups each return the right info": async ({ backend, sh, at }) => {
     await sh("i=0; while [ $i -lt 40 ]; do printf %${i}s '' >file-$i; i=$((i + 1)); done");
     const infos = await Promise.all(Array.from({ length: 41 }, (_, index) => backend.files.stat(at(`file-${index}`))));
     deepEqual(

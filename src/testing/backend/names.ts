@@ -1,68 +1,29 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { oddText, randomNumbers } from "./random.ts";
-import { type Cases, type Scene, run } from "./scene.ts";
+import { type Cases, type Scene, namesOf, run } from "./scene.ts";
 
 const ODD_NAMES = [
-  " ",
-  "a b",
-  " lead",
-  "trail ",
-  "new\nline",
-  "\n",
-  "trailing\n",
-  "tab\tname",
-  "return\r",
-  "\x1b[31mred",
-  "\x01",
-  "-rf",
-  "--",
-  "-",
-  "'",
-  '"',
-  "\\",
-  "\\n",
-  "*",
-  "?",
-  "[a]",
-  "{a,b}",
-  "$HOME",
-  "$(id)",
-  "`id`",
-  ";id",
-  "&",
-  "|cat",
-  "!x",
-  "~",
-  "~x",
-  "#",
-  "%s",
-  "é",
-  "漢字",
-  "😀",
-  "\u202egnp.exe",
-  "\ufeff",
-  ".hidden",
-  "...",
-  "n".repeat(200),
-  "name (deleted)",
-  "a -> b",
+  ...[" ", "a b", " lead", "trail ", "new\nline", "\n", "trailing\n", "tab\tname", "return\r", "\x1b[31mred", "\x01"],
+  ...["-rf", "--", "-", "'", '"', "\\", "\\n", "*", "?", "[a]", "{a,b}", "$HOME", "$(id)", "`id`", ";id", "&"],
+  ...["|cat", "!x", "~", "~x", "#", "%s", "é", "漢字", "😀", "\u202egnp.exe", "\ufeff", ".hidden", "..."],
+  ...["n".repeat(200), "name (deleted)", "a -> b"],
 ] as const;
 
-/** Names of files, whatever stands in them. */
+/** File names with any characters. */
 export const names: Cases = {
-  "spaces, quotes, line breaks, leading dashes, glob characters and what a shell would run are but names": (scene) =>
+  "spaces, quotes, line breaks, leading dashes, globs and shell syntax are part of names": (scene) =>
     areNames(scene, ODD_NAMES),
 
-  "names of random odd characters are but names": (scene) => {
+  "names of random odd characters work": (scene) => {
     const next = randomNumbers(7);
     const made = Array.from({ length: 60 }, () => oddText(next, 8).replaceAll("/", "")).filter(
       (name) => name !== "" && name !== "." && name !== ".." && Buffer.byteLength(name) < 200,
     );
-    // Some file systems take the two spellings of one accent for one name.
+    // Some file systems treat the two spellings of an accent as one name.
     return areNames(scene, [...new Map(made.map((name) => [name.normalize("NFC"), name])).values()]);
   },
 
-  "links that point to odd names say so": async ({ backend, folder, at }) => {
+  "links to odd names return them": async ({ backend, folder, at }) => {
     const targets = ["nowhere\nat all", " ", "-> x", "to\n", "'\"", "漢字", "../../x"];
     await run(backend, {
       argv: ["sh", "-c", 'i=0; for to; do ln -s "./$to" link-$i; i=$((i + 1)); done', "sh", ...targets],
@@ -79,10 +40,7 @@ async function areNames({ backend, folder, at, read }: Scene, given: readonly st
   const { files } = backend;
   const under = (name: string) => `${folder}/${name}`;
   await Promise.all(given.map((name) => files.write(under(name), Buffer.from(name))));
-  deepEqual(
-    (await files.list(at("."))).map(({ name }) => name),
-    given.toSorted(),
-  );
+  deepEqual(namesOf(await files.list(at("."))), given.toSorted());
   const there = await run(backend, { argv: ["sh", "-c", 'for f; do cat "./$f"; done', "sh", ...given], cwd: folder });
   equal(there.output, given.join(""));
   for (const name of given) {

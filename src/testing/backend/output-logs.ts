@@ -1,21 +1,21 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "./random.ts";
-import { type Cases, failureOf, run, soon, until, whole } from "./scene.ts";
+import { type Cases, UNTIL_GO, exits, failureOf, inShell, run, soon, textOf, until } from "./scene.ts";
 
-const GOES_ON = "echo one; while [ ! -e go ]; do sleep 0.05 2>/dev/null || sleep 1; done; echo two";
+const GOES_ON = `echo one; ${UNTIL_GO}; echo two`;
 
-/** What `Process.output` does while it grows and afterwards. */
+/** `Process.output`, while it grows and afterwards. */
 export const outputLogs: Cases = {
-  "followed, it gives what is there and then what comes, and ends with the process": async (scene) => {
+  "followed, it yields what exists and then what comes, and ends with the process": async (scene) => {
     const { backend, folder, write } = scene;
-    const child = await backend.spawn({ argv: ["sh", "-c", GOES_ON], cwd: folder });
+    const child = await backend.spawn(inShell(GOES_ON, { cwd: folder }));
     let seen = "";
     for await (const chunk of child.output.follow()) {
       seen += Buffer.from(chunk).toString();
       if (seen === "one\n") await write("go", "");
     }
     equal(seen, "one\ntwo\n");
-    deepEqual(await child.exit, { how: "exited", code: 0 });
+    await exits(child, 0);
     let again = "";
     for await (const chunk of child.output.follow()) again += Buffer.from(chunk).toString();
     equal(again, seen);
@@ -24,29 +24,28 @@ export const outputLogs: Cases = {
   "followed, five megabytes come once each and in order": async ({ backend, write, folder }) => {
     const block = randomBytes(1_048_577, 3);
     await write("block", block);
-    const child = await backend.spawn({ argv: ["sh", "-c", "cat block block block block block"], cwd: folder });
+    const child = await backend.spawn(inShell("cat block block block block block", { cwd: folder }));
     const chunks: Uint8Array[] = [];
     for await (const chunk of child.output.follow()) chunks.push(Buffer.from(chunk));
     ok(Buffer.concat(chunks).equals(Buffer.concat(Array.from({ length: 5 }, () => block))));
-    deepEqual(await child.exit, { how: "exited", code: 0 });
+    await exits(child, 0);
     await child.output.dispose();
   },
 
   "a signal ends the following, not the process": async ({ backend, folder, write }) => {
-    const child = await backend.spawn({ argv: ["sh", "-c", GOES_ON], cwd: folder });
+    const child = await backend.spawn(inShell(GOES_ON, { cwd: folder }));
     const enough = new AbortController();
     for await (const chunk of child.output.follow(enough.signal)) {
       equal(Buffer.from(chunk).toString(), "one\n");
       enough.abort();
     }
     await write("go", "");
-    deepEqual(await child.exit, { how: "exited", code: 0 });
-    equal((await whole(child.output)).toString(), "one\ntwo\n");
+    await exits(child, 0, "one\ntwo\n");
   },
 
   "waiting for growth ends when there is more, when no more will come, and when a signal fires": async (scene) => {
     const { backend, folder, write } = scene;
-    const { output, exit } = await backend.spawn({ argv: ["sh", "-c", GOES_ON], cwd: folder });
+    const { output, exit } = await backend.spawn(inShell(GOES_ON, { cwd: folder }));
     await soon("there is something", output.grown(0));
     ok(output.kept > 0);
     await soon("the first line is there", output.grown(3));
@@ -89,13 +88,13 @@ export const outputLogs: Cases = {
   },
 
   "what is there can be read while the process runs": async ({ backend }) => {
-    const child = await backend.spawn({ argv: ["sh", "-c", "echo ready; exec sleep 1000"] });
+    const child = await backend.spawn(inShell("echo ready; exec sleep 1000"));
     await until("it has said so", async () => Buffer.from(await child.output.tail(6)).toString() === "ready\n");
     await child.kill();
-    equal((await whole(child.output)).toString(), "ready\n");
+    equal(await textOf(child), "ready\n");
   },
 
-  "of what was let go of, nothing can be read any more": async ({ backend }) => {
+  "after dispose nothing can be read any more": async ({ backend }) => {
     const child = await backend.spawn({ argv: ["echo", "x"], streams: "split" });
     await child.exit;
     await Promise.all([child.output.dispose(), child.output.dispose(), child.errors?.dispose()]);
@@ -103,12 +102,10 @@ export const outputLogs: Cases = {
     ok((await failureOf(child.output.tail(1))) !== "");
   },
 
-  "letting go of it while the process writes holds up neither": async ({ backend }) => {
-    const child = await backend.spawn({
-      argv: ["sh", "-c", "i=0; while [ $i -lt 2000 ]; do echo $i; i=$((i + 1)); done; exit 6"],
-    });
+  "dispose while the process writes delays neither": async ({ backend }) => {
+    const child = await backend.spawn(inShell("i=0; while [ $i -lt 2000 ]; do echo $i; i=$((i + 1)); done; exit 6"));
     await child.output.dispose();
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 6 });
+    await exits(child, 6);
     equal((await run(backend, { argv: ["echo", "next"] })).output, "next\n");
   },
 };

@@ -1,15 +1,15 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { type Cases, failureOf, run } from "./scene.ts";
 
-/** Where a backend is, and how paths are written. */
+/** `workDir`, `home`, and the forms of paths. */
 export const paths: Cases = {
-  "it has a name, and tells what has happened to it once": async ({ backend }) => {
+  "it has a name, and returns each notice once": async ({ backend }) => {
     notEqual(backend.name, "");
     backend.notices?.();
     deepEqual(backend.notices?.() ?? [], []);
   },
 
-  "the shell for scripts that it names is there": async ({ backend }) => {
+  "its shell for scripts exists": async ({ backend }) => {
     const { output } = await run(backend, { argv: [backend.shell ?? "bash", "-c", 'echo "$0 $1"', "a", "b c"] });
     equal(output, "a b c\n");
   },

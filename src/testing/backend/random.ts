@@ -1,8 +1,4 @@
-/**
- * Numbers that look random and are the same in each run, so that what failed once fails again: mulberry32.
- *
- * @returns a function that gives the next whole number from 0 to `below` - 1.
- */
+/** Returns pseudo-random integers from 0 to `below` - 1, the same in each run (mulberry32). */
 export function randomNumbers(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -13,7 +9,7 @@ export function randomNumbers(seed: number): (below: number) => number {
   };
 }
 
-/** So many bytes of any value. */
+/** This many random bytes. */
 export function randomBytes(length: number, seed: number): Buffer {
   const next = randomNumbers(seed);
   const bytes = Buffer.alloc(length);
@@ -21,14 +17,14 @@ export function randomBytes(length: number, seed: number): Buffer {
   return bytes;
 }
 
-/** What shells, protocols and file systems may trip over. No NUL byte, which no argument can have. */
+/** Characters that are special to shells, protocols and file systems. No NUL byte, which arguments cannot contain. */
 const ODD = [
   ..."'\"`$\\!*?[]{}()<>|&;#~=%^@:,. -_/\n\t\r\u0001\u0007\u001b\u007f".split(""),
   ...["é", "e\u0301", "漢", "\u202e", "\ufeff", "\u2028", "😀", "a", "Z", "0", "n"],
   ...["$(id)", "`id`", "${HOME}", "$'\\n'", "\\n", "\\0", "--", "-n", "-e", "..", "EOF", "%s", "\r\n", "  "],
 ] as const;
 
-/** Text of up to so many pieces, each of them odd. */
+/** Text of up to this many odd pieces. */
 export function oddText(next: (below: number) => number, most: number): string {
   return Array.from({ length: next(most + 1) }, () => ODD[next(ODD.length)]).join("");
 }

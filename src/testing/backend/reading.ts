@@ -3,7 +3,7 @@ import { cksum } from "./cksum.ts";
 import { randomBytes } from "./random.ts";
 import { type Cases, failureOf } from "./scene.ts";
 
-/** `open`, and what is read then. */
+/** `open`, and reading. */
 export const reading: Cases = {
   "every byte comes back as it was written": async ({ write, read }) => {
     const bytes = Buffer.from(Uint8Array.from({ length: 1_024 }, (_, index) => (index * 3 + (index >> 8)) & 255));
@@ -11,7 +11,7 @@ export const reading: Cases = {
     deepEqual(await read("file"), bytes);
   },
 
-  "a file without an end of line, one of line ends alone, and an empty one are what they are": async (scene) => {
+  "a file without a line end, one with only line ends, and an empty one are read as they are": async (scene) => {
     const { write, read } = scene;
     for (const text of ["no end", "\n", "\n\n\n", "\r\n", "", " ", "\0", "a\0", "\0\n"]) {
       await write("file", text);
@@ -32,7 +32,7 @@ export const reading: Cases = {
     await file.close();
   },
 
-  "a range beyond the end gives what there is, or nothing": async ({ backend, write, at }) => {
+  "a range beyond the end returns what exists, or nothing": async ({ backend, write, at }) => {
     await write("file", "0123456789");
     const file = await backend.files.open(at("file"));
     const text = async (offset: number, length: number) => Buffer.from(await file.read(offset, length)).toString();
@@ -43,7 +43,7 @@ export const reading: Cases = {
     await file.close();
   },
 
-  "ranges asked for side by side, of one file and of two, are each what was asked for": async (scene) => {
+  "parallel ranges, of one file and of two, are each right": async (scene) => {
     const { backend, write, at } = scene;
     await write("one", "1".repeat(100_000));
     await write("two", "2".repeat(100_000));
@@ -57,15 +57,13 @@ export const reading: Cases = {
     await Promise.all(files.map((file) => file.close()));
   },
 
-  "through a link, what it leads to is read": async ({ write, read, sh }) => {
+  "through a link, its target is read": async ({ write, read, sh }) => {
     await write("folder/file", "content");
     await sh("ln -s folder to-folder; ln -s to-folder/file link");
     equal((await read("link")).toString(), "content");
   },
 
-  "what is not there, a folder and what lies below a file fail, and the path is named as it was written": async (
-    scene,
-  ) => {
+  "a missing path, a folder and a path below a file fail with the path as written": async (scene) => {
     const { backend, write, at, sh } = scene;
     await write("file", "content");
     await sh("mkdir folder; ln -s nowhere dangling");
@@ -80,7 +78,7 @@ export const reading: Cases = {
     for (const path of [at("fifo"), at("link"), at("device"), "/dev/null", "/dev/tty"]) {
       ok((await failureOf(backend.files.open(path))).includes(path), path);
     }
-    // No device is written to: one that a backend with a fault replaced would be gone.
+    // Writes to no device: a faulty backend might replace it.
     for (const path of [at("fifo"), at("link")]) {
       ok((await failureOf(backend.files.write(path, Buffer.from("x")))).includes(path), path);
     }
@@ -95,7 +93,7 @@ export const reading: Cases = {
   },
 };
 
-/** Offsets and lengths, around what blocks and buffers have. */
+/** Offsets and lengths around typical block and buffer sizes. */
 const RANGES: readonly (readonly [offset: number, length: number])[] = [
   [0, 1],
   [1, 1],

@@ -1,9 +1,9 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type Cases, failureOf, run } from "./scene.ts";
 
-/** Links, and what is behind them. */
+/** Links and their targets. */
 export const realPaths: Cases = {
-  "every link is followed, and what does not exist keeps its name behind the real path of what does": async (scene) => {
+  "every link is followed, and missing parts are appended to the real path of the rest": async (scene) => {
     const { backend, sh, at } = scene;
     await sh(`mkdir -p real/sub; ln -s real link; ln -s "$PWD/link/sub" deep; ln -s deep/../up odd`);
     for (const [path, expected] of [
@@ -13,17 +13,17 @@ export const realPaths: Cases = {
       ["deep", "real/sub"],
       ["link/none/at/all", "real/none/at/all"],
       ["none/at/all", "none/at/all"],
-      // What stands in a link is followed as the system does it, link by link.
+      // A link's target is resolved as the system does it, link by link.
       ["odd", "real/up"],
     ] as const) {
       equal(await backend.files.realPath(at(path)), at(expected), path);
     }
-    // Of a path as it is written, two dots go before links are followed.
+    // In a path as written, `..` is resolved before links are followed.
     equal(await backend.files.realPath(`${at("deep")}/../x`), at("x"));
     equal(await backend.files.realPath("/none/../none/./at/all/"), "/none/at/all");
   },
 
-  "a link to nothing is followed too: writing through it would make what it points to": async (scene) => {
+  "a broken link is followed too: writing through it would create its target": async (scene) => {
     const { backend, sh, at } = scene;
     await sh(`mkdir real; ln -s real link; ln -s link/new dangling; ln -s "$PWD/far/away" absolute`);
     equal(await backend.files.realPath(at("dangling")), at("real/new"));
@@ -46,7 +46,7 @@ export const realPaths: Cases = {
     }
   },
 
-  "many that are asked for at once are all answered, each its own": async ({ backend, sh, at }) => {
+  "many parallel requests each get their own answer": async ({ backend, sh, at }) => {
     await sh("i=0; while [ $i -lt 40 ]; do ln -s to-$i link-$i; i=$((i + 1)); done");
     const numbers = Array.from({ length: 40 }, (_, index) => index);
     const asked = await Promise.all(numbers.map((number) => backend.files.realPath(at(`link-${number}`))));

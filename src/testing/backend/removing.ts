@@ -3,7 +3,7 @@ import { type Cases, failureOf } from "./scene.ts";
 
 /** `remove`. */
 export const removing: Cases = {
-  "a file goes, a link without what it leads to, and a folder with all in it": async ({ backend, write, sh, at }) => {
+  "a file is removed, a link without its target, and a folder with its content": async ({ backend, write, sh, at }) => {
     await write("folder/deep/file", "content");
     await write("file", "");
     await sh("ln -s folder link; ln -s nowhere dangling; mkfifo fifo; mkdir empty; chmod 500 empty");
@@ -20,7 +20,7 @@ export const removing: Cases = {
     equal((await sh("ls -A; cat kept/file")).output, "kept\ncontent");
   },
 
-  "through a link to a folder, what lies in there goes": async ({ backend, write, sh, at }) => {
+  "through a link to a folder, the content of its target is removed": async ({ backend, write, sh, at }) => {
     await write("folder/file", "content");
     await sh("ln -s folder link");
     await backend.files.remove(at("link/file"));
@@ -37,7 +37,7 @@ export const removing: Cases = {
     equal((await sh("ls -A keep")).output, "me\n");
   },
 
-  "what is not there is a failure that names the path": async ({ backend, write, at }) => {
+  "a missing path is a failure that names it": async ({ backend, write, at }) => {
     await write("file", "content");
     for (const name of ["none", "none/at/all", "file/below"]) {
       ok((await failureOf(backend.files.remove(at(name)))).includes(at(name)), name);

@@ -1,26 +1,26 @@
-import { AssertionError, fail, ok } from "node:assert/strict";
+import { AssertionError, deepEqual, equal, fail, ok } from "node:assert/strict";
 import { posix } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Backend, Command, Exit, OutputLog } from "../../contract/backend.ts";
+import type { Backend, Command, Exit, OutputLog, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 
 /** Tests of the suite by their titles. */
 export type Cases = { readonly [title: string]: (scene: Scene) => Promise<void> };
 
-/** In what backends may differ. */
+/** Allowed differences between backends. */
 export interface Differences {
   /**
-   * How it is told that a signal has ended a process that was not the backend's own: "name" as `{ how: "signaled" }`, or "code" as a shell
-   * does that stands between, `{ how: "exited", code: 128 + n }`. Default "name".
+   * How the end by a signal is reported for a process that is not the backend's own: "name" as `{ how: "signaled" }`,
+   * or "code" as a shell in between does, `{ how: "exited", code: 128 + n }`. Default "name".
    */
   readonly signals: "name" | "code";
-  /** What `Process.id` is: "process", the number that a process itself reads in `$$`; "other", something else. Default "process". */
+  /** `Process.id`: "process" is the number that the process sees in `$$`. Default "process". */
   readonly ids: "process" | "other";
 }
 
-/** What a test works with. */
+/** The environment of a test. */
 export interface Scene {
-  /** Shared with the other tests: not to be closed. */
+  /** Shared with other tests: do not close it. */
   readonly backend: Backend;
   readonly differences: Differences;
   /** A folder for this test alone: empty, absolute, real. */
@@ -29,13 +29,13 @@ export interface Scene {
   at(name: string): string;
   /** Writes a file of the folder. */
   write(name: string, content: string | Uint8Array): Promise<void>;
-  /** Reads a file of the folder whole. */
+  /** Reads a whole file of the folder. */
   read(name: string): Promise<Buffer>;
   /** Runs a script of sh in the folder, to its end. */
   sh(script: string, command?: Omit<Command, "argv">): Promise<Ran>;
-  /** Another backend on the same place; closed when the test ends. */
+  /** Another backend on the same target; closed when the test ends. */
   open(): Promise<Backend>;
-  /** Lets go of what the test has opened. */
+  /** Closes what the test has opened. */
   end(): Promise<void>;
 }
 
@@ -43,13 +43,13 @@ export interface Scene {
 export interface Ran {
   readonly exit: Exit;
   readonly bytes: Buffer;
-  /** The same as text. */
+  /** The output as text. */
   readonly output: string;
-  /** Of split streams. "" for none. */
+  /** stderr of split streams; else "". */
   readonly errors: string;
 }
 
-/** So long is waited for what must happen soon, on a slow and busy machine too. */
+/** How long a test waits for what must happen soon, also on a slow and busy machine. */
 const PATIENCE_MS = 20_000;
 
 let scenes = 0;
@@ -57,30 +57,26 @@ let scenes = 0;
 /** A scene in a new folder under `folder`, which is relative to the working directory. */
 export async function createScene(
   backend: Backend,
-  {
-    folder: root,
-    differences,
-    open,
-  }: { readonly folder: string; readonly differences: Differences; open(): Promise<Backend> },
+  within: { readonly folder: string; readonly differences: Differences; open(): Promise<Backend> },
 ): Promise<Scene> {
-  const folder = posix.join(backend.workDir, root, String(++scenes));
+  const folder = posix.join(backend.workDir, within.folder, String(++scenes));
   const at = (name: string) => posix.join(folder, name);
   const mine: Backend[] = [];
-  // Writing makes folders; nothing else of a backend does.
+  // `write` creates folders; no other method does.
   await backend.files.write(at("first"), new Uint8Array());
   await backend.files.remove(at("first"));
   return {
     backend,
-    differences,
+    differences: within.differences,
     folder,
     at,
     async write(name, content) {
       await backend.files.write(at(name), Buffer.from(content));
     },
     read: (name) => readWhole(backend, at(name)),
-    sh: (script, command) => run(backend, { argv: ["sh", "-c", script], cwd: folder, ...command }),
+    sh: (script, command) => run(backend, inShell(script, { cwd: folder, ...command })),
     async open() {
-      const another = await open();
+      const another = await within.open();
       mine.push(another);
       return another;
     },
@@ -89,6 +85,14 @@ export async function createScene(
     },
   };
 }
+
+/** The command that runs a script of sh. */
+export function inShell(script: string, more: Omit<Command, "argv"> = {}): Command {
+  return { argv: ["sh", "-c", script], ...more };
+}
+
+/** A script that waits until the test writes the file "go" into its folder. */
+export const UNTIL_GO = "while [ ! -e go ]; do sleep 0.05 2>/dev/null || sleep 1; done";
 
 /** Runs a command to its end. */
 export async function run(backend: Backend, command: Command): Promise<Ran> {
@@ -100,12 +104,28 @@ export async function run(backend: Backend, command: Command): Promise<Ran> {
   return { exit, bytes, output: bytes.toString(), errors };
 }
 
-/** All that a log keeps. */
+/** Everything that a log keeps. */
 export async function whole(log: OutputLog): Promise<Buffer> {
   return Buffer.from(await log.read(0, log.kept));
 }
 
-/** A file's content, read as `open` says how long it is. */
+/** The output of a process so far, as text. */
+export async function textOf({ output }: Process): Promise<string> {
+  return (await whole(output)).toString();
+}
+
+/** Requires that the process ends soon by itself, with this exit code and, if given, this output. */
+export async function exits(child: Process, code: number, output?: string): Promise<void> {
+  deepEqual(await soon("it ends", child.exit), { how: "exited", code });
+  if (output !== undefined) equal(await textOf(child), output);
+}
+
+/** The names of entries. */
+export function namesOf(entries: readonly { readonly name: string }[]): readonly string[] {
+  return entries.map(({ name }) => name);
+}
+
+/** The content of a file, with the length that `open` reports. */
 async function readWhole(backend: Backend, path: string): Promise<Buffer> {
   const file = await backend.files.open(path);
   try {
@@ -115,7 +135,7 @@ async function readWhole(backend: Backend, path: string): Promise<Buffer> {
   }
 }
 
-/** The message of the `ToolFailure` that it must reject with, and soon. */
+/** Returns the message of the `ToolFailure` with which the promise must reject soon. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {
   const error: unknown = await soon(
     "it fails",
@@ -128,7 +148,7 @@ export async function failureOf(work: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-/** What it resolves to, which must be soon: a test fails rather than hang. */
+/** Returns the value of the promise, which must resolve soon, so that a test fails instead of hanging. */
 export async function soon<T>(what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

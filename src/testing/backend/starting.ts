@@ -1,13 +1,13 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { oddText, randomNumbers } from "./random.ts";
-import { type Cases, type Scene, failureOf, run, whole } from "./scene.ts";
+import { type Cases, type Scene, failureOf, run, inShell, whole } from "./scene.ts";
 
-/** Writes its arguments, each with a NUL byte behind it. */
+/** Writes its arguments, each followed by a NUL byte. */
 const ARGUMENTS = "for argument; do printf '%s\\000' \"$argument\"; done";
 
-/** What a process is given, and what cannot be started. */
+/** What a process gets, and what cannot be started. */
 export const starting: Cases = {
-  "arguments arrive byte for byte, whatever stands in them": async (scene) => {
+  "arguments arrive byte for byte, with any content": async (scene) => {
     const next = randomNumbers(11);
     for (let round = 0; round < 8; round++) {
       await arrive(
@@ -33,7 +33,7 @@ export const starting: Cases = {
     equal((await run(backend, { argv: ["printf", "%s", "found"], cwd: folder })).output, "found");
   },
 
-  "variables are added, whatever their names and values are": async ({ backend }) => {
+  "variables are added, with any names and values": async ({ backend }) => {
     const env = {
       HANDRAIL_SUITE: "plain",
       EMPTY: "",
@@ -51,7 +51,7 @@ export const starting: Cases = {
     for (const [name, value] of Object.entries(env)) ok(`\n${output}`.includes(`\n${name}=${value}\n`), name);
   },
 
-  "nobody sits in front of it: no pager and no password is waited for, and there is no terminal": async ({ sh }) => {
+  "there is no terminal and no person: no pager and no password prompt blocks": async ({ sh }) => {
     const { output } = await sh(
       'echo "$PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT"; (: </dev/tty) 2>/dev/null || echo none',
     );
@@ -77,11 +77,9 @@ export const starting: Cases = {
     }
   },
 
-  "ids are of one process each, and are its number there where the backend says so": async (scene) => {
+  "ids are unique, and are the process's own number where the backend says so": async (scene) => {
     const { backend, differences } = scene;
-    const children = await Promise.all(
-      Array.from({ length: 3 }, () => backend.spawn({ argv: ["sh", "-c", "echo $$"] })),
-    );
+    const children = await Promise.all(Array.from({ length: 3 }, () => backend.spawn(inShell("echo $$"))));
     const ids = children.map(({ id }) => id);
     for (const id of ids) notEqual(id, "");
     equal(new Set(ids).size, ids.length);
@@ -91,7 +89,7 @@ export const starting: Cases = {
     deepEqual(ids, told);
   },
 
-  "a program that is not there, or is none, is a failure that names it": async ({ backend, write, folder, at }) => {
+  "a program that is missing or not executable is a failure that names it": async ({ backend, write, folder, at }) => {
     await write("plain", "no program");
     for (const program of ["handrail-suite-no-such-program", "./none", "./plain", at("plain"), folder, ""]) {
       const failure = await failureOf(backend.spawn({ argv: [program], cwd: folder }));
@@ -99,7 +97,7 @@ export const starting: Cases = {
     }
   },
 
-  "a folder to start in that is not there, or is none, is a failure that names it": async ({ backend, write, at }) => {
+  "a starting folder that is missing or not a folder is a failure that names it": async ({ backend, write, at }) => {
     await write("file", "");
     for (const name of ["none", "none/at/all", "file"]) {
       const failure = await failureOf(backend.spawn({ argv: ["true"], cwd: at(name) }));

@@ -13,7 +13,7 @@ export const streams: Cases = {
     equal(output, NUMBERS.map((number) => `out ${number}\nerr ${number}\n`).join(""));
   },
 
-  "split streams are apart, each in its order": async ({ sh }) => {
+  "split streams are separate, each in order": async ({ sh }) => {
     const { output, errors } = await sh(TURNS, { streams: "split" });
     equal(output, NUMBERS.map((number) => `out ${number}\n`).join(""));
     equal(errors, NUMBERS.map((number) => `err ${number}\n`).join(""));
@@ -29,13 +29,13 @@ export const streams: Cases = {
     await Promise.all([merged.exit, split.exit]);
   },
 
-  "output comes as it was written: without a last line end, with nothing, with line ends alone": async ({ sh }) => {
+  "output is unchanged: without a last line end, empty, or only line ends": async ({ sh }) => {
     for (const text of ["no end", "", "\\n", "\\n\\n\\n", "a\\n\\n", "\\r\\n", " "]) {
       equal((await sh(`printf '${text}'`)).output, text.replaceAll("\\n", "\n").replaceAll("\\r", "\r"), text);
     }
   },
 
-  "every byte comes through, and so does what looks like a protocol": async ({ backend, write, at }) => {
+  "every byte arrives, also what looks like a protocol": async ({ backend, write, at }) => {
     const marker = `\u0001${"0123456789abcdef".repeat(2)} 0\n`;
     const bytes = Buffer.concat([
       Buffer.from(Uint8Array.from({ length: 256 }, (_, index) => index)),
@@ -50,7 +50,7 @@ export const streams: Cases = {
     }
   },
 
-  "five megabytes come through whole, whichever the stream": async ({ write, sh }) => {
+  "five megabytes arrive whole on either stream": async ({ write, sh }) => {
     const block = randomBytes(1_048_577, 2);
     const expected = Buffer.concat(Array.from({ length: 5 }, () => block));
     await write("block", block);
@@ -62,7 +62,7 @@ export const streams: Cases = {
     equal(split.errors, "done\n");
   },
 
-  "what was written last before a sudden end is there": async ({ sh }) => {
+  "the last output before a sudden end is kept": async ({ sh }) => {
     for (let round = 0; round < 5; round++)
       equal((await sh("printf first; printf last; kill -9 $$")).output, "firstlast");
   },

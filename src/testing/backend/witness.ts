@@ -1,22 +1,22 @@
 import { equal, fail } from "node:assert/strict";
-import { type Scene, soon, until, whole } from "./scene.ts";
+import { type Scene, soon, textOf, until } from "./scene.ts";
 
-/** Sees whether processes live, wherever they are: they hold one end of a FIFO, and nobody else does. */
+/** Detects whether processes are running, on any target: they hold one end of a FIFO, and no other process does. */
 export interface Witness {
-  /** Text of sh, for the beginning of a script that runs in the scene's folder: it and all that it starts are seen from then on. */
+  /** Begins a script in the scene's folder. From then on it is watched, with everything that it starts. */
   readonly enrol: string;
-  /** Resolves when each of them has said that it runs, by `echo NAME >&9`. */
+  /** Resolves when each of them has reported that it runs, with `echo NAME >&9`. */
   present(names: readonly string[]): Promise<void>;
-  /** Resolves when all of them have gone; fails when they do not soon. */
+  /** Resolves when all of them have ended; rejects when they do not soon. */
   gone(): Promise<void>;
 }
 
-/** Begins to watch. Ids of processes would say less: a backend may have processes that commands cannot see. */
+/** Starts watching. Process ids would not suffice: a backend may have processes that commands cannot see. */
 export async function witness({ backend, folder, sh }: Scene): Promise<Witness> {
   equal((await sh("mkfifo alive")).exit.how, "exited");
-  // Its input ends when nobody has the other end any more.
+  // Its input ends when no process holds the other end.
   const watcher = await backend.spawn({ argv: ["cat", "alive"], cwd: folder });
-  const seen = async () => (await whole(watcher.output)).toString().split("\n");
+  const seen = async () => (await textOf(watcher)).split("\n");
   return {
     enrol: "exec 9>alive",
     async present(names) {
@@ -37,11 +37,11 @@ export async function witness({ backend, folder, sh }: Scene): Promise<Witness> 
   };
 }
 
-/** Ways to get away from a shell that is stopped. Each says its name, and lives until it is ended. */
+/** Ways to escape a shell that is stopped. Each process prints its name, and runs until it is ended. */
 const WAYS: { readonly [name: string]: string } = {
   background: "{ echo background >&9; exec sleep 1000; } &",
   orphan: "(sh -c 'echo orphan >&9; exec sleep 1000' &)",
-  // What nohup does; a small system has none.
+  // The same as nohup, which small systems lack.
   hangup: "sh -c 'trap \"\" HUP; echo hangup >&9; exec sleep 1000' >/dev/null 2>&1 &",
   session: inSession("echo session >&9; exec sleep 1000"),
   daemon: `( ${inSession('(sh -c "echo daemon >&9; exec sleep 1000" &)')} )`,
@@ -49,10 +49,10 @@ const WAYS: { readonly [name: string]: string } = {
   silent: inSession('exec >/dev/null 2>&1; trap "" TERM HUP INT; echo silent >&9; while :; do sleep 1000; done'),
 };
 
-/** All of them: what they are called, and text of sh that sets out on them, for a script that is enrolled. */
+/** All of them: their names, and shell text that starts them, for a watched script. */
 export const escapes = { names: Object.keys(WAYS), script: Object.values(WAYS).join("\n") } as const;
 
-/** In a session of its own, where there is a program for that. */
+/** In its own session, if there is a program for that. */
 function inSession(script: string): string {
   return `$(command -v setsid) sh -c '${script}' &`;
 }

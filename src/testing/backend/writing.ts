@@ -1,19 +1,19 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { cksum } from "./cksum.ts";
-import { type Cases, failureOf, until, whole } from "./scene.ts";
+import { type Cases, exits, failureOf, namesOf, inShell, textOf, until } from "./scene.ts";
 
-/** Bytes of a number, which no mixture of two contents could be. */
+/** The bytes of a number, such that no mixture of two contents is valid. */
 const filled = (length: number, byte: number) => Buffer.alloc(length, byte);
 
 /** `write`. */
 export const writing: Cases = {
-  "the file and the folders on the way are made, and commands see the content": async ({ backend, sh, at }) => {
+  "the file and missing folders are created, and commands see the content": async ({ backend, sh, at }) => {
     const info = await backend.files.write(at("a/b/c.txt"), Buffer.from("content\n"));
     deepEqual([info.path, info.kind, info.size, info.links], [at("a/b/c.txt"), "file", 8, 1]);
     equal((await sh("cat a/b/c.txt; ls -a a/b | wc -l | tr -d ' '")).output, "content\n3\n");
   },
 
-  "a new file has the mode that the umask there leaves, an old one keeps its own": async ({ backend, sh, at }) => {
+  "a new file has the mode of the target's umask, an old one keeps its own": async ({ backend, sh, at }) => {
     const umask = parseInt((await sh("umask")).output, 8);
     equal((await backend.files.write(at("new"), Buffer.from("x"))).mode, 0o666 & ~umask);
     for (const mode of [0o600, 0o640, 0o755, 0o444]) {
@@ -31,7 +31,7 @@ export const writing: Cases = {
     equal((await read("file")).length, 0);
   },
 
-  "through a link, what it leads to is written, also when it leads to nothing yet": async (scene) => {
+  "through a link, its target is written, also when it does not exist yet": async (scene) => {
     const { backend, write, sh, at } = scene;
     await write("target", "old");
     await sh("ln -s target link; ln -s link link-to-link; ln -s folder/new dangling");
@@ -51,19 +51,16 @@ export const writing: Cases = {
     }
   },
 
-  "whoever reads meanwhile sees the old content or the new, never a part or a mixture": async (scene) => {
+  "a reader meanwhile sees the old content or the new, never a part or a mixture": async (scene) => {
     const { backend, write, sh, at, folder } = scene;
     const contents = Array.from({ length: 8 }, (_, index) => filled(200_000 + index, 65 + index));
     await write("file", contents[0] ?? "");
-    const reader = await backend.spawn({
-      argv: ["sh", "-c", "while [ ! -e stop ]; do cksum <file; done"],
-      cwd: folder,
-    });
+    const reader = await backend.spawn(inShell("while [ ! -e stop ]; do cksum <file; done", { cwd: folder }));
     await until("it reads", () => reader.output.kept > 0);
     for (let round = 0; round < 24; round++) await write("file", contents[round % 8] ?? "");
     await write("stop", "");
-    deepEqual(await reader.exit, { how: "exited", code: 0 });
-    const seen = new Set((await whole(reader.output)).toString().trimEnd().split("\n"));
+    await exits(reader, 0);
+    const seen = new Set((await textOf(reader)).trimEnd().split("\n"));
     const known = contents.map((content) => cksum(content));
     deepEqual(
       [...seen].filter((each) => !known.includes(each)),
@@ -73,7 +70,7 @@ export const writing: Cases = {
     await backend.files.remove(at("stop"));
   },
 
-  "of writes side by side one wins whole, and nothing else is left": async ({ backend, read, at, sh }) => {
+  "of parallel writes one wins whole, and no other file is left": async ({ backend, read, at, sh }) => {
     const contents = Array.from({ length: 8 }, (_, index) => filled(50_000, 65 + index));
     await Promise.all(contents.map((content) => backend.files.write(at("file"), content)));
     const left = await read("file");
@@ -81,13 +78,13 @@ export const writing: Cases = {
     equal((await sh("ls -A")).output, "file\n");
   },
 
-  "files written side by side into one new folder are all there": async ({ backend, sh, at }) => {
+  "files written in parallel into a new folder all exist": async ({ backend, sh, at }) => {
     const numbers = Array.from({ length: 10 }, (_, index) => index);
     await Promise.all(numbers.map((number) => backend.files.write(at(`new/er/${number}`), Buffer.from(`${number}`))));
     equal((await sh("cat new/er/?")).output, "0123456789");
   },
 
-  "a folder, or a file in the place of one, is a failure that names the path, and nothing is left": async (scene) => {
+  "a folder, or a file instead of a folder, is a failure that names the path, and leaves no file": async (scene) => {
     const { backend, write, sh, at } = scene;
     await write("file", "content");
     await sh("mkdir folder");
@@ -98,7 +95,7 @@ export const writing: Cases = {
     equal((await sh("find . | sort; cat file")).output, ".\n./file\n./folder\ncontent");
   },
 
-  "where a path is said to be real, a link on it is a failure and nothing is touched": async (scene) => {
+  "with `real`, a link on the path is a failure without effect": async (scene) => {
     const { backend, write, sh, at } = scene;
     const real = { real: true };
     await write("folder/file", "content");
@@ -117,7 +114,7 @@ export const writing: Cases = {
     equal((await sh("ls -A; ls -A folder; cat folder/file")).output, "dangling\nfolder\nlink\nto-file\nfile\ncontent");
   },
 
-  "where a path is said to be real and is, everything works as ever": async ({ backend: { files }, write, at }) => {
+  "with `real` and a real path, everything works as usual": async ({ backend: { files }, write, at }) => {
     const real = { real: true };
     await write("folder/file", "old");
     await files.write(at("folder/file"), Buffer.from("newer"), real);
@@ -127,10 +124,7 @@ export const writing: Cases = {
     const file = await files.open(at("folder/file"), real);
     equal(Buffer.from(await file.read(0, 10)).toString(), "newer");
     await file.close();
-    deepEqual(
-      (await files.list(at("."), real)).map(({ name }) => name),
-      ["folder", "made"],
-    );
+    deepEqual(namesOf(await files.list(at("."), real)), ["folder", "made"]);
     await files.remove(at("folder"), real);
     equal(await files.stat(at("folder")), undefined);
   },

@@ -1,11 +1,11 @@
 import { deepEqual, ok } from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ActivityEvent } from "../../contract/activity.ts";
-import { AT, type StoreCases, all, asked, event, finished, idsOf, withoutId } from "./scene.ts";
+import { type StoreCases, AT, all, asked, event, finished, idsOf, withoutId } from "./scene.ts";
 
 /** `append`, `commit`, and `events` without following. */
 export const events: StoreCases = {
-  "come back as they were, numbered upwards in the order they were taken": async ({ store }) => {
+  "are returned unchanged, numbered in the order in which they were recorded": async ({ store }) => {
     const own = { call: "a", thread: "main" };
     const given: ActivityEvent[] = [
       { ...own, at: AT + 1, type: "call.started", name: "bash", input: { command: "ls", list: [1, null, "é\0"] } },
@@ -34,7 +34,7 @@ export const events: StoreCases = {
     ok((ids[0] ?? 0) > 0);
   },
 
-  "are chosen by thread, by call, by type and by the last one that was seen": async ({ store }) => {
+  "are selected by thread, by call, by type and by the last seen id": async ({ store }) => {
     for (const [call, thread] of [
       ["a", "one"],
       ["b", "two"],
@@ -66,12 +66,12 @@ export const events: StoreCases = {
     }
   },
 
-  "are each there once and in their place, however they are appended, committed and asked for": async ({ store }) => {
+  "are each returned once and in order, however they were recorded and read": async ({ store }) => {
     const names = ["a", "b", "\0", "\ud800", '"\\u0000"', "\u{1F600}'--"];
     const taken: ActivityEvent[] = [];
     const commits: Promise<void>[] = [];
     for (let step = 0; step < 300; step++) {
-      // Every way of taking one comes before and after every other: 7 and 6 have no common divisor.
+      // Every way of recording comes before and after every other: 7 and 6 have no common divisor.
       const [how, call = ""] = [step % 7, names[Math.floor(step / 2) % names.length]];
       if (how === 0) await nextTurn();
       if (how === 1) {

@@ -5,7 +5,7 @@ import { AT, type StoreCases, all, callsOf, event, follow, idsOf, withoutId } fr
 
 /** `events` with `follow`, and `close`. */
 export const following: StoreCases = {
-  "gives what is there and then what comes, once each and in order, to everybody": async ({ store }) => {
+  "yields what exists and then what comes, once each and in order, to every follower": async ({ store }) => {
     store.append(event("a"));
     const [first = 0] = idsOf(await all(store));
     const feeds = [follow(store), follow(store), follow(store, { after: first })];
@@ -23,7 +23,7 @@ export const following: StoreCases = {
     );
   },
 
-  "gives what comes while it waits, without being asked again": async ({ store }) => {
+  "yields new events while it waits": async ({ store }) => {
     const feed = follow(store);
     for (let index = 0; index < 5; index++) {
       store.append(event(`call-${index}`));
@@ -31,7 +31,7 @@ export const following: StoreCases = {
     }
   },
 
-  "from now on gives only what comes later": async ({ store }) => {
+  "after: now yields only later events": async ({ store }) => {
     store.append(event("before"));
     await all(store);
     const feed = follow(store, { after: "now" });
@@ -42,7 +42,7 @@ export const following: StoreCases = {
     equal(feed.seen[0]?.call, "later");
   },
 
-  "gives only what was asked for": async ({ store }) => {
+  "yields only the selected events": async ({ store }) => {
     const feed = follow(store, { call: "b" });
     for (const call of ["a", "b", "c", "b", "a"]) store.append({ ...event(call), at: AT + 7 });
     await store.close();
@@ -70,7 +70,7 @@ export const following: StoreCases = {
     deepEqual(callsOf(feed.seen), ["a", "b", "c"]);
   },
 
-  "leaves nothing waiting when the loop is left": async ({ store }) => {
+  "leaves nothing behind when the loop ends early": async ({ store }) => {
     const { signal } = new AbortController();
     for (let round = 0; round < 30; round++) {
       store.append(event("a"));
@@ -80,7 +80,7 @@ export const following: StoreCases = {
     equal((await all(store)).length, 30);
   },
 
-  "ends after what was there when the store is closed, which takes nothing more": async ({ store }) => {
+  "ends after the existing events when the store is closed": async ({ store }) => {
     const feed = follow(store);
     store.append(event("a"));
     await store.close();

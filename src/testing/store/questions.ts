@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { AT, type StoreCases, all, asked, finished, started } from "./scene.ts";
+import { type StoreCases, AT, all, asked, finished, started } from "./scene.ts";
 
 /** `questions`, `answer`, `attend`. */
 export const questions: StoreCases = {
@@ -48,7 +48,7 @@ export const questions: StoreCases = {
     equal((await all(store, { types: ["approval.decided"] })).length, 0);
   },
 
-  "of ten answers at once one counts": async ({ store }) => {
+  "of ten simultaneous answers one counts": async ({ store }) => {
     store.append(asked("a", "one"));
     const answers = Array.from({ length: 10 }, (_, index) => store.answer("one", { answer: "once" }, String(index)));
     const outcomes = await Promise.all(answers);
@@ -62,7 +62,7 @@ export const questions: StoreCases = {
     equal(others.length, 9);
   },
 
-  "it is attended while somebody attends": async ({ store }) => {
+  "it is attended while a process attends": async ({ store }) => {
     equal(await store.isAttended(), false);
     const [one, other] = [await store.attend(), await store.attend()];
     await one();

@@ -8,9 +8,9 @@ import type {
 } from "../../contract/activity.ts";
 import type { CasesOf } from "../suite.ts";
 
-/** What a test works with. */
+/** The environment of a test. */
 export interface StoreScene {
-  /** Empty at the beginning. */
+  /** Initially empty. */
   readonly store: Store;
   /** Another connection to the same store. */
   open(): Promise<Store>;
@@ -18,10 +18,10 @@ export interface StoreScene {
 
 export type StoreCases = CasesOf<StoreScene>;
 
-/** Now: a store may remove what is old. */
+/** The current time, since a store may remove old events. */
 export const AT = Date.now();
 
-/** An event that holds nothing but whose it is. */
+/** An event without content. */
 export function event(call: string, thread = "main"): CallEvent {
   return { call, thread, at: AT, type: "job.ended", job: "1", exit: { how: "aborted" } };
 }
@@ -53,7 +53,7 @@ export function said(thread: string, text: string): ThreadEvent {
   };
 }
 
-/** All that a store keeps, or what the options choose of it. */
+/** All events of a store, or those that the options select. */
 export async function all(store: Store, options?: FeedOptions): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
   for await (const each of store.events(options)) events.push(each);

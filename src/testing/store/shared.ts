@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { until } from "../backend/scene.ts";
 import { type StoreCases, all, asked, callsOf, event, follow, idsOf, started } from "./scene.ts";
 
-/** What those see of each other who share a store. */
+/** What connections to one store see of each other. */
 export const shared: StoreCases = {
   "followers miss nothing of several writers, and get nothing twice": async ({ store, open }) => {
     const writers = [await open(), await open(), await open()];
@@ -28,7 +28,7 @@ export const shared: StoreCases = {
     }
   },
 
-  "a question is answered by another, and of answers from both one counts": async ({ store, open }) => {
+  "another process can answer a question, and of two answers one counts": async ({ store, open }) => {
     const other = await open();
     store.append(started("a"));
     store.append(asked("a", "one"));
@@ -55,6 +55,24 @@ export const shared: StoreCases = {
     });
     await leave();
     equal(await store.isAttended(), false);
+  },
+
+  "a thread that the other has taken is waited for, and what it recorded is read": async ({ store, open }) => {
+    const other = await open();
+    const turns = Array.from({ length: 10 }, (_, index) => ({ index, in: index % 2 === 0 ? store : other }));
+    const running = new Set<number>();
+    const ended: string[] = [];
+    const alone = turns.map(async (turn) => {
+      const giveBack = await turn.in.takeThread("main", new AbortController().signal);
+      running.add(turn.index);
+      deepEqual(callsOf(await all(turn.in)), ended);
+      deepEqual([...running], [turn.index]);
+      running.delete(turn.index);
+      ended.push(`${turn.index}`);
+      turn.in.append(event(`${turn.index}`));
+      await giveBack();
+    });
+    await Promise.all(alone);
   },
 
   "closing ends the attendance": async ({ store, open }) => {

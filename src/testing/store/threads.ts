@@ -1,11 +1,11 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { ActivityEvent } from "../../contract/activity.ts";
 import type { JobLifetime } from "../../contract/lifetime.ts";
-import { AT, type StoreCases, all, created, event, finished, said, started, withoutId } from "./scene.ts";
+import { type StoreCases, AT, all, created, event, finished, said, started, withoutId } from "./scene.ts";
 
 /** `threads`, `search`, `jobs`, and messages apart from calls. */
 export const threads: StoreCases = {
-  "threads are listed with the newest change last, those that nobody created too": async ({ store }) => {
+  "threads are listed with the newest change last, also those that were not created": async ({ store }) => {
     const events = [created("x"), created("y"), said("x", "one"), event("a"), said("y", "two"), said("x", "three")];
     for (const each of events) store.append(each);
     const place = { target: "local", createdMs: AT, changedMs: AT + 5 };
@@ -20,7 +20,32 @@ export const threads: StoreCases = {
     deepEqual((await all(store, { call: "a" })).map(withoutId), [event("a")]);
   },
 
-  "a search finds what was said, called and answered, the newest first": async ({ store }) => {
+  "a thread is taken by one turn at a time, and by the next when it is given back": async ({ store }) => {
+    const { signal } = new AbortController();
+    const giveBack = await store.takeThread("x", signal);
+    const order: string[] = [];
+    const next = store.takeThread("x", signal).then((back) => {
+      order.push("taken");
+      return back;
+    });
+    await (
+      await store.takeThread("y", signal)
+    )();
+    await rejects(store.takeThread("x", AbortSignal.abort(new Error("stopped"))), /stopped/);
+    await rejects(store.takeThread("x", AbortSignal.timeout(50)), { name: "TimeoutError" });
+    order.push("given back");
+    await giveBack();
+    await (
+      await next
+    )();
+    deepEqual(order, ["given back", "taken"]);
+    await giveBack();
+    await (
+      await store.takeThread("x", signal)
+    )();
+  },
+
+  "a search finds messages, calls and results, newest first": async ({ store }) => {
     const long = `${"before ".repeat(100)}the 100%_"Needle"\nin it${" after".repeat(100)}`;
     const events = [created("x"), said("x", long), started("needle"), finished("needle"), said("main", "a needle")];
     for (const each of events) store.append(each);

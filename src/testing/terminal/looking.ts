@@ -4,7 +4,7 @@ import { fresh, paneOf, shows, startAsking, terminalOf } from "./pane.ts";
 
 /** `capture`. */
 export const looking: Cases = {
-  "it shows the pane where commands are typed, or the one that is named": async ({ backend }) => {
+  "it shows the pane where commands run, or the named one": async ({ backend }) => {
     const word = fresh();
     const child = await backend.spawn({ argv: ["echo", word] });
     await child.exit;
@@ -29,7 +29,7 @@ export const looking: Cases = {
     equal((await capture({ start: "0", end: "-" })).text.trimEnd(), visible.trimEnd());
   },
 
-  "wrapped lines are joined unless they are asked for as they stand": async ({ backend, sh }) => {
+  "wrapped lines are joined unless disabled": async ({ backend, sh }) => {
     const word = fresh();
     await sh(`printf '%s%0700d%s\\n' ${word} 0 ${word}`);
     const long = new RegExp(`^${word}0{700}${word}$`, "m");
@@ -37,7 +37,7 @@ export const looking: Cases = {
     doesNotMatch((await terminalOf(backend).capture({ start: "-", joinWrappedLines: false })).text, long);
   },
 
-  "spaces at the ends of lines are left out unless they are asked for": async ({ backend, sh }) => {
+  "trailing spaces are dropped unless requested": async ({ backend, sh }) => {
     const word = fresh();
     await sh(`printf '%s     \\n.\\n' ${word}`);
     await shows(backend, new RegExp(`^${word}$`, "m"));
@@ -45,7 +45,7 @@ export const looking: Cases = {
     match(kept.text, new RegExp(`^${word} {5}`, "m"));
   },
 
-  "colours are left out unless they are asked for": async ({ backend, sh }) => {
+  "colours are dropped unless requested": async ({ backend, sh }) => {
     const word = fresh();
     await sh(`printf '\\033[31m%s\\033[m\\n' ${word}`);
     await shows(backend, new RegExp(`^${word}$`, "m"));
@@ -56,9 +56,7 @@ export const looking: Cases = {
     ok(!octal.text.includes("\u001b"));
   },
 
-  "beneath a full-screen program there is the other screen; without one it is said that there is none": async ({
-    backend,
-  }) => {
+  "a full-screen program has an alternate screen; without one this is reported": async ({ backend }) => {
     const word = fresh();
     const child = await startAsking(backend, `echo ${word}; printf '\\033[?1049h\\033[Hfull-%s' ${word}; read -r line`);
     const target = paneOf(child);
@@ -74,7 +72,7 @@ export const looking: Cases = {
     deepEqual([main.noAlternateScreen, main.pane], [true, target]);
   },
 
-  "how to join in is said": async ({ backend }) => {
+  "the command to attach is given": async ({ backend }) => {
     match(terminalOf(backend).attach, /\S/);
   },
 };

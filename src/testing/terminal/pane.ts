@@ -1,19 +1,19 @@
 import { fail, ok } from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Backend, Process, Terminal } from "../../contract/backend.ts";
-import { soon, until, whole } from "../backend/scene.ts";
+import { inShell, soon, until } from "../backend/scene.ts";
 
-/** Its terminal, which it must have. */
+/** The backend's terminal, which it must have. */
 export function terminalOf({ terminal }: Pick<Backend, "terminal">): Terminal {
   return terminal ?? fail("expected a backend with a terminal");
 }
 
-/** What a pane shows and has shown. Default: the one where commands are typed. */
+/** The text that a pane shows and has shown. Default: the pane where commands run. */
 export async function screenOf(backend: Backend, target?: string): Promise<string> {
   return (await terminalOf(backend).capture({ start: "-", ...(target !== undefined && { target }) })).text;
 }
 
-/** Resolves when the pane shows what is looked for. */
+/** Resolves when the pane shows this. */
 export async function shows(backend: Backend, what: RegExp, target?: string): Promise<void> {
   let last = "";
   try {
@@ -26,14 +26,14 @@ export async function shows(backend: Backend, what: RegExp, target?: string): Pr
   }
 }
 
-/** A word that stands nowhere yet. */
+/** A word that is not on the screen yet. */
 export function fresh(): string {
   return `w${randomUUID().slice(0, 8)}`;
 }
 
-/** A script whose stdin is the terminal. Resolves when it runs: it has said "ready", and that is kept. */
+/** Starts a script whose stdin is the terminal. Resolves when it has printed "ready", and that output is kept. */
 export async function startAsking(backend: Backend, script: string): Promise<Process> {
-  const child = await backend.spawn({ argv: ["sh", "-c", `echo ready; ${script}`], stdin: "terminal" });
+  const child = await backend.spawn(inShell(`echo ready; ${script}`, { stdin: "terminal" }));
   await soon("it runs", child.output.grown(0));
   return child;
 }
@@ -43,9 +43,4 @@ export function paneOf({ place = "" }: Process): string {
   const [, pane] = /^pane (%\d+)$/.exec(place) ?? [];
   ok(pane !== undefined, `expected a place as "pane %1", got ${JSON.stringify(place)}`);
   return pane;
-}
-
-/** What it has written so far. */
-export async function textOf({ output }: Process): Promise<string> {
-  return (await whole(output)).toString();
 }

@@ -1,30 +1,29 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import { type Cases, failureOf, soon, until } from "../backend/scene.ts";
-import { fresh, paneOf, screenOf, shows, startAsking, terminalOf, textOf } from "./pane.ts";
+import { type Cases, exits, failureOf, inShell, soon, textOf, until } from "../backend/scene.ts";
+import { fresh, paneOf, screenOf, shows, startAsking, terminalOf } from "./pane.ts";
 
-/** `sendKeys`, and a person's keys are the same. */
+/** `sendKeys`, and the same with a person's keys. */
 export const typing: Cases = {
   "a question is answered by typing": async ({ backend }) => {
     const child = await startAsking(backend, "printf 'name? '; read -r name; echo \"hello $name\"");
     const target = paneOf(child);
     await until("it has asked", async () => (await textOf(child)).endsWith("name? "));
     deepEqual(await terminalOf(backend).sendKeys({ target, text: "Ada", enter: true }), { pane: target });
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal(await textOf(child), "ready\nname? hello Ada\n");
+    await exits(child, 0, "ready\nname? hello Ada\n");
     await shows(backend, /name\? Ada\nhello Ada\n/, target);
   },
 
-  "so it is through the process, and its end of input is Ctrl-D": async ({ backend }) => {
+  "so is one through the process, whose end of input is Ctrl-D": async ({ backend }) => {
     const child = await startAsking(backend, `${ECHOING}; echo over`);
     await child.write("one\ntwo\n");
     await child.endInput();
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal(await textOf(child), "ready\none\ntwo\nover\n");
+    await exits(child, 0, "ready\none\ntwo\nover\n");
   },
 
-  "Ctrl-C ends what runs with 130, whatever its stdin is, and not the shell in the pane": async ({ backend, sh }) => {
+  "Ctrl-C ends the command with 130, for every kind of stdin, and not the shell in the pane": async (scene) => {
+    const { backend, sh } = scene;
     for (const stdin of ["closed", "pipe", "terminal"] as const) {
-      const child = await backend.spawn({ argv: ["sh", "-c", "echo ready; exec sleep 1000"], stdin });
+      const child = await backend.spawn(inShell("echo ready; exec sleep 1000", { stdin }));
       await soon("it runs", child.output.grown(0));
       await terminalOf(backend).sendKeys({ target: paneOf(child), keys: ["C-c"] });
       deepEqual(await soon("it ends", child.exit), { how: "exited", code: 130 }, stdin);
@@ -41,9 +40,8 @@ export const typing: Cases = {
     equal(await textOf(child), "ready\ngot text x\n");
   },
 
-  "text is typed as it is: names of keys, quotes, what tmux and shells would read, and wide characters": async ({
-    backend,
-  }) => {
+  "text is typed as it is: names of keys, quotes, syntax of tmux and shells, and wide characters": async (scene) => {
+    const { backend } = scene;
     const odd = [
       "Enter",
       "C-c",
@@ -59,19 +57,17 @@ export const typing: Cases = {
     const target = paneOf(child);
     for (const text of odd) await terminalOf(backend).sendKeys({ target, text, enter: true });
     await terminalOf(backend).sendKeys({ target, keys: ["C-d"] });
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal(await textOf(child), `ready\n${odd.join("\n")}\n`);
+    await exits(child, 0, `ready\n${odd.join("\n")}\n`);
   },
 
   "fifty thousand characters are typed whole": async ({ backend }) => {
     const lines = Array.from({ length: 100 }, (_, index) => `${index} '"$\` ${"漢xyz".repeat(125)}\n`).join("");
     const child = await startAsking(backend, ECHOING);
     await terminalOf(backend).sendKeys({ target: paneOf(child), text: lines, keys: ["C-d"] });
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal(await textOf(child), `ready\n${lines}`);
+    await exits(child, 0, `ready\n${lines}`);
   },
 
-  "a key or a pane that there is not is named, and nothing is typed": async ({ backend }) => {
+  "an unknown key or pane is named, and nothing is typed": async ({ backend }) => {
     const child = await startAsking(backend, 'read -r line; echo "got $line"');
     const target = paneOf(child);
     const terminal = terminalOf(backend);
@@ -83,10 +79,7 @@ export const typing: Cases = {
     equal(await textOf(child), "ready\ngot kept\n");
   },
 
-  "at the prompt it is typed into the shell, and half of it is put away before the next command": async ({
-    backend,
-    sh,
-  }) => {
+  "at the prompt it is typed into the shell, and cleared before the next command": async ({ backend, sh }) => {
     await sh("true");
     const word = fresh();
     const { pane } = await terminalOf(backend).sendKeys({ text: `echo ${word}-$((1 + 1))`, enter: true });
@@ -98,7 +91,7 @@ export const typing: Cases = {
 };
 
 /**
- * Says again what is typed. Not `cat`: that of busybox has the system copy from the terminal into the pipe (sendfile), which on Linux keeps everybody else from that pipe until a
- * line has been typed, so that "ready" may come no earlier.
+ * Echoes what is typed. Not `cat`: that of busybox uses sendfile from the terminal into the pipe, which blocks the
+ * pipe for others until a line has been typed, so "ready" might not arrive earlier.
  */
 const ECHOING = "while IFS= read -r line; do printf '%s\\n' \"$line\"; done";

@@ -1,44 +1,43 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Process } from "../../contract/backend.ts";
-import { type Cases, soon, until } from "../backend/scene.ts";
-import { paneOf, startAsking, terminalOf, textOf } from "./pane.ts";
+import { type Cases, exits, soon, textOf, until } from "../backend/scene.ts";
+import { paneOf, startAsking, terminalOf } from "./pane.ts";
 
 /** `awaitsInput`. */
 export const waiting: Cases = {
-  "what reads from the terminal waits for a person": async ({ backend }) => {
+  "a command that reads from the terminal waits for input": async ({ backend }) => {
     const child = await startAsking(backend, "printf 'Proceed? [y/N] '; read -r answer; echo $answer");
     equal(await asks(child), true);
     equal(await textOf(child), "ready\nProceed? [y/N] ");
     await terminalOf(backend).sendKeys({ target: paneOf(child), text: "y\n" });
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
+    await exits(child, 0);
     equal(await asks(child), false);
   },
 
-  "so does what has turned the echo off": async ({ backend }) => {
+  "so does one that has turned the echo off": async ({ backend }) => {
     const child = await startAsking(backend, "printf 'Password: '; stty -echo; read -r it; stty echo; echo ${#it}");
     equal(await asks(child), true);
     await child.write("12345\n");
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
-    equal(await textOf(child), "ready\nPassword: 5\n");
+    await exits(child, 0, "ready\nPassword: 5\n");
   },
 
-  "each question is told": async ({ backend }) => {
+  "each prompt is reported": async ({ backend }) => {
     const child = await startAsking(backend, 'for n in 1 2; do printf "$n? "; read -r answer; done');
     for (const answer of ["one", "two"]) {
       equal(await asks(child), true);
       await child.write(`${answer}\n`);
       await until("it has been read", async () => answer === "two" || (await textOf(child)).endsWith("2? "));
     }
-    deepEqual(await soon("it ends", child.exit), { how: "exited", code: 0 });
+    await exits(child, 0);
   },
 
-  "what works does not wait, until it has ended": async ({ backend }) => {
+  "a working command does not wait, until it has ended": async ({ backend }) => {
     const child = await startAsking(backend, "sleep 3");
     equal(await asks(child), false);
-    deepEqual(await child.exit, { how: "exited", code: 0 });
+    await exits(child, 0);
   },
 
-  "a signal ends the asking, not the process": async ({ backend }) => {
+  "a signal ends the wait, not the process": async ({ backend }) => {
     const child = await startAsking(backend, "exec sleep 1000");
     const enough = new AbortController();
     const asked = child.awaitsInput?.(enough.signal);
@@ -48,7 +47,7 @@ export const waiting: Cases = {
     deepEqual(await child.exit, { how: "signaled", signal: "SIGTERM" });
   },
 
-  "where stdin is closed there is nothing to wait for": async ({ sh }) => {
+  "with a closed stdin there is nothing to wait for": async ({ sh }) => {
     const { exit, output } = await sh("read -r line; echo $?");
     deepEqual([exit, output], [{ how: "exited", code: 0 }, "1\n"]);
   },
