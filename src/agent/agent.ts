@@ -3,14 +3,18 @@ import type { Store } from "../contract/activity.ts";
 import { type Content, text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
+import type { Tool } from "../contract/tool.ts";
+import type { Toolkit, Toolset } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
+import { type Budget, createBudget } from "./budget.ts";
+import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
 import { openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
 import { createWaking } from "./wake.ts";
 
+export type { SubAgentOptions, SubAgents } from "./delegation.ts";
 export type { AgentEvent, TurnEnd, Usage } from "./events.ts";
 export { type InstructionsOptions, buildInstructions } from "./instructions.ts";
 export { demoModel } from "./models/demo.ts";
@@ -18,42 +22,65 @@ export { type ModelSettings, loadModel, PROVIDERS } from "./models/load.ts";
 export type { Limits } from "./turn.ts";
 
 export interface AgentOptions {
-  /** Any model of the AI SDK, as `loadModel` or a provider package gives one. */
+  /** Any model of the AI SDK, from `loadModel` or a provider package. */
   readonly model: LanguageModelV3;
-  /** Its tools are the agent's. It is not closed with the agent. */
+  /** Provides the agent's tools, looked up again in each round. Not closed with the agent. */
   readonly toolkit: Toolkit;
-  /** What the model is told before the conversation. See `buildInstructions`. Default: nothing. */
+  /** The system prompt. See `buildInstructions`. Default: none. */
   readonly instructions?: string;
-  /** The thread to continue; one that is not in the toolkit's store is created there with its first message. Default: a new one. */
+  /**
+   * The thread to continue. If it is not in the toolkit's store, its first message creates it. Default: a new thread.
+   */
   readonly thread?: ThreadId;
-  /** The call that starts this agent, if one does: it is recorded with the thread. */
+  /** The call that starts this agent, if any. It is recorded with the thread. */
   readonly parent?: CallId;
   readonly limits?: Limits;
+  /**
+   * The agents that it may delegate tasks to, by name. It gets the tool `delegate`, and so do they. They work in
+   * threads of their own with this toolkit's policy, grants and approver, within the limits of this agent, and stop
+   * with it. At most three levels deep. Default: none.
+   */
+  readonly agents?: SubAgents;
+  /** Its own name in `agents`, if it is one of them. No agent delegates to it then. */
+  readonly name?: string;
+  /** Tools not to add to those of its toolkit: `delegate`, `wake_on_job`. Other names are ignored. */
+  readonly disable?: readonly string[];
 }
 
 /** A model that works with tools, in one thread. */
 export interface Agent {
   readonly thread: ThreadId;
-  /** What was said before, as far as the store has it. */
+  /** The current tools of its toolkit, and the tools of agents: `delegate`, `wake_on_job`. */
+  readonly tools: Toolset;
+  /** The conversation so far, as far as the store has it. */
   readonly messages: readonly Message[];
-  /** Starts a turn when those before have ended. Resolves with how it ended; never rejects. */
+  /** Starts a turn after the earlier ones have ended. Resolves to how it ended; never rejects. */
   send(input: string | readonly Content[]): Promise<TurnEnd>;
-  /** Gives the model a message between two rounds of the running turn. Where none runs, it starts one. */
+  /** Passes a message to the model between two rounds of the running turn. If none is running, starts a turn. */
   steer(input: string | readonly Content[]): void;
   /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
   stop(): Promise<void>;
-  /** The events from now on, until the agent is closed. */
+  /** Yields the events from now on, until the agent is closed. */
   events(): AsyncIterableIterator<AgentEvent>;
   /** Stops the running turn and ends the events. Turns that were sent later end as stopped. */
   close(): Promise<void>;
 }
 
+/** How long a turn waits for the thread before it reports that it waits, in milliseconds. */
+const PATIENT_MS = 500;
+
+const ELSEWHERE = "Another agent is working in this thread. This message waits until that turn has ended.";
+
 /**
- * Makes an agent. Its thread is read from the toolkit's store.
+ * Creates an agent. Reads its thread from the toolkit's store.
  *
  * @throws Error when the store cannot be read; RangeError for a limit that is not above 0.
  */
-export async function createAgent(options: AgentOptions): Promise<Agent> {
+export async function createAgent({ name, ...options }: AgentOptions): Promise<Agent> {
+  return await openAgent(options, { names: name === undefined ? [] : [name], depth: 0 });
+}
+
+async function openAgent(options: Omit<AgentOptions, "name">, position: Position): Promise<Agent & Worker> {
   const { model, thread = randomName(10), parent, instructions = "" } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [name, limit] of Object.entries(limits)) {
@@ -62,31 +89,67 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const hub = createEventHub();
   const known: Known = { charactersAToken: 4, context: limits.context };
   const waiting: Message[] = [];
+  let budget: Budget | undefined;
   let running: { readonly stopping: AbortController; readonly ended: Promise<unknown> } | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
+  /**
+   * True while a turn of this agent holds the thread. A stop request concerns only that turn, not one that waits for
+   * the thread.
+   */
+  let isAlone = false;
 
   const waking = createWaking((words) => deliver({ role: "user", from: "handrail", content: [text(words)] }));
-  const own = [...options.toolkit.tools.values()].filter(({ name }) => name !== waking.tool.name);
-  const hasJobs = options.toolkit.tools.has("jobs");
+  const { agents = {}, disable = [] } = options;
+  // A sub-agent is closed when its turn has ended.
+  const wakes = position.depth === 0 && options.toolkit.tools.has("jobs");
+  const withAgents = (own: Toolset): Iterable<Tool> => {
+    const delegating = { agents, position, toolkit: options.toolkit, tools: [...own.values()], model, limits };
+    const added = [
+      wakes ? waking.tool : undefined,
+      delegateTool({ ...delegating, budget: () => budget, open: openAgent }),
+    ].filter((tool) => tool !== undefined);
+    const wanted = added.filter((tool) => !disable.includes(tool.name));
+    return new Map([...own, ...wanted.map((tool) => [tool.name, tool] as const)]).values();
+  };
   const toolkit = options.toolkit.with({
-    ...(hasJobs && { tools: [...own, waking.tool] }),
+    ...((wakes || Object.keys(agents).length > 0) && { tools: withAgents }),
     thread,
     ...(parent !== undefined && { parent }),
   });
   const transcript = await openTranscript(toolkit, thread, parent);
 
+  const nothing = { thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
+  const failed = (error: unknown): TurnEnd => ({ reason: "failed", message: messageOf(error), ...nothing });
+
+  /** Runs a turn while no other agent runs one in the thread, in this process or another. */
+  const alone = async (signal: AbortSignal, work: () => Promise<TurnEnd>): Promise<TurnEnd> => {
+    const notice = setTimeout(() => hub.emit({ type: "message", from: "handrail", text: ELSEWHERE }), PATIENT_MS);
+    const giveBack = await toolkit.store.takeThread(thread, signal).finally(() => clearTimeout(notice));
+    isAlone = true;
+    try {
+      const end = await transcript.begin().then(work).catch(failed);
+      recordEnd(toolkit.store, toolkit.mask(end));
+      return end;
+    } finally {
+      isAlone = false;
+      await giveBack();
+    }
+  };
+
   const turn = async (first: Message): Promise<TurnEnd> => {
     const stopping = new AbortController();
     if (isClosed) stopping.abort();
-    const ended = runTurn(first, {
-      ...{ model, toolkit, thread, transcript, instructions, limits, known },
-      // What a provider reports may have the key in it.
-      emit: (event) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
+    budget = createBudget(limits, position.above);
+    const given = {
+      ...{ model, toolkit, thread, transcript, instructions, limits, budget, known },
+      // A provider's error may contain the key.
+      emit: (event: AgentEvent) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
       signal: stopping.signal,
       takeWaiting: () => waiting.splice(0),
-    }).catch((error: unknown): TurnEnd => {
-      return { reason: "failed", message: messageOf(error), thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
+    };
+    const ended = alone(stopping.signal, () => runTurn(first, given)).catch((error: unknown): TurnEnd => {
+      return stopping.signal.aborted ? { reason: "stopped", ...nothing } : failed(error);
     });
     running = { stopping, ended };
     const end = toolkit.mask({ ...(await ended), waitingFor: waking.jobs() });
@@ -98,7 +161,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const begin = (message: Message): Promise<TurnEnd> => {
     const next = last.then(() => turn(message));
     last = next.then(() => {
-      const [left, ...more] = waiting.splice(0); // came after the turn had taken what waited
+      const [left, ...more] = waiting.splice(0); // arrived after the turn took its last messages
       if (left === undefined || isClosed) return;
       waiting.push(...more);
       void begin(left);
@@ -118,15 +181,19 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   };
 
   const closing = new AbortController();
-  void stopWhenAsked(toolkit.store, thread, closing.signal, () =>
-    running?.stopping.abort(new Error("the turn was stopped")),
-  );
+  void stopWhenAsked(toolkit.store, thread, closing.signal, () => {
+    if (isAlone) running?.stopping.abort(new Error("the turn was stopped"));
+  });
 
   return {
     thread,
+    get tools() {
+      return toolkit.tools;
+    },
     get messages() {
       return transcript.messages;
     },
+    begin,
     send: (input) => begin(fromPerson(input)),
     steer: (input) => deliver(fromPerson(input)),
     stop,
@@ -142,7 +209,19 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   };
 }
 
-/** Follows the store for a stop of the thread. Never rejects: in a store that cannot be read nobody can ask for one. */
+/** Records how a turn ended. A failure is ignored: the transcript has reported it already. */
+function recordEnd(store: Store, { thread, reason, message }: TurnEnd): void {
+  try {
+    store.append({ type: "turn.ended", thread, at: Date.now(), reason, ...(message !== undefined && { message }) });
+  } catch {
+    // the event that ends the turn reports it
+  }
+}
+
+/**
+ * Follows the store for a request to stop the thread. Never rejects: if the store cannot be read, nobody can request a
+ * stop.
+ */
 async function stopWhenAsked(store: Store, thread: ThreadId, signal: AbortSignal, stop: () => void): Promise<void> {
   const events = store.events({
     thread,
@@ -155,7 +234,7 @@ async function stopWhenAsked(store: Store, thread: ThreadId, signal: AbortSignal
   try {
     for await (const _ of events) stop();
   } catch {
-    // what else is done with the store reports it
+    // other uses of the store report it
   }
 }
 

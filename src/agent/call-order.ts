@@ -8,8 +8,9 @@ import { untilAborted } from "../util/abort.ts";
 import { isInside } from "../util/paths.ts";
 
 /**
- * What each call would touch, in the order of the calls. A call that is not valid touches nothing: it does not run. Paths are looked up, side by side,
- * where one of several calls writes to one. Rejects when the signal fires.
+ * Returns what each call would touch, in the order of the calls. An invalid call touches nothing, because it does not
+ * run. Real paths are looked up, concurrently, only if a call writes. A single call is not examined and gets no
+ * effects. Rejects when the signal fires.
  */
 export async function effectsOf(
   calls: readonly { readonly name: string; readonly input: string }[],
@@ -33,8 +34,8 @@ export async function effectsOf(
 }
 
 /**
- * True when two calls must run in the order in which they were written: one of them acts, and both may touch the same thing. A command may touch any
- * path.
+ * Returns true when two calls must run in their written order: one of them acts, and both may touch the same thing. A
+ * command may touch any path.
  */
 export function mustBeInOrder(one: readonly Effect[], other: readonly Effect[]): boolean {
   return one.some((effect) => other.some((next) => (isAct(effect) || isAct(next)) && touchTheSame(effect, next)));
@@ -42,13 +43,13 @@ export function mustBeInOrder(one: readonly Effect[], other: readonly Effect[]):
 
 function touchTheSame(one: Effect, other: Effect): boolean {
   if (hasPath(one) && hasPath(other)) {
-    if (one.real === undefined || other.real === undefined) return true; // where it leads is not known
+    if (one.real === undefined || other.real === undefined) return true; // the real path is unknown
     return isInside(one.real, other.real) || isInside(other.real, one.real);
   }
   if (touchesFiles(one) && touchesFiles(other)) return true;
   if (isRequest(one) && isRequest(other)) return originOf(one.url) === originOf(other.url);
   if (one.kind !== other.kind) return false;
-  if (one.kind === "delegate") return false; // agents work side by side
+  if (one.kind === "delegate") return false; // agents work concurrently
   if (one.kind === "state" && other.kind === "state") return one.store === other.store;
   if (one.kind === "foreign" && other.kind === "foreign") return one.from === other.from;
   return true;
@@ -62,7 +63,7 @@ function hasPath(effect: Effect): effect is Extract<Effect, { path: string }> {
   return effect.kind === "read" || effect.kind === "write";
 }
 
-/** A command, and what is typed into a terminal, may touch any file. */
+/** Returns true for commands and terminal input, which may touch any file. */
 function touchesFiles(effect: Effect): boolean {
   return hasPath(effect) || effect.kind === "exec" || effect.kind === "terminal";
 }

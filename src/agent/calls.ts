@@ -13,29 +13,30 @@ import { textOf } from "./prompt.ts";
 export type Calling = Extract<AssistantPart, { type: "call" }>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
-/** Calls of one reply that run at a time. */
+/** How many calls of one reply run concurrently. */
 const SIDE_BY_SIDE = 8;
 
-/** So often a call may fail the same way before the model is told to do something else. */
+/** After this many equal failures the model is told to try something else. */
 const SAME_FAILURES = 3;
 
 interface Results {
   readonly emit: (event: AgentEvent) => void;
-  /** Gets each result when it is there. */
+  /** Called with each result as soon as it is available. */
   readonly onResult: (message: ToolMessage) => void;
 }
 
 export interface CallsOptions extends Results {
   readonly toolkit: Toolkit;
-  /** The name of the turn. */
+  /** The id of the turn. */
   readonly turn: string;
   readonly signal: AbortSignal;
   readonly failures: Failures;
 }
 
 /**
- * Runs the calls of one reply. Those that only look run side by side; of those where one acts and both may touch the same thing the later one waits.
- * Each call gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Never rejects.
+ * Runs the calls of one reply. Calls that only look run concurrently. If one of two calls acts and both may touch the
+ * same thing, the later one waits. Each call gets exactly one result: when the signal fires, running calls are stopped
+ * and the rest are reported as not started. Never rejects.
  */
 export async function runCalls(calls: readonly Calling[], options: CallsOptions): Promise<void> {
   const { toolkit, turn, signal, emit, failures } = options;
@@ -65,7 +66,7 @@ export async function runCalls(calls: readonly Calling[], options: CallsOptions)
   await Promise.all(running);
 }
 
-/** Gives calls that are not run their results. */
+/** Reports results for calls that are not run. */
 export function refuseCalls(calls: readonly Calling[], why: string, results: Results): void {
   for (const call of calls) {
     announce(call, results);
@@ -82,12 +83,12 @@ function finish({ id, name }: Calling, message: ToolMessage, ms: number, { emit,
   emit({ type: "tool_result", id, name, status: message.status, text: textOf(message.content), ms });
 }
 
-/** The result of a call that was not run. */
+/** Returns the result of a call that was not run. */
 export function notStarted({ id }: Calling, why: string): ToolMessage {
   return { role: "tool", call: id, status: "not-started", content: [text(`This call was not started: ${why}.`)] };
 }
 
-/** A toolkit never rejects; one that a program wraps may. */
+/** Makes a call. A toolkit never rejects, but one that a program wraps may. */
 async function resultOf(
   { id, name, input }: Calling,
   turn: string,
@@ -122,9 +123,9 @@ function messageFor({ id }: Calling, result: ToolResult): ToolMessage {
   return { role: "tool", call: id, status: result.status, content: asContent(result).content };
 }
 
-/** Counts failures that repeat. */
+/** Counts repeated failures. */
 export interface Failures {
-  /** The message, with a notice where the same call has failed the same way several times in a row. */
+  /** Returns the message. Adds a notice if the tool has failed the same way several times since it last succeeded. */
   noted(call: Calling, message: ToolMessage): ToolMessage;
 }
 
@@ -137,12 +138,13 @@ export function createFailures(): Failures {
         return message;
       }
       if (message.status === "aborted" || message.status === "not-started") return message;
-      const key = `${name}\n${textOf(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // times differ
+      const key = `${name}\n${textOf(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers differ
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
       if (count < SAME_FAILURES) return message;
       const notice: Content = text(
-        `[${name} has failed this way ${count} times. Do not try the same again: find out why it fails, or do it another way.]`,
+        `[${name} has failed this way ${count} times. Do not try the same again: find out why it fails, or do ` +
+          "it another way.]",
       );
       return { ...message, content: [...message.content, notice] };
     },

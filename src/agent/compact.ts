@@ -8,44 +8,48 @@ import { textOf } from "./prompt.ts";
 import type { Answer } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** What a token takes, in characters, until the provider has reported how many it counted. */
+/** Characters per token, until the provider has reported its count. */
 const CHARACTERS_A_TOKEN = 4;
 const IMAGE_TOKENS = 1_500;
-/** What remains of an old result, in characters. */
+/** The length to which an old result is cut, in characters. */
 const OLD_RESULT = 300;
-/** Parts of the budget: what results of the last round may take, and what stays of the conversation beside a summary. */
+/**
+ * Shares of the budget: what results of the last round may take, and what is kept of the conversation besides a
+ * summary.
+ */
 const LAST_ROUND = 0.5;
 const KEPT = 0.3;
 
 const SUMMARIZE =
-  "You sum up a conversation between a user and an agent that works with tools, so that the agent can continue without it. Keep what the user " +
-  "asked for and every decision and constraint in their words, what was done and found (files, commands, errors), and what is still to do. " +
-  "Write at most 600 words. Write only the summary.";
+  "You summarize a conversation between a user and an agent that works with tools, so that the agent can continue " +
+  "from the summary alone. Keep what the user asked for and every decision and constraint in their words, what was " +
+  "done and found (files, commands, errors), and what is still to do. Write at most 600 words. Write only the summary.";
 
 export interface Compaction {
   readonly transcript: Transcript;
-  /** Tokens that the messages may take. */
+  /** How many tokens the messages may have. */
   readonly budget: number;
-  /** As far as is known. */
+  /** The best known ratio of characters to tokens. */
   readonly charactersAToken: number;
   readonly askForSummary: (prompt: LanguageModelV3Prompt) => Promise<Answer>;
   readonly emit: (event: AgentEvent) => void;
 }
 
-/** Estimates the tokens of messages. */
+/** Estimates the number of tokens of messages. */
 export function measure(messages: readonly Message[], ratio: number): number {
   return Math.ceil(messages.reduce((sum, message) => sum + charactersOf(message), 0) / ratio);
 }
 
-/** Characters a token, from what the last request had and what the provider counted. */
+/** Returns the characters per token, from the length of the last request and the provider's count of its tokens. */
 export function charactersAToken(characters: number, counted: number): number {
   const ratio = counted === 0 ? CHARACTERS_A_TOKEN : characters / counted;
-  return Math.min(6, Math.max(1.5, ratio)); // an estimate that is far off would compact all or nothing
+  return Math.min(6, Math.max(1.5, ratio)); // an estimate that is far off would shorten everything or nothing
 }
 
 /**
- * Shortens the conversation when it is over its budget: first old results of tools, then those of the last round, then a summary takes the place of
- * the older messages. The event tells what was kept. Returns the answer to the request for a summary where that failed, else `undefined`.
+ * Shortens the conversation if it exceeds its budget: first cuts old tool results, then those of the last round, then
+ * replaces the older messages with a summary. Emits an event with what was kept. If the request for a summary fails,
+ * returns its answer; otherwise `undefined`.
  */
 export async function compact(options: Compaction): Promise<Answer | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
@@ -69,7 +73,7 @@ export async function compact(options: Compaction): Promise<Answer | undefined> 
   return undefined;
 }
 
-/** Cuts results between two places; returns how many it cut. */
+/** Cuts the results in a range of messages. Returns how many it cut. */
 function shortenResults(
   transcript: Transcript,
   { most, from, to }: { readonly most: number; readonly from: number; readonly to: number },
@@ -82,14 +86,16 @@ function shortenResults(
     if (whole.length <= most + OLD_RESULT && !hasImages) return message;
     cut++;
     const head = clip(whole, most);
-    const note = `[${formatSize(whole.length)} of this result were cut to ${formatSize(head.length)} to save context. Make the call again, with a smaller range, to see more.]`;
+    const note =
+      `[This result was cut from ${formatSize(whole.length)} to ${formatSize(head.length)} to save context. Make ` +
+      "the call again, with a smaller range, to see more.]";
     return { ...message, content: [text(`${head}\n${note}`)] };
   });
   transcript.replace(shorter);
   return cut;
 }
 
-/** Where the last reply is: what follows it are its results. */
+/** Returns the index of the last reply. Its results follow it. */
 function lastRoundAt(messages: readonly Message[]): number {
   return Math.max(
     0,
@@ -122,7 +128,10 @@ async function summarize(options: Compaction): Promise<Answer | undefined> {
   return undefined;
 }
 
-/** Where the messages begin that fit into so many characters: never with a result, whose call would be gone. At least the last reply is kept. */
+/**
+ * Returns the index of the first kept message, so that the rest fits into `room` characters. That is never a result,
+ * whose call would be missing. Keeps at least the last reply.
+ */
 function firstKept(messages: readonly Message[], room: number): number {
   let first = messages.length;
   let size = 0;
@@ -147,7 +156,10 @@ function asText(message: Message): string {
     .join("\n");
 }
 
-/** Of everything that is sent of a message. An image counts as the text that takes as many tokens. */
+/**
+ * Counts the characters of everything that is sent of a message. An image counts as text with the same number of
+ * tokens.
+ */
 export function charactersOf(message: Message): number {
   if (message.role === "assistant") {
     return message.content.reduce(

@@ -1,18 +1,18 @@
-import type { CallUpdate } from "../contract/activity.ts";
+import type { CallUpdate, TurnReason } from "../contract/activity.ts";
 import type { Approval } from "../contract/decision.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { MessageStatus } from "../contract/message.ts";
 
-/** What an agent does, as it does it. One stream feeds the terminal, a page, `--json` and tests. */
+/** What an agent does, as it happens. One stream feeds the terminal, the page, `--json` and tests. */
 export type AgentEvent =
-  /** A message enters the conversation: a prompt, steering, or a notice that no person wrote. */
+  /** A message was added to the conversation: a prompt, steering, or a notice that no person wrote. */
   | { readonly type: "message"; readonly from: "person" | "handrail"; readonly text: string }
-  /** A piece of the reply. The pieces of a reply joined are its text. */
+  /** A piece of the reply. The joined pieces are its text. */
   | { readonly type: "text" | "reasoning"; readonly text: string }
   /** The model has written a call. `input` is JSON text as the model wrote it. */
   | { readonly type: "tool_call"; readonly id: CallId; readonly name: string; readonly input: string }
   | { readonly type: "tool_update"; readonly id: CallId; readonly name: string; readonly update: CallUpdate }
-  /** A person is asked about a call, and has answered. Where nobody can be asked there is none: the call is denied. */
+  /** A person is asked about a call, or has answered. Not emitted when nobody can be asked: the call is denied then. */
   | {
       readonly type: "approval";
       readonly id: CallId;
@@ -21,7 +21,10 @@ export type AgentEvent =
       readonly reason?: string;
       readonly answer?: Approval["answer"];
     }
-  /** The one result of a call. `text` is what the model reads; `ms` is 0 for a call that never started. */
+  /**
+   * The result of a call; each has exactly one. `text` is what the model reads. `ms` is 0 for a call that never
+   * started.
+   */
   | {
       readonly type: "tool_result";
       readonly id: CallId;
@@ -30,18 +33,18 @@ export type AgentEvent =
       readonly text: string;
       readonly ms: number;
     }
-  /** What one reply used. */
+  /** The tokens that one reply used. */
   | ({ readonly type: "usage" } & Usage)
-  /** A request failed and is made again. Text since the last `usage`, if any, is void: the reply begins anew. */
+  /** A request failed and is made again. Text since the last `usage` is void: the reply starts again. */
   | { readonly type: "retry"; readonly attempt: number; readonly waitMs: number; readonly message: string }
   /** The conversation was shortened to fit the model's context. */
   | {
       readonly type: "compacted";
       /** Tool results that were shortened. */
       readonly results: number;
-      /** Messages that a summary replaces. */
+      /** Messages that were replaced by a summary. */
       readonly summarized: number;
-      /** Messages that stay as they were. */
+      /** Messages that were kept. */
       readonly kept: number;
       /** Estimated tokens before and after. */
       readonly before: number;
@@ -49,26 +52,23 @@ export type AgentEvent =
     }
   | ({ readonly type: "end" } & TurnEnd);
 
-/** Tokens. 0 where the provider reports none. */
+/** Counts of tokens. 0 if the provider reports none. */
 export interface Usage {
   readonly input: number;
-  /** Of `input`, read from the provider's cache. */
+  /** The part of `input` that was read from the provider's cache. */
   readonly cached: number;
   readonly output: number;
 }
 
 /** How a turn ended. */
 export interface TurnEnd {
-  /**
-   * "done": the model has given its answer. "stopped": `stop` was called. "max_rounds", "max_time", "max_tokens": a limit was reached, and the
-   * model was asked for a last word. "cut_off": the reply reached the model's limit of output. "failed": `message` says why.
-   */
-  readonly reason: "done" | "stopped" | "max_rounds" | "max_time" | "max_tokens" | "cut_off" | "failed";
+  /** If "failed", `message` is the cause. */
+  readonly reason: TurnReason;
   readonly message?: string;
   readonly thread: ThreadId;
-  /** Replies of the model in this turn. */
+  /** Replies of the model in this turn, including those of sub-agents. */
   readonly rounds: number;
-  /** Of the whole turn. */
+  /** The usage of the whole turn, including sub-agents. */
   readonly usage: Usage;
   /** Jobs that start a turn when they end. */
   readonly waitingFor: readonly string[];
@@ -84,10 +84,10 @@ export function addUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** Hands events to everyone who follows. */
+/** Distributes events to all followers. */
 export interface EventHub {
   emit(event: AgentEvent): void;
-  /** The events from now on, until the agent is closed. Nothing is lost between two reads. */
+  /** Yields the events from now on, until the agent is closed. Events between two reads are buffered. */
   follow(): AsyncIterableIterator<AgentEvent>;
   close(): void;
 }

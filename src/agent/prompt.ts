@@ -17,15 +17,22 @@ import { clip } from "../util/text.ts";
 type ToolMessage = Extract<Message, { role: "tool" }>;
 type Calling = Extract<AssistantPart, { type: "call" }>;
 
-/** Anthropic keeps what comes before these marks; other providers ignore them. https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching */
+/**
+ * Anthropic caches what precedes these marks; other providers ignore them.
+ * https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
+ */
 const CACHED: SharedV3ProviderOptions = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
-/** Options that single providers need. Without `store: false` OpenAI would keep the conversation, and refuse one that was shortened. */
+/**
+ * Options for single providers. Without `store: false`, OpenAI would store the conversation, and reject a shortened
+ * one.
+ */
 export const PROVIDER_OPTIONS: SharedV3ProviderOptions = { openai: { store: false } };
 
 /**
- * The conversation as the AI SDK takes it. It is valid whatever the messages are: every call is followed by exactly one result, ids do not
- * repeat, and what providers refuse (empty texts, malformed arguments, odd names) is replaced.
+ * Returns the conversation in the AI SDK's format. It is valid whatever the messages are: every call is followed by
+ * exactly one result, ids are unique, and what providers reject (empty texts, malformed arguments, odd names) is
+ * replaced.
  */
 export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV3Prompt {
   const results = new Map<CallId, ToolMessage>();
@@ -43,8 +50,8 @@ export function promptOf(instructions: string, messages: readonly Message[]): La
 }
 
 /**
- * The tools as the AI SDK takes them; `undefined` when there are none, since providers refuse an empty list. Gemini's form is the strictest, and all
- * take it.
+ * Returns the tools in the AI SDK's format; `undefined` when there are none, because providers reject an empty list.
+ * Uses Gemini's format for all: it is the strictest, and every provider accepts it.
  */
 export function toolsOf(toolkit: Toolkit): LanguageModelV3FunctionTool[] | undefined {
   return toolkit.definitions("gemini")?.map(({ name, description, parametersJsonSchema }) => ({
@@ -97,7 +104,7 @@ function assistantMessages(
   return [
     { role: "assistant", content },
     { role: "tool", content: answers },
-    // Not all providers take images in a tool's result; all that take images take them from a user.
+    // Not all providers accept images in a tool result. All that accept images accept them from a user.
     ...(images.length > 0 ? [userMessage([{ type: "text", text: "[Images of the results above]" }, ...images])] : []),
   ];
 }
@@ -120,7 +127,7 @@ function resultPart(
   return { type: "tool-result", toolCallId, toolName: nameOf(call.name), output: { type, value } };
 }
 
-/** The text of parts; an image is named with its kind and size. */
+/** Returns the text of parts. An image is replaced with its type and size. */
 export function textOf(content: readonly Content[]): string {
   return content
     .map((part) =>
@@ -139,19 +146,21 @@ function withOptions(provider: AssistantPart["provider"]): { providerOptions?: S
   return provider === undefined ? {} : { providerOptions: provider as SharedV3ProviderOptions };
 }
 
-/** Providers refuse a conversation in which a call has a name that no tool could have. */
+/** Replaces a name that no tool can have: providers reject a conversation that contains one. */
 function nameOf(name: string): string {
   const safe = name.replaceAll(/[^\w-]/g, "_").slice(0, 64);
   return /^[a-zA-Z_]/.test(safe) ? safe : `_${safe.slice(0, 63)}`;
 }
 
-/** Providers take an object. What was malformed is shown to the model as it wrote it. */
+/**
+ * Returns the arguments as an object, which providers require. Malformed arguments are shown as the model wrote them.
+ */
 function argumentsOf(input: string): unknown {
   try {
     const value: unknown = JSON.parse(input === "" ? "{}" : input);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // shown below
+    // handled below
   }
   return { malformed_arguments: clip(input, 1_000) };
 }

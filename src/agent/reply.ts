@@ -10,25 +10,25 @@ import type { Json } from "../contract/schema.ts";
 import { untilAborted } from "../util/abort.ts";
 import { type AgentEvent, NO_USAGE, type Usage } from "./events.ts";
 
-/** A reply of the model, as far as it came. */
+/** A reply of the model, complete or not. */
 export interface Reply {
   readonly parts: readonly AssistantPart[];
   readonly usage: Usage;
-  /** Why it ended: "length" when it reached the limit of output. `undefined` when it broke off. */
+  /** Why it ended: "length" at the output limit. `undefined` if it broke off. */
   readonly finish: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other" | undefined;
   /** Why it broke off. */
   readonly error: unknown;
 }
 
-/** A stream in which nothing comes for so long has broken off. Milliseconds. */
+/** A stream counts as broken off after this time without data. Milliseconds. */
 const SILENCE_MS = 300_000;
 
 type Calling = Extract<AssistantPart, { type: "call" }>;
 type Saying = { type: "text" | "reasoning"; text: string; provider?: Json };
 
 /**
- * Makes one request and reads the reply as it is streamed. Text goes to `emit` in pieces; calls are complete when the reply is. Never rejects: a
- * failure is the reply's `error`, beside what came before it.
+ * Makes one request and reads the streamed reply. Text goes to `emit` in pieces. Calls are returned with the reply.
+ * Never rejects: a failure is the reply's `error`, together with what arrived before it.
  */
 export async function readReply(
   model: LanguageModelV3,
@@ -83,7 +83,7 @@ export async function readReply(
       case "error":
         error ??= part.error ?? new Error("the stream reported an error");
         return;
-      default: // arguments in pieces, which come whole with the call; metadata; and what was not asked for
+      default: // pieces of arguments, which arrive whole with the call; metadata; and what was not requested
     }
   };
 
@@ -110,7 +110,7 @@ export async function readReply(
 async function withinSilence<T>(read: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`nothing came for ${SILENCE_MS / 1_000} s`)), SILENCE_MS);
+    timer = setTimeout(() => reject(new Error(`no data arrived for ${SILENCE_MS / 1_000} s`)), SILENCE_MS);
   });
   try {
     return await Promise.race([read, silence]);

@@ -4,24 +4,24 @@ import type { AgentEvent } from "./events.ts";
 import { type ModelProblem, problemOf } from "./models/problem.ts";
 import { type Reply, readReply } from "./reply.ts";
 
-/** A provider that wants us to wait for longer is not waited for. Milliseconds. */
+/** The longest time to wait before a retry. If the provider asks for more, the request fails. Milliseconds. */
 const LONGEST_WAIT_MS = 60_000;
 
 export interface RequestOptions {
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
-  /** Before the first retry; doubles each time. Milliseconds. */
+  /** The pause before the first retry, in milliseconds. Doubles each time. */
   readonly retryMs: number;
 }
 
-/** A reply; where there is a `problem`, what came before the request failed for good. */
+/** A reply. With a `problem`, the request failed for good and this is what arrived before. */
 export interface Answer extends Reply {
   readonly problem?: ModelProblem;
 }
 
 /**
- * Asks the model, and asks again with back-off where that may help. Each retry is reported. When the signal fires the answer is what came so far,
- * without a problem. Never rejects.
+ * Asks the model, and retries with back-off if that may help. Emits an event for each retry. When the signal fires, the
+ * answer is what has arrived so far, without a problem. Never rejects.
  */
 export async function request(
   model: LanguageModelV3,
@@ -35,7 +35,7 @@ export async function request(
     const backOff = retryMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
     const waitMs = Math.round(Math.max(problem.retryAfterMs ?? 0, Math.min(backOff, LONGEST_WAIT_MS)));
     if (waitMs > LONGEST_WAIT_MS) {
-      const message = `${problem.message} It wants no request for ${Math.ceil(waitMs / 1_000)} s: try again then.`;
+      const message = `${problem.message} Try again in ${Math.ceil(waitMs / 1_000)} s.`;
       return { ...reply, problem: { ...problem, message } };
     }
     if (attempt > problem.retries) return { ...reply, problem };

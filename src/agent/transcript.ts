@@ -12,39 +12,61 @@ const IMAGE_GONE =
 
 /** A thread's messages, in memory and in the store. */
 export interface Transcript {
-  /** As a model reads them. */
+  /** The conversation as a model reads it. */
   readonly messages: readonly Message[];
-  /** Why messages could not be recorded, if so: the conversation continues in memory. */
+  /**
+   * Begins a turn, while this agent holds the thread. Reads what others have added since. Adds a result to each call
+   * without a recorded result, because its process ended; the conversation is valid then.
+   *
+   * @throws Error when the store cannot be read.
+   */
+  begin(): Promise<void>;
+  /** Why messages could not be recorded; `undefined` if they were. The conversation then continues in memory. */
   readonly problem: string | undefined;
   /** Adds a message, and records it a little later. Never throws. */
   add(message: Message): void;
-  /** Adds a message; it is durable when the promise resolves. Rejects when it cannot be recorded. */
+  /** Adds a message. Resolves when it is durable. Rejects when it cannot be recorded. */
   commit(message: Message): Promise<void>;
-  /** Shortens results, in memory only: the record keeps them whole. */
+  /** Replaces messages with shortened ones, in memory only: the record keeps them whole. */
   replace(messages: readonly Message[]): void;
 }
 
 /**
- * Opens a thread: reads its messages from the store. A new one is created there with its first message. Calls whose result was not recorded, since the process ended,
- * get one, so that the conversation is valid.
+ * Opens a thread: reads its messages from the store. A new thread is created there by its first message.
  *
- * @throws Error when the store cannot be read or written.
+ * @throws Error when the store cannot be read.
  */
 export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?: CallId): Promise<Transcript> {
   const { store, mask, backend } = toolkit;
   let messages: Message[] = [];
-  /** Hosts in a person's words are known to the policy. */
+  /** Tells the policy which hosts a person has named. */
   const hear = (message: Message) => {
     if (message.role === "user" && message.from === "person") toolkit.hear(textOf(message.content), thread);
   };
   let isNew = true;
   let problem: string | undefined;
-  for await (const event of store.events({ thread, messages: true })) {
-    isNew = false;
-    if (event.type !== "message.added") continue;
-    messages = withMessage(messages, event.message);
-    hear(event.message);
-  }
+  /** The last event that was read, and how many messages were recorded here since then. */
+  let last = 0;
+  let recorded = 0;
+  const take = (message: Message) => {
+    messages = withMessage(messages, message);
+    hear(message);
+  };
+  const read = async (after: number) => {
+    const found: Message[] = [];
+    for await (const event of store.events({ thread, messages: true, after })) {
+      isNew = false;
+      last = event.id;
+      if (event.type === "message.added") found.push(event.message);
+    }
+    return found;
+  };
+  const load = async () => {
+    messages = [];
+    for (const message of await read(0)) take(message);
+    recorded = 0;
+  };
+  await load();
   const record = (message: Message) =>
     ({ type: "message.added", thread, at: Date.now(), message: kept(message, mask) }) as const;
   const create = () => {
@@ -55,17 +77,22 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
     store.append({ type: "thread.created", thread, at: Date.now(), target, workDir, ...by });
   };
   const add = (message: Message) => {
-    messages = withMessage(messages, message);
-    hear(message);
+    take(message);
     try {
       create();
       store.append(record(message));
+      recorded++;
     } catch (error) {
       problem = messageOf(error);
     }
   };
-  for (const call of unanswered(messages)) add(await lostResult(call, store));
   return {
+    async begin() {
+      const found = await read(last);
+      if (found.length > recorded) await load();
+      recorded = 0;
+      for (const call of unanswered(messages)) add(await lostResult(call, store));
+    },
     get messages() {
       return messages;
     },
@@ -74,10 +101,10 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
     },
     add,
     async commit(message) {
-      messages = withMessage(messages, message);
+      take(message);
       create();
-      hear(message);
       await store.commit(record(message));
+      recorded++;
     },
     replace(others) {
       messages = [...others];
@@ -85,7 +112,7 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
   };
 }
 
-/** The messages with one more. A summary takes the place of those that it does not keep. */
+/** Returns the messages with one more. A summary replaces the messages that it does not keep. */
 function withMessage(messages: Message[], message: Message): Message[] {
   if (message.role !== "user" || message.summary === undefined) return [...messages, message];
   return [message, ...messages.slice(messages.length - message.summary.kept)];
@@ -99,7 +126,10 @@ function unanswered(messages: readonly Message[]): readonly Calling[] {
     .filter(({ id }) => !answered.has(id));
 }
 
-/** What is known of a call whose message was not recorded: what the model would have read, where the call finished. */
+/**
+ * Returns the result of a call whose result message was not recorded. If the call finished, that is what the model
+ * would have read.
+ */
 async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
   let wasStarted = false;
   let ending =
@@ -118,7 +148,10 @@ async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
   return { role: "tool", call: call.id, status: "interrupted", content: [text(ending)] };
 }
 
-/** As it is recorded: secrets masked, and of images their kind and size, for one image would be larger than a long conversation. */
+/**
+ * Returns the message as it is recorded: secrets masked, and images replaced with their type and size, because one
+ * image would be larger than a long conversation.
+ */
 function kept(message: Message, mask: Toolkit["mask"]): Message {
   if (message.role !== "assistant") {
     const withoutImages = message.content.map((part) =>
@@ -126,7 +159,7 @@ function kept(message: Message, mask: Toolkit["mask"]): Message {
     );
     return { ...message, content: mask(withoutImages) };
   }
-  // What is opaque stays as the provider wrote it: it may be signed.
+  // Opaque parts stay as the provider wrote them, because they may be signed.
   const content = message.content.map((part) =>
     part.type === "call" ? { ...part, input: mask(part.input) } : { ...part, text: mask(part.text) },
   );

@@ -6,22 +6,28 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { randomName } from "../util/identifier.ts";
 import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
-import { plural } from "../util/text.ts";
-import { type AgentEvent, NO_USAGE, type TurnEnd, addUsage } from "./events.ts";
+import type { Budget } from "./budget.ts";
+import type { AgentEvent, TurnEnd } from "./events.ts";
 import { PROVIDER_OPTIONS, promptOf, textOf, toolsOf } from "./prompt.ts";
 import { type Answer, type RequestOptions, request } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface Limits {
-  /** Replies of the model in a turn. Default 100. */
+  /** The maximum number of replies in a turn, including those of sub-agents. Default 100. */
   readonly rounds?: number;
-  /** Milliseconds that a turn may take. Default, and above 2,147,483,647 (24 days): no limit. */
+  /** The maximum duration of a turn, in milliseconds. Default, and above 2,147,483,647 (24 days): no limit. */
   readonly timeMs?: number;
-  /** Tokens that a turn may use, input and output together. Default: no limit. */
+  /**
+   * The maximum number of tokens of a turn: input and output together, including sub-agents. Requests that are running
+   * when it is reached are completed. Default: no limit.
+   */
   readonly tokens?: number;
-  /** Tokens that a request may have: the model's context. Default 128,000. A provider that reports that it is less is believed. */
+  /**
+   * The maximum number of tokens of a request: the model's context. Default 128,000. Lowered when the provider reports
+   * that a request was too long.
+   */
   readonly context?: number;
-  /** How long to wait before a failed request is made again the first time; doubles each time. Milliseconds; default 1,000. */
+  /** The pause before the first retry of a failed request, in milliseconds. Doubles each time. Default 1,000. */
   readonly retryMs?: number;
 }
 
@@ -40,10 +46,12 @@ export interface TurnOptions {
   readonly transcript: Transcript;
   readonly instructions: string;
   readonly limits: Required<Limits>;
+  /** A new budget, with the same limits. */
+  readonly budget: Budget;
   readonly emit: (event: AgentEvent) => void;
   /** Fires when the turn is stopped. */
   readonly signal: AbortSignal;
-  /** The messages that wait to be delivered, and forgets them. */
+  /** Returns the messages that wait to be delivered, and removes them. */
   readonly takeWaiting: () => readonly Message[];
   /** What is known of the model from earlier turns. */
   readonly known: Known;
@@ -52,40 +60,47 @@ export interface TurnOptions {
 /** What an agent has learned of its model. */
 export interface Known {
   charactersAToken: number;
-  /** Tokens of its context. */
+  /** The size of its context, in tokens. */
   context: number;
 }
 
 type Ending = Pick<TurnEnd, "reason" | "message">;
 
-/** `setTimeout` takes no more. */
+/** The longest delay of `setTimeout`, in milliseconds. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-/** The last word after a limit may take so long. Milliseconds. */
+/** How long the last message after a limit may take, in milliseconds. */
 const LAST_WORD_MS = 60_000;
-/** Part of the context that the conversation may fill: the rest is for the reply. */
+/** The share of the context that the conversation may fill. The rest is for the reply. */
 const FILLED = 0.8;
-/** A conversation that is too long for the model is shortened and sent again at most so often in a row. */
+/** How many times in a row a conversation that is too long for the model is shortened and sent again. */
 const OVERFLOWS = 2;
 
 const EMPTY_REPLY =
   "[Your reply had neither text nor a call of a tool. Answer the user, or call a tool to continue the work.]";
 
 /**
- * One turn: the model replies and its calls are run until it gives an answer without calls, a limit is reached or the turn is stopped. Never
- * rejects, except when the store cannot record the message that begins it. Whatever happens, each call in the transcript has a result.
+ * Runs one turn: the model replies and its calls are run, until it answers without calls, a limit is reached or the
+ * turn is stopped. Rejects only when the store cannot record the message that begins the turn. In any case, each call
+ * in the transcript has a result.
  */
 export async function runTurn(first: Message, options: TurnOptions): Promise<TurnEnd> {
-  const { model, toolkit, thread, transcript, limits, emit, known } = options;
+  const { model, toolkit, thread, transcript, limits, budget, emit, known } = options;
   const failures = createFailures();
   const name = randomName(10);
   const clock = new AbortController();
   const timer = limits.timeMs > LONGEST_TIMER_MS ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
   const signal = AbortSignal.any([options.signal, clock.signal]);
   const results = { emit, onResult: transcript.add };
-  const tools = toolsOf(toolkit);
-  const fixedCharacters = options.instructions.length + JSON.stringify(tools ?? []).length;
-  let rounds = 0;
-  let usage = NO_USAGE;
+  let tools: ReturnType<typeof toolsOf>;
+  let fixedCharacters = 0;
+  let takenFrom: Toolkit["tools"] | undefined;
+  /** Reads the tools again, because sources may add and remove tools between two rounds. */
+  const takeTools = () => {
+    if (toolkit.tools === takenFrom) return;
+    takenFrom = toolkit.tools;
+    tools = toolsOf(toolkit);
+    fixedCharacters = options.instructions.length + JSON.stringify(tools ?? []).length;
+  };
 
   const deliver = (message: Message) => {
     if (message.role === "user") emit({ type: "message", from: message.from, text: textOf(message.content) });
@@ -99,7 +114,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   ): Promise<Answer> => {
     const given = { ...asked, providerOptions: PROVIDER_OPTIONS };
     const answer = await request(model, given, { ...how, retryMs: limits.retryMs });
-    usage = addUsage(usage, answer.usage);
+    budget.spend(answer.usage);
     if (answer.error === undefined) emit({ type: "usage", ...answer.usage });
     return answer;
   };
@@ -114,40 +129,45 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     return answer;
   };
 
-  /** A summary is not the model's answer: its text is no event. */
+  /** Emits no text: a summary is not the model's answer. */
   const askForSummary = (prompt: LanguageModelV3Prompt): Promise<Answer> =>
     requestReply({ prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
 
-  /** Keeps a reply: all of one that is complete, and of one that broke off what a provider takes back. */
+  /**
+   * Adds a reply to the transcript: a complete one in full, one that broke off without its reasoning, which providers
+   * would reject. Returns its calls.
+   */
   const keep = ({ parts, error }: Answer): readonly Calling[] => {
     const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
     if (content.length > 0) transcript.add({ role: "assistant", content });
     return content.filter((part) => part.type === "call");
   };
 
-  /** Shortens the conversation where it would not fit. Returns the answer to the request for a summary where that failed. */
+  /** Shortens the conversation if it would not fit. If the request for a summary fails, returns its answer. */
   const fit = (): Promise<Answer | undefined> => {
     const ratio = known.charactersAToken;
-    const budget = Math.max(1_000, known.context * FILLED - fixedCharacters / ratio);
-    return compact({ transcript, budget, charactersAToken: ratio, askForSummary, emit });
+    const room = Math.max(1_000, known.context * FILLED - fixedCharacters / ratio);
+    return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit });
   };
 
-  /** A limit was reached: the model says what is done and what is left. */
+  /** Asks the model, after a limit was reached, what is done and what is left. */
   const lastWord = async (reason: Ending["reason"], what: string): Promise<Ending> => {
     const message = `The limit of ${what} for one turn is reached.`;
     tell(`[${message} Call no more tools. Say in a few sentences what is done and what is left to do.]`);
+    budget.takeRound();
     const answer = await ask(AbortSignal.any([options.signal, AbortSignal.timeout(LAST_WORD_MS)]));
-    rounds++;
     refuseCalls(keep(answer), "the turn has reached a limit", results);
     return options.signal.aborted ? { reason: "stopped" } : { reason, message };
   };
 
-  const limitReached = (): Promise<Ending> | undefined => {
-    if (clock.signal.aborted) return lastWord("max_time", `${limits.timeMs / 1_000} s`);
-    if (rounds >= limits.rounds) return lastWord("max_rounds", plural(limits.rounds, "reply", "replies"));
-    const used = usage.input + usage.output;
-    if (used >= limits.tokens) return lastWord("max_tokens", `${limits.tokens} tokens`);
-    return undefined;
+  const limitReached = async (): Promise<Ending | undefined> => {
+    const limit = budget.reached();
+    if (limit?.isOwn === false) {
+      const message = `The limit of ${limit.what} for the turn, sub-agents included, is reached.`;
+      return { reason: limit.reason, message };
+    }
+    if (clock.signal.aborted) return await lastWord("max_time", `${limits.timeMs / 1_000} s`);
+    return limit && (await lastWord(limit.reason, limit.what));
   };
 
   const loop = async (): Promise<Ending> => {
@@ -156,19 +176,22 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     for (;;) {
       for (const message of options.takeWaiting()) deliver(message);
       if (options.signal.aborted) return { reason: "stopped" };
-      const limited = limitReached();
-      if (limited !== undefined) return await limited;
+      takeTools();
+      const limited = await limitReached();
+      if (limited !== undefined) return limited;
       const unfit = await fit();
-      if (signal.aborted) continue; // which ends the turn, or asks for a last word
+      if (signal.aborted) continue; // the next round ends the turn, or asks for a last message
       if (unfit !== undefined) return failedWith(unfit);
+      if (budget.reached() !== undefined) continue; // concurrent sub-agents may have used it up
+      budget.takeRound();
       const answer = await ask(signal);
       if (answer.problem?.kind === "context-overflow" && overflows < OVERFLOWS) {
         overflows++;
+        budget.returnRound();
         const ratio = known.charactersAToken;
         known.context = (measure(transcript.messages, ratio) + fixedCharacters / ratio) * 0.6;
         continue;
       }
-      rounds++;
       const calls = keep(answer);
       if (signal.aborted) {
         refuseCalls(calls, "the turn was stopped", results);
@@ -202,13 +225,14 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     const ending = await loop();
     const unrecorded = transcript.problem && `The thread could not be recorded: ${transcript.problem}`;
     const message = [ending.message, unrecorded].filter((each) => each !== undefined).join(" ");
+    const { rounds, usage } = budget;
     return { reason: ending.reason, ...(message !== "" && { message }), thread, rounds, usage, waitingFor: [] };
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** How a turn ends with a reply that calls nothing; `undefined` when the reply is empty. */
+/** Returns how a turn ends after a reply without calls; `undefined` if the reply is empty. */
 function endingOf({ parts, finish }: Answer): Ending | undefined {
   if (finish === "content-filter") {
     return { reason: "failed", message: "The provider's content filter stopped the reply." };

@@ -6,21 +6,21 @@ import { formatSize } from "../output/size.ts";
 
 /** Jobs that start a turn when they end. */
 export interface Waking {
-  /** The tool by which a model asks for it. */
+  /** The tool with which a model registers a job. */
   readonly tool: Tool;
-  /** The ids of jobs that have not ended. */
+  /** Returns the ids of registered jobs that have not ended. */
   jobs(): readonly string[];
 }
 
-/** `deliver` gets the words that the model is told when such a job has ended. */
+/** @param deliver called with the text for the model when such a job has ended */
 export function createWaking(deliver: (words: string) => void): Waking {
   const waited = new Set<string>();
   const tool = defineTool({
     name: "wake_on_job",
     title: "Wake when a job ends",
     description:
-      "Ask to be woken when a background job ends, then finish your reply: a new turn starts with how the job ended. Use it in place of waiting " +
-      "for a long job.",
+      "Ask to be woken when a background job ends, then finish your reply. When the job ends, a new turn starts and " +
+      "reports how. Use this instead of waiting for a long job.",
     touches: ["terminal"],
     input: Type.Object({ id: Type.String({ minLength: 1, description: "The job" }) }, { additionalProperties: false }),
     effects: ({ id }) => [{ kind: "terminal", job: id }],
@@ -29,7 +29,7 @@ export function createWaking(deliver: (words: string) => void): Waking {
       if (job === undefined) {
         const known = (await jobs.list()).map((each) => each.id).join(", ");
         throw new ToolFailure(`there is no job ${id}`, {
-          hint: known === "" ? "There are none." : `There are: ${known}.`,
+          hint: known === "" ? "There are no jobs." : `Jobs: ${known}.`,
         });
       }
       if (job.ended !== undefined) return `Job ${id} has ended already: ${describeExit(job.ended.exit)}.`;
@@ -40,7 +40,8 @@ export function createWaking(deliver: (words: string) => void): Waking {
         jobs.told(id);
         const { size } = job.process.output;
         deliver(
-          `[Job ${id} has ended: ${describeExit(exit)}. ${formatSize(size)} of output in output://job-${id}. You asked to be woken.]`,
+          `[Job ${id} has ended: ${describeExit(exit)}. ${formatSize(size)} of output in output://job-${id}. ` +
+            "You asked to be woken.]",
         );
       });
       return `You will be woken when job ${id} ends. Finish your reply now.`;

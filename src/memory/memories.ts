@@ -15,20 +15,20 @@ import { MEMORY_TABLES } from "./tables.ts";
 import { wordsOf } from "./words.ts";
 
 export interface MemoriesOptions {
-  /** Made when it is not there, for this user alone (0600, missing folders 0700). Several processes may share it. */
+  /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
   readonly scope: MemoryScope;
-  /** What tells this workspace from others. Only for the scope "workspace". */
+  /** Identifies the workspace. Only for the scope "workspace". */
   readonly workspace?: string;
   /** Masks secrets in what is stored. */
   readonly mask: (text: string) => string;
-  /** Default: an engine of this machine that has full-text search. */
+  /** Default: an engine on this machine with full-text search. */
   readonly engine?: Engine;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
 }
 
-/** Memories in a SQLite file, which is opened when they are first used. */
+/** Memories in a SQLite file, which is opened on first use. */
 export function openMemories({
   file,
   scope,
@@ -47,12 +47,12 @@ export function openMemories({
   };
   const database = () => {
     opened ??= open().catch((error: unknown) => {
-      opened = undefined; // what was in the way may be gone the next time
+      opened = undefined; // the cause may be gone the next time
       throw error;
     });
     return opened;
   };
-  /** Reads one state of the file, whatever others write meanwhile. */
+  /** Reads a consistent state of the file, whatever others write meanwhile. */
   const read = async <T>(work: (connection: Connection, row: ScopeRow) => T, none: T): Promise<T> => {
     const { connection, patiently } = await database();
     return await patiently(() => {
@@ -128,12 +128,12 @@ function find(connection: Connection, scope: number, key: string): Memory | unde
   return select(connection, "scope = ? AND key = ?", [scope, key])[0];
 }
 
-/** As it is stored: on one line. */
+/** The stored form of a key: one line. */
 function keyOf(key: string, mask: (text: string) => string): string {
   return textOf(key.replaceAll(/\s+/g, " ").trim(), mask);
 }
 
-/** As it is stored. SQLite cuts texts at NUL, and takes no half characters. */
+/** The stored form of a content. SQLite cuts texts at NUL, and cannot store lone surrogates. */
 function textOf(text: string, mask: (text: string) => string): string {
   return mask(Buffer.from(text.replaceAll("\0", "\ufffd")).toString());
 }
@@ -145,7 +145,7 @@ function cleaned(
 ) {
   const memory = {
     ...{ key: keyOf(key, mask), content: textOf(content, mask), category },
-    storedMs: Math.min(storedMs, now), // one from the future would stay the newest
+    storedMs: Math.min(storedMs, now), // a future time would stay the newest
   };
   for (const [what, text, most] of [
     ["key", memory.key, MAX_MEMORY_KEY],
@@ -174,7 +174,7 @@ function replace(connection: Connection, scope: number, memory: Required<NewMemo
   addSpellings(connection, scope, new Set(words));
 }
 
-/** Removes a memory, and the spellings that were only in it; those of `keeping` stay. */
+/** Removes a memory, and the spellings that only it has; those in `keeping` stay. */
 function remove(connection: Connection, scope: number, key: string, keeping: ReadonlySet<string> = new Set()): boolean {
   const memory = find(connection, scope, key);
   if (memory === undefined) return false;

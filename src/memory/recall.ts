@@ -2,55 +2,57 @@ import type { Connection } from "../db/driver.ts";
 import { nearestWords } from "./spelling.ts";
 import { wordsOf } from "./words.ts";
 
-/** A scope as the tables have it. */
+/** A scope as stored in the tables. */
 export interface ScopeRow {
   readonly id: number;
   /** How many memories it has. */
   readonly memories: number;
 }
 
-/** Words of a query that count: the first ones. */
+/** The most words of a query that count: the first ones. */
 const MOST_WORDS = 24;
-/** Words of a query that are looked for in other spellings, where they are found nowhere. */
+/** The most words of a query that are corrected, if no memory has them. */
 const MOST_CORRECTED = 4;
-/** Memories of one word that are read from the index, the newest. A word with more is common. */
+/** How many memories of one word are read from the index, newest first. A word with more is common. */
 const MOST_LISTED = 256;
-/** Memories of which the words are counted. */
+/** The most memories whose words are counted. */
 const MOST_RANKED = 128;
-/** Entries of the index that are walked for memories with two common words. */
+/** The most index entries that are read for memories with two common words. */
 const MOST_WALKED = 20_000;
-/** Characters of a memory's words that are counted. */
+/** How many characters of a memory's words are counted. */
 const MOST_COUNTED = 8_192;
 
-// Okapi BM25 (Robertson and Zaragoza 2009, https://www.nowpublishers.com/article/Details/INR-019) with its usual parameters.
+// Okapi BM25 (Robertson and Zaragoza 2009, https://www.nowpublishers.com/article/Details/INR-019) with its usual
+// parameters.
 const K1 = 1.2;
 const B = 0.5;
-/** Words of an ordinary memory. */
+/** The length of a typical memory, in words. */
 const USUAL_LENGTH = 32;
-/** A word that most memories have still counts for a little. */
+/** The least weight of a word, even when most memories have it. */
 const LEAST_WEIGHT = 0.05;
-/** What a word counts that was found in another spelling. */
+/** The weight of a word that was corrected. */
 const CORRECTED = 0.5;
 
-/** What was stored just now counts for half as much again; after this time for a quarter more, and so on. Milliseconds: 30 days. */
+/** A new memory counts 1.5 times; after this time 1.25 times, and so on. Milliseconds: 30 days. */
 const HALF_LIFE_MS = 2_592_000_000;
 const NEWEST_GAIN = 0.5;
-/** Part of the best match that another must reach: what shares only common words with the query is left out. */
+/** The fraction of the best score that other memories must reach: one that shares only common words is omitted. */
 const LEAST_PART = 0.25;
 
 interface Term {
-  /** As it is indexed. */
+  /** The indexed form. */
   readonly token: string;
   readonly weight: number;
-  /** The newest memories with it, the newest first. */
+  /** The newest memories with it, newest first. */
   readonly ids: readonly number[];
-  /** About how many memories have it. */
+  /** Roughly how many memories have it. */
   readonly count: number;
 }
 
 /**
- * The ids of the memories that fit a query, the best first: BM25 over the words, and newer before older. The time it takes does not grow with the
- * number of memories: of a word that many have, only the newest are ranked, and those that have the two rarest of such words.
+ * Returns the ids of the memories that match a query, best first: BM25 over the words, weighted by age. The time does
+ * not grow with the number of memories: for a common word, only the newest memories are ranked, and those that have the
+ * two rarest of the common words.
  */
 export function recallIds(
   connection: Connection,
@@ -81,7 +83,8 @@ export function recallIds(
 
 function termsOf(connection: Connection, scope: ScopeRow, query: string): readonly Term[] {
   const [span] = connection.all<{ first: number | null; last: number | null }>(
-    "SELECT (SELECT min(id) FROM memories WHERE scope = ?1) AS first, (SELECT max(id) FROM memories WHERE scope = ?1) AS last",
+    "SELECT (SELECT min(id) FROM memories WHERE scope = ?1) AS first, (SELECT max(id) FROM memories WHERE scope = " +
+      "?1) AS last",
     [scope.id],
   );
   const { first, last } = span ?? {};
@@ -91,7 +94,7 @@ function termsOf(connection: Connection, scope: ScopeRow, query: string): readon
     const token = `${scope.id}:${word}`;
     const ids = newestWith(connection, `"${token}"`, 0);
     const oldest = ids.at(-1) ?? last;
-    // Of a common word only the newest memories are known: it is taken to be as frequent in the others.
+    // For a common word only the newest memories are known; its frequency in the others is taken to be the same.
     const count = ids.length < MOST_LISTED ? ids.length : (ids.length * (last - first + 1)) / (last - oldest + 1);
     return { token, ids, count, weight: part * weightOf(Math.min(count, scope.memories), scope.memories) };
   };
@@ -105,7 +108,10 @@ function termsOf(connection: Connection, scope: ScopeRow, query: string): readon
   });
 }
 
-/** The ids to be ranked: those with the most, and the rarest, of the words; of equal ones the newest. What cannot reach the result is left out. */
+/**
+ * The ids to rank: those with the most and rarest words; of equal ones the newest. Omits those that cannot reach the
+ * result.
+ */
 function candidatesOf(connection: Connection, terms: readonly Term[]): readonly number[] {
   const weights = new Map<number, number>();
   for (const { ids, weight } of terms) for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + weight);
@@ -131,7 +137,8 @@ function candidatesOf(connection: Connection, terms: readonly Term[]): readonly 
 function newestWith(connection: Connection, match: string, above: number): readonly number[] {
   return connection
     .all<{ id: number }>(
-      `SELECT rowid AS id FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ${MOST_LISTED}`,
+      "SELECT rowid AS id FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT " +
+        `${MOST_LISTED}`,
       [match, above],
     )
     .map(({ id }) => id);

@@ -2,14 +2,15 @@ import { distance } from "fastest-levenshtein";
 import type { Connection } from "../db/driver.ts";
 import { isSpelled } from "./words.ts";
 
-/** Words of one length with the same beginning or end that are looked at, at most. */
+/** The most words of one length with the same beginning or end that are compared. */
 const MOST_ALIKE = 1_000;
-/** The words that stand for a misspelt one, at most. */
+/** The most corrections of one word. */
 const MOST_NEAREST = 3;
 
 /**
- * The indexed words that are spelled most like a word: with one letter more, less or different, in a word of six letters or more also two. With
- * one mistake (a letter, or two that are exchanged) its first or its last half is as it should be, so only words with the same are compared.
+ * The indexed words with the most similar spelling: one letter more, less or different, in words of six letters or more
+ * also two. With one mistake (a letter, or two swapped letters) the first or last half is still right, so only words
+ * with the same half are compared.
  */
 export function nearestWords(connection: Connection, scope: number, word: string): readonly string[] {
   const { length } = word;
@@ -23,7 +24,8 @@ export function nearestWords(connection: Connection, scope: number, word: string
       ["reversed", reversed(word).slice(0, half)],
     ] as const) {
       const alike = connection.all<{ word: string }>(
-        `SELECT word FROM spellings WHERE scope = ? AND length = ? AND ${column} >= ? AND ${column} < ? LIMIT ${MOST_ALIKE}`,
+        `SELECT word FROM spellings WHERE scope = ? AND length = ? AND ${column} >= ? AND ${column} < ? LIMIT ` +
+          `${MOST_ALIKE}`,
         [scope, each, start, `${start}\u{10ffff}`],
       );
       for (const other of alike) found.set(other.word, distance(word, other.word));
@@ -34,7 +36,7 @@ export function nearestWords(connection: Connection, scope: number, word: string
   return [...found].flatMap(([other, away]) => (away === least ? [other] : [])).slice(0, MOST_NEAREST);
 }
 
-/** Notes how words are spelled. */
+/** Stores the spellings of words. */
 export function addSpellings(connection: Connection, scope: number, words: Iterable<string>): void {
   for (const word of words) {
     if (!isSpelled(word)) continue;

@@ -1,8 +1,9 @@
 /**
- * The tables of memories: each entry takes the file one version up (db/migrations.ts).
+ * The tables of memories: each entry migrates the file to the next version (db/migrations.ts).
  *
- * The words of a memory are indexed as `SCOPE:word`, so that a search meets no memories of another scope, however many there are. They are made by
- * words.ts; FTS5 only splits them at spaces. Its row has the memory's id, which grows with time: the newest are found first without sorting.
+ * The words of a memory are indexed as `SCOPE:word`, so that a search never reads memories of another scope. words.ts
+ * makes them; FTS5 only splits them at spaces. A row has the memory's id, which grows with time, so that the newest are
+ * found first without sorting.
  */
 export const MEMORY_TABLES: readonly string[] = [
   `CREATE TABLE scopes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, memories INTEGER NOT NULL DEFAULT 0);

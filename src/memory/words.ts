@@ -1,22 +1,24 @@
-/** Letters of scripts that are written without spaces, or (Hangul) with particles attached to the words. */
+/** Letters of scripts without spaces, or (Hangul) with particles attached to words. */
 const UNSPACED =
-  "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}";
+  "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}" +
+  "\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}";
 const LETTER = "[\\p{L}\\p{M}\\p{N}]";
 /** A word or identifier: `deploy`, `deploy_key`, `node:sqlite`, `10.0.0.7`, `C++`. */
 const RUN = new RegExp(`${LETTER}+(?:[_.:-]{1,2}${LETTER}+)*(?:(?:\\+\\+|#)(?!${LETTER}))?`, "gu");
 const SEGMENT = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, "gu");
 const IS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
-/** Between the words of `parseUserInput` and of `HTTPServer`. */
+/** The boundaries between the words of `parseUserInput` and of `HTTPServer`. */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
-/** Accents of Latin, Greek and Cyrillic letters. Vowel signs of other scripts are marks too, and stay. */
+/** Accents of Latin, Greek and Cyrillic letters. Vowel signs of other scripts are also marks, but are kept. */
 const ACCENTS = /[\u0300-\u036f]/g;
-/** Longer words are cut, in memories as in queries. */
+/** Longer words are truncated, in memories and in queries. */
 const LONGEST = 64;
 
 /**
- * The words of a text as they are indexed: in small letters, without accents. An identifier gives its parts and itself, so that `deployKey`,
- * `deploy-key` and `deploy_key` are one. Of text without spaces each character is a word, and each pair of characters. The words of a query are
- * those that tell most: pairs, and single characters only where there is no pair.
+ * The indexed words of a text: lower case, without accents. An identifier gives its parts and itself, so that
+ * `deployKey`, `deploy-key` and `deploy_key` are the same. In text without spaces each character is a word, and so is
+ * each pair of characters. A query uses the most specific words: pairs, and single characters only where there is no
+ * pair.
  */
 export function wordsOf(text: string, use: "index" | "query"): string[] {
   const words: string[] = [];
@@ -30,7 +32,7 @@ export function wordsOf(text: string, use: "index" | "query"): string[] {
   return words.map((word) => word.slice(0, LONGEST).toLowerCase());
 }
 
-/** Whether a word can be the right spelling of another: one of letters, in a script that has spaces. */
+/** Whether a word can be a correction: only letters, in a script that has spaces. */
 export function isSpelled(word: string): boolean {
   return /^\p{L}{3,32}$/u.test(word) && !IS_UNSPACED.test(word);
 }

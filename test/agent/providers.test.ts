@@ -19,7 +19,7 @@ const PROVIDERS = [
   { provider: "openai-compatible", name: "qwen3", path: "/v1" },
 ] as const;
 
-/** A turn of an agent with the real provider package, whose requests get these answers in order. */
+/** Runs a turn of an agent with the real provider package, whose requests get these responses in order. */
 async function turn({ provider, name, path }: (typeof PROVIDERS)[number], answers: readonly Answer[]) {
   mock.clearFixtures();
   let at = 0;
@@ -57,7 +57,7 @@ const fails = (status: number, message: string, type = "error"): Answer => ({
 });
 
 describe.each(PROVIDERS)("$provider", (provider) => {
-  test("streams arguments and text, and takes the results of parallel calls", async () => {
+  test("streams arguments and text, and accepts the results of parallel calls", async () => {
     const { end, events, requests } = await turn(provider, [
       echoes("a long first value", "two"),
       says("Both came back."),
@@ -73,7 +73,7 @@ describe.each(PROVIDERS)("$provider", (provider) => {
     const broken = { response: { toolCalls: [{ name: "echo", arguments: '{"value": "cut' }] } };
     const { end, events } = await turn(provider, [broken, says("I try again.")]);
     expect(end, end.message).toMatchObject({ reason: "done" });
-    // The wire formats of Google and of the mock's Anthropic have arguments as objects: there are no malformed ones.
+    // Google and the mock's Anthropic transmit arguments as objects, which cannot be malformed.
     const isText = provider.provider.startsWith("openai");
     expect(ofType(events, "tool_result").map(({ status }) => status)).toEqual([isText ? "invalid-input" : "ok"]);
   });
@@ -94,7 +94,7 @@ describe.each(PROVIDERS)("$provider", (provider) => {
     ]);
   });
 
-  test("asks again when the stream breaks off", async () => {
+  test("retries when the stream breaks off", async () => {
     const cut = { ...says("This is a reply that is cut in the middle of it, somewhere here."), truncateAfterChunks: 4 };
     const { end, events } = await turn(provider, [cut, says("Whole.")]);
     expect(end, end.message).toMatchObject({ reason: "done" });
@@ -112,14 +112,14 @@ describe.each(PROVIDERS)("$provider", (provider) => {
     expect(requests).toBe(1);
   });
 
-  test("shortens the conversation when it is too long for the model, and reports a model that still refuses", async () => {
+  test("shortens a conversation that is too long for the model, and reports a model that still rejects it", async () => {
     const tooLong = fails(400, "prompt is too long: maximum context length is 4096 tokens", "invalid_request_error");
     const { end } = await turn(provider, [tooLong, tooLong, tooLong, tooLong]);
     expect(end).toMatchObject({ reason: "failed", message: expect.stringContaining("too long") });
   });
 });
 
-test("an abort at any point of a real stream leaves one result for each call, and the next turn works", async () => {
+test("an abort at any point of a real stream leaves one result per call, and the next turn works", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...PROVIDERS),
@@ -159,7 +159,7 @@ test("an abort at any point of a real stream leaves one result for each call, an
   );
 }, 60_000);
 
-test("a server that is not there is a clear failure", async () => {
+test("a server that cannot be reached is a clear failure", async () => {
   const toolkit = await toolkitWith({ preset: "none" });
   const { model } = await loadModel({ provider: "openai-compatible", name: "x", baseUrl: "http://127.0.0.1:9/v1" });
   const agent = await createAgent({ model, toolkit, limits: { retryMs: 1 } });

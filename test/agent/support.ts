@@ -3,12 +3,12 @@ import { Type } from "typebox";
 import { type Agent, type AgentEvent, type AgentOptions, createAgent } from "../../src/agent/agent.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
 type Script = Parameters<typeof scriptedModel>[0];
 
-/** An agent with a scripted model, and all of its events. */
+/** Opens an agent with a scripted model, and collects its events. */
 export async function scripted(
   script: Script,
   {
@@ -27,13 +27,13 @@ export async function scripted(
   })();
   const send = async (input: Parameters<Agent["send"]>[0]) => {
     const end = await agent.send(input);
-    await new Promise((resolve) => setImmediate(resolve)); // until the events have been read
+    await new Promise((resolve) => setImmediate(resolve)); // lets the events be read
     return end;
   };
   return { agent: Object.assign(Object.create(agent) as Agent, { send }), model, events };
 }
 
-/** A tool that looks and does what the test says. */
+/** A tool that only looks and runs the given function. */
 export function looking(name: string, run: Tool["run"]): Tool {
   return defineTool({
     name,
@@ -59,7 +59,7 @@ export function acting(name: string, run: Tool["run"]): Tool {
 
 export const calls = (...given: NonNullable<ScriptedReply["calls"]>): ScriptedReply => ({ calls: given });
 
-/** What the model was given for each call, by the id it was told; fails when a call has not exactly one result. */
+/** Returns what the model was given for each call, by its id. Fails when a call has not exactly one result. */
 export function resultsIn({ prompt }: LanguageModelV3CallOptions): { readonly [id: string]: string } {
   const asked: string[] = [];
   const results: { [id: string]: string } = {};

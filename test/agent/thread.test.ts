@@ -1,30 +1,34 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
+import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { Message } from "../../src/contract/message.ts";
+import type { Tool } from "../../src/contract/tool.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { toolkitWith, workspace } from "../support/workspace.ts";
+import { until } from "../support/until.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 import { calls, looking, ofType, resultsIn, scripted } from "./support.ts";
 
 const big = looking("big", async (input) => (input as { value?: string }).value?.repeat(2_000) ?? "");
 const four = ["a", "b", "c", "d"].map((value) => calls({ name: "big", input: { value } }));
 
 describe("a conversation that does not fit", () => {
-  test("loses old results first, and the event tells what was kept", async () => {
+  test("loses old results first, and an event reports what was kept", async () => {
     const { agent, model, events } = await scripted([...four, { text: "Done." }], {
       toolkit: { tools: [big] },
       limits: { context: 2_000 },
     });
     expect((await agent.send("Go")).reason).toBe("done");
     const results = Object.values(resultsIn(model.requests[4]!));
-    expect(results[0]).toMatch(/of this result were cut/);
+    expect(results[0]).toMatch(/This result was cut from/);
     expect(results[3]).toBe("d".repeat(2_000));
     const [compacted] = ofType(events, "compacted");
     expect(compacted).toMatchObject({ summarized: 0 });
     expect(compacted!.after).toBeLessThan(compacted!.before);
   });
 
-  test("is then summed up by the model, and a resumed thread begins with the summary", async () => {
+  test("is then summarized by the model, and a resumed thread begins with the summary", async () => {
     const store = memoryStore();
     const words = "word ".repeat(600);
     const summary = { text: "SUMMARY", input: 70, output: 7 };
@@ -55,7 +59,7 @@ describe("a conversation that does not fit", () => {
 });
 
 describe("the transcript", () => {
-  test("is in the store as it happens, with our ids, the provider's beside them, and secrets masked", async () => {
+  test("is in the store as it happens, with our ids and the provider's, and with secrets masked", async () => {
     const store = memoryStore();
     const secret = "hunter2-hunter2-hunter2";
     const echo = looking("echo", async () => "hi");
@@ -74,7 +78,7 @@ describe("the transcript", () => {
     expect(await store.threads()).toMatchObject([{ thread: agent.thread, target: "local" }]);
   });
 
-  test("keeps no images: a resumed thread has the words that one was there", async () => {
+  test("keeps no images: a resumed thread has a note in place of each", async () => {
     const store = memoryStore();
     const image = { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" } as const;
     const { agent, model } = await scripted([], { toolkit: { store } });
@@ -119,7 +123,72 @@ describe("the transcript", () => {
   });
 });
 
-test("a job that was asked to wake the agent starts a turn when it ends", async () => {
+describe("two agents in one thread, each with a connection to the store", () => {
+  const file = () => join(temporaryFolder(), "handrail.db");
+  /** A tool that runs until the test ends it, or the call is stopped. */
+  const held = () => {
+    const ending = new AbortController();
+    const run: Tool["run"] = async (_, { signal }) => {
+      await new Promise((resolve) => AbortSignal.any([signal, ending.signal]).addEventListener("abort", resolve));
+      return "the result";
+    };
+    return { tool: looking("big", run), end: () => ending.abort() };
+  };
+
+  test("have one turn at a time, and each knows what the other has said", async () => {
+    const place = file();
+    const { tool, end } = held();
+    const one = await scripted(
+      [calls({ name: "big", input: {} }), { text: "First answer" }, { text: "Third answer" }],
+      {
+        toolkit: { store: sqliteStore({ file: place }), tools: [tool] },
+        thread: "both",
+      },
+    );
+    const first = one.agent.send("First question");
+    await until("the call runs", () => ofType(one.events, "tool_call").length === 1);
+    const other = await scripted([{ text: "Second answer" }], {
+      toolkit: { store: sqliteStore({ file: place }) },
+      thread: "both",
+    });
+    const second = other.agent.send("Second question");
+    await until("it says that it waits", () => ofType(other.events, "message").length === 1);
+    expect(ofType(other.events, "message")[0]).toMatchObject({ from: "handrail", text: /^Another agent works/ });
+    expect(other.model.requests).toEqual([]);
+    end();
+    expect([(await first).reason, (await second).reason]).toEqual(["done", "done"]);
+    expect(Object.values(resultsIn(other.model.requests[0]!))).toEqual(["the result"]);
+    await one.agent.send("Third question");
+    const asked = JSON.stringify(one.model.requests.at(-1)!.prompt);
+    for (const words of ["First answer", "Second question", "Second answer", "Third question"]) {
+      expect(asked.split(words)).toHaveLength(2);
+    }
+  });
+
+  test("a stop ends the running turn, not the waiting one", async () => {
+    const place = file();
+    const { tool } = held();
+    const one = await scripted([calls({ name: "big", input: {} })], {
+      toolkit: { store: sqliteStore({ file: place }), tools: [tool] },
+      thread: "both",
+    });
+    const first = one.agent.send("First question");
+    await until("the call runs", () => ofType(one.events, "tool_call").length === 1);
+    const store = sqliteStore({ file: place });
+    const other = await scripted([{ text: "Second answer" }], { toolkit: { store }, thread: "both" });
+    const given = other.agent.send("Never mind");
+    await until("it says that it waits", () => ofType(other.events, "message").length === 1);
+    await other.agent.stop();
+    expect((await given).reason).toBe("stopped");
+    const second = other.agent.send("Second question");
+    await until("it says that it waits", () => ofType(other.events, "message").length === 2);
+    await store.commit({ type: "stop.requested", thread: "both", at: Date.now(), by: "test" });
+    expect([(await first).reason, (await second).reason]).toEqual(["stopped", "done"]);
+    expect(JSON.stringify(other.agent.messages)).not.toContain("Never mind");
+  });
+});
+
+test("a job that the agent was registered for starts a turn when it ends", async () => {
   const { agent, model, events } = await scripted(
     [
       calls({ name: "bash", input: { command: "sleep 0.3; echo built", background: true } }),

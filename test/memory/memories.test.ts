@@ -25,7 +25,7 @@ function open(options: Partial<MemoriesOptions> = {}) {
   return memories;
 }
 
-/** What is wrong in a file, if anything: of each table whether it has exactly what belongs to the memories. */
+/** Returns what is wrong in a file, if anything: each table must have exactly the rows of its memories. */
 async function faultsIn(file: string): Promise<readonly string[]> {
   const database = await openDatabase({ file, tables: MEMORY_TABLES });
   onTestFinished(() => database.close());
@@ -66,7 +66,7 @@ describe.each(engines)("memories with %s", (_, engine) => {
     expect(await memories.get("town")).toBeUndefined();
   });
 
-  test("hold whatever text comes", async () => {
+  test("store any text", async () => {
     const file = newFile();
     const memories = open({ engine, file });
     const text = fc.string({ unit: "binary", minLength: 1, maxLength: 40 }).filter((each) => each.trim() !== "");
@@ -87,7 +87,7 @@ describe.each(engines)("memories with %s", (_, engine) => {
   });
 });
 
-test("memories of one workspace are not found in another, nor by a user's", async () => {
+test("memories of one workspace are not found in another one, nor in the scope user", async () => {
   const file = newFile();
   const here = open({ file, scope: "workspace", workspace: "local:/here" });
   const there = open({ file, scope: "workspace", workspace: "local:/there" });
@@ -108,7 +108,7 @@ test("memories of one workspace are not found in another, nor by a user's", asyn
   expect((await here.get("port"))?.content).toBe("The harbour of Rotterdam.");
 });
 
-test("secrets are masked before they are stored, also where one is looked for", async () => {
+test("secrets are masked before they are stored, and in queries", async () => {
   const memories = open({ mask: (text) => text.replaceAll("hunter22", "[masked: secret]") });
   await memories.store([note("login hunter22", "The password is hunter22.")]);
   expect(await memories.list({ limit: 5 })).toMatchObject([
@@ -118,7 +118,7 @@ test("secrets are masked before they are stored, also where one is looked for", 
   expect(await memories.forget("login hunter22")).toBe(true);
 });
 
-test("of several memories one that is too long leaves all out", async () => {
+test("one memory that is too long rejects all of a batch", async () => {
   const memories = open();
   const tooLong = note("long", "x".repeat(16_385));
   await expect(memories.store([note("short", "x"), tooLong])).rejects.toThrow(
@@ -128,7 +128,7 @@ test("of several memories one that is too long leaves all out", async () => {
   expect(await memories.list({ limit: 5 })).toEqual([]);
 });
 
-test("two processes write at once, and what was acknowledged outlives kill -9", async () => {
+test("two processes write at the same time, and acknowledged memories survive kill -9", async () => {
   const stateDir = temporaryFolder();
   const program = pathToFileURL(join(projectRoot, "dist", "index.js")).href;
   const script = `
@@ -162,7 +162,7 @@ test("two processes write at once, and what was acknowledged outlives kill -9", 
   const kept = new Map((await memories.list({ limit: 10_000 })).map(({ key, content }) => [key, content]));
   expect(acknowledged.length).toBeGreaterThanOrEqual(40);
   expect(acknowledged.filter((key) => kept.get(key) !== `kept ${key}`)).toEqual([]);
-  expect(kept.has(kept.get("last")?.slice(5) ?? "")).toBe(true); // both of one call, or none
+  expect(kept.has(kept.get("last")?.slice(5) ?? "")).toBe(true); // both memories of one call, or none
   expect((await memories.recall(acknowledged[0] ?? "", 5)).map(({ key }) => key)).toContain(acknowledged[0]);
   expect(await faultsIn(file)).toEqual([]);
 });

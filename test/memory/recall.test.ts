@@ -14,10 +14,10 @@ interface Expected {
     readonly query: string;
     /** The first hits, in this order. */
     readonly first?: readonly string[];
-    /** There are no others. */
+    /** There must be no other hits. */
     readonly only?: boolean;
     readonly absent?: readonly string[];
-    /** Each hit has one of these words, and there are as many as were asked for. */
+    /** Each hit must have one of these words, and there must be as many as requested. */
     readonly every?: string;
   }[];
 }
@@ -31,7 +31,7 @@ const COMMON = "the of to and is in a for on with that it was at by from server 
   " ",
 );
 
-/** Memories about nothing, of common words and some of their own, so many that no common word's are all read. */
+/** Memories of common words and some of their own, so many that for no common word all are read. */
 function others(count: number) {
   return Array.from({ length: count }, (_, index) => ({
     key: `other.${index}`,

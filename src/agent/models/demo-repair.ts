@@ -2,9 +2,9 @@ import { posix } from "node:path";
 
 /** A failing test, as the output of `node --test` shows it. */
 export interface FailingTest {
-  /** Relative to the working directory where it is in it. */
+  /** Relative to the working directory if it is inside. */
   readonly file: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly what: string;
 }
@@ -13,11 +13,14 @@ export interface FailingTest {
 export interface Repair {
   readonly before: string;
   readonly after: string;
-  /** For people: '"a - b" to "a + b"'. */
+  /** A description for people: '"a - b" to "a + b"'. */
   readonly what: string;
 }
 
-/** Finds the failing assertion: the first place in a test file that a stack trace names, with what was expected and what came. */
+/**
+ * Finds the failing assertion: the first place in a test file that a stack trace names, with the expected and the
+ * actual value.
+ */
 export function failingTest(output: string, workDir: string): FailingTest | undefined {
   const [, file, line] = /(?:file:\/\/)?(\/[^\s:()'"]*\.test\.[cm]?js):(\d+):\d+\)/.exec(output) ?? [];
   if (file === undefined || line === undefined) return undefined;
@@ -38,8 +41,8 @@ function trimmed(value: string): string {
 }
 
 /**
- * Finds the function that the failing line tests, and repairs of it, the likeliest first; without `repairs` while the source has not been read.
- * `undefined` where the test does not import what the line calls.
+ * Finds the function that the failing line tests, and repairs of it, the likeliest first. `repairs` is absent until the
+ * source has been read. Returns `undefined` if the test does not import what the line calls.
  */
 export function repairsOf(
   failure: FailingTest,
@@ -62,7 +65,7 @@ export function repairsOf(
   return undefined;
 }
 
-/** The lines of a function, up to the one that closes it. */
+/** Returns the lines of a function, including the line that closes it. */
 function bodyOf(source: string, name: string): readonly string[] {
   const lines = source.split("\n");
   const start = lines.findIndex((line) => new RegExp(`(function\\s+${name}\\b|\\b${name}\\s*=)`).test(line));
@@ -72,7 +75,7 @@ function bodyOf(source: string, name: string): readonly string[] {
   return lines.slice(start, isOneLine || end < 0 ? start + 1 : end);
 }
 
-/** What is often confused, and what it is confused with. */
+/** What is often confused, and with what. */
 const CONFUSED: readonly (readonly [string, readonly string[]])[] = [
   [" - 1", [""]],
   [" + 1", [""]],
@@ -94,7 +97,9 @@ const CONFUSED: readonly (readonly [string, readonly string[]])[] = [
   ["toLowerCase", ["toUpperCase"]],
 ];
 
-/** All changes of one place in the body; an operator that gives what the test expects of two numbers comes first. */
+/**
+ * Returns all one-place changes of the body. An operator that produces the expected result of two numbers comes first.
+ */
 function ranked(body: readonly string[], asserted: string): readonly Repair[] {
   const repairs: Repair[] = [];
   for (const [index, line] of body.entries()) {
@@ -103,7 +108,7 @@ function ranked(body: readonly string[], asserted: string): readonly Repair[] {
         for (const right of rights) {
           const changed = line.slice(0, at) + right + line.slice(at + wrong.length);
           const what = `"${line.trim()}" to "${changed.trim()}"`;
-          // The whole body each time, so that the place is the only one, and one repair can take the place of another.
+          // Each repair contains the whole body, so that it matches only once and one repair can replace another.
           repairs.push({ before: body.join("\n"), after: body.with(index, changed).join("\n"), what });
         }
       }

@@ -9,22 +9,23 @@ interface Done {
   readonly failed: boolean;
 }
 
-/** What it does next: a call, or nothing more. */
+/** The next step of the model: a call, or only text. */
 interface Step {
   readonly say: string;
   readonly call?: { readonly name: string; readonly input: { readonly [key: string]: unknown } };
 }
 
 const INTRODUCTION =
-  "I am the demo model: a short script that comes with Handrail, not a language model. I use the real tools: I look for a failing test of " +
-  "JavaScript here, read what it tests, and try to repair that.\n\n";
+  "I am the demo model: a short script that comes with Handrail, not a language model. I use the real tools: " +
+  "I look for a failing test of JavaScript here, read what it tests, and try to repair that.\n\n";
 
-/** More attempts would be guessing. */
+/** The maximum number of repairs. More would be guessing. */
 const MOST_REPAIRS = 8;
 
 /**
- * A scripted model that needs no key. It decides from what the tools return: it lists the folder, runs the tests, reads the failing test and the
- * source that it tests, edits that and runs the tests again, until they pass or it knows no more repairs.
+ * A scripted model that needs no key. It decides from the results of tools: it lists the folder, runs the tests, reads
+ * the failing test and the tested source, edits it, and runs the tests again, until they pass or it has no more
+ * repairs.
  */
 export function demoModel(): LanguageModelV3 {
   return {
@@ -91,21 +92,21 @@ function nextStep({ prompt, tools = [] }: LanguageModelV3CallOptions): Step {
   return afterTests(command, runs, done, workDirIn(prompt));
 }
 
-/** True when the agent has reached a limit and asks for a last word. */
+/** Returns true when the agent has reached a limit and asks for a last message. */
 function isAskedToEnd(prompt: LanguageModelV3CallOptions["prompt"]): boolean {
   const last = prompt.at(-1);
   if (last?.role !== "user") return false;
   return last.content.some((part) => part.type === "text" && part.text.includes("Call no more tools."));
 }
 
-/** As the instructions have it. */
+/** Reads the working directory from the instructions. */
 function workDirIn(prompt: LanguageModelV3CallOptions["prompt"]): string {
   const [system] = prompt;
   const instructions = system?.role === "system" ? system.content : "";
   return /^- Working directory: (.+)$/m.exec(instructions)?.[1] ?? "/";
 }
 
-/** What runs the tests; a step where that has to be looked up; `undefined` where there are none that it knows. */
+/** Returns the command that runs the tests; a step if a file must be read first; `undefined` if it finds no tests. */
 function testCommand(listed: readonly string[], done: readonly Done[]): string | Step | undefined {
   if (listed.includes("package.json")) {
     const read = done.find(({ input }) => input["path"] === "package.json");
@@ -158,7 +159,7 @@ function afterTests(command: string, runs: readonly Done[], done: readonly Done[
   return tryRepair(source.path, source.name, repair, edits);
 }
 
-/** Takes back the attempt before, if there was one, in the same edit. */
+/** Applies a repair. The same edit replaces the previous attempt, if any. */
 function tryRepair(path: string, name: string, repair: Repair, edits: readonly Done[]): Step {
   const before = edits.at(-1)?.input;
   const edit = { path, old_text: before === undefined ? repair.before : before["new_text"], new_text: repair.after };
@@ -166,7 +167,7 @@ function tryRepair(path: string, name: string, repair: Repair, edits: readonly D
   return { say: `${again}In ${name} I change ${repair.what}.`, call: { name: "edit", input: edit } };
 }
 
-/** The calls since the last message of the user, with their results. */
+/** Returns the calls since the last message of the user, with their results. */
 function callsSince(prompt: LanguageModelV3CallOptions["prompt"]): readonly Done[] {
   const since = prompt.slice(prompt.findLastIndex(({ role }) => role === "user") + 1);
   const results = new Map<string, { readonly output: string; readonly failed: boolean }>();

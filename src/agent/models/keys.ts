@@ -5,10 +5,10 @@ import { isMissing } from "../../util/private-file.ts";
 export type KeyFile = ReadonlyMap<string, string>;
 
 /**
- * Reads `NAME=value` lines; blank lines and those that begin with # are skipped, and quotes around a value are removed. `undefined` when there is no
- * such file.
+ * Reads lines of `NAME=value`. Skips blank lines and lines that start with #. Removes quotes around a value. Resolves
+ * to `undefined` when there is no such file.
  *
- * @throws Error when other users can read it, or a line is none of these.
+ * @throws Error when other users can read it, or a line has another form.
  */
 export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   try {

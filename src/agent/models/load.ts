@@ -1,21 +1,21 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { type KeyFile, readKeyFile } from "./keys.ts";
 
-/** Which model, as the configuration or `--model` names it. */
+/** A model, as the configuration or `--model` names it. */
 export interface ModelSettings {
   readonly provider: string;
-  /** As the provider calls it. */
+  /** The provider's name for it. */
   readonly name: string;
-  /** Where the API is. Required for `openai-compatible`; for the others only where it is not the provider's own. */
+  /** The base URL of the API. Required for `openai-compatible`; for others, only to replace the provider's own. */
   readonly baseUrl?: string;
-  /** The variable that has the key. Default: the provider's usual one. */
+  /** The environment variable with the key. Default: the provider's usual one. */
   readonly keyVariable?: string;
-  /** Tokens of its context, for `Limits.context`. */
+  /** The size of its context in tokens, for `Limits.context`. */
   readonly context?: number;
 }
 
 export interface LoadOptions {
-  /** Default: the process's. */
+  /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
   /** A file of `NAME=value` lines, mode 0600, for keys that are not in the environment. */
   readonly keyFile?: string;
@@ -23,20 +23,20 @@ export interface LoadOptions {
 
 export interface LoadedModel {
   readonly model: LanguageModelV3;
-  /** Its key and those in the key file, for the mask. */
+  /** All keys to mask: the model's own and those in the key file. */
   readonly keys: readonly string[];
 }
 
 interface Provider {
-  /** Where the key is looked for, in this order. */
+  /** Environment variables to read the key from, in this order. */
   readonly keyVariables: readonly string[];
-  /** False: it works without a key. */
+  /** False if it works without a key. */
   readonly needsKey: boolean;
   readonly example: string;
   load(settings: ModelSettings, key: string | undefined): Promise<LanguageModelV3>;
 }
 
-/** What can stand before the colon in PROVIDER:NAME. Each is imported when it is used. */
+/** The providers, by the name before the colon in PROVIDER:NAME. Each is imported when it is used. */
 export const PROVIDERS: { readonly [name: string]: Provider } = {
   openai: {
     keyVariables: ["OPENAI_API_KEY"],
@@ -72,8 +72,8 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     async load({ name, baseUrl }, apiKey) {
       if (baseUrl === undefined) {
         throw new Error(
-          "openai-compatible needs the address of its API. Set model.base_url in the configuration, or pass --base-url, as " +
-            "http://127.0.0.1:11434/v1 for Ollama.",
+          "openai-compatible needs the address of its API. Set model.base_url in the configuration, or pass " +
+            "--base-url, as http://127.0.0.1:11434/v1 for Ollama.",
         );
       }
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
@@ -94,9 +94,9 @@ function baseURL(url: string | undefined): { baseURL?: string } {
 }
 
 /**
- * Reads PROVIDER:NAME.
+ * Parses PROVIDER:NAME.
  *
- * @throws Error that names the providers, for one that is not known or where the name is missing.
+ * @throws Error that names the providers if the provider is unknown or the name is missing.
  */
 export function parseModel(written: string): ModelSettings {
   const [provider = "", ...rest] = written.split(":");
@@ -110,10 +110,14 @@ export function parseModel(written: string): ModelSettings {
 /**
  * Loads a model and finds its key.
  *
- * @throws Error with the next step: unknown provider, no key, a key file that others can read, no address.
+ * @throws Error with the next step: unknown provider, no key, a key file that others can read, no base URL.
  */
 export async function loadModel(settings: ModelSettings, options: LoadOptions = {}): Promise<LoadedModel> {
   const provider = providerOf(settings.provider);
+  const { baseUrl } = settings;
+  if (baseUrl !== undefined && !(/^https?:/i.test(baseUrl) && URL.canParse(baseUrl))) {
+    throw new Error(`expected a base URL such as http://127.0.0.1:11434/v1, got ${JSON.stringify(baseUrl)}`);
+  }
   const { env = process.env, keyFile } = options;
   const variables = settings.keyVariable === undefined ? provider.keyVariables : [settings.keyVariable];
   const inFile = keyFile === undefined ? undefined : await readKeyFile(keyFile);
@@ -121,14 +125,15 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
   if (key === undefined && (provider.needsKey || settings.keyVariable !== undefined)) {
     const file = keyFile === undefined ? "" : `, or write the line ${variables[0]}=… into ${keyFile} (mode 0600)`;
     throw new Error(
-      `${settings.provider} needs an API key. Set ${variables.join(" or ")} in the environment${file}. Without a key, --model demo works.`,
+      `${settings.provider} needs an API key. Set ${variables.join(" or ")} in the environment${file}. ` +
+        "Without a key, --model demo works.",
     );
   }
   const keys = [...(key === undefined ? [] : [key]), ...(inFile?.values() ?? [])];
   return { model: await provider.load(settings, key), keys };
 }
 
-/** The first of these variables that has a value, in the environment before the file. */
+/** Returns the first of these variables that has a value. The environment overrides the file. */
 export function keyIn(
   variables: readonly string[],
   env: NodeJS.ProcessEnv,

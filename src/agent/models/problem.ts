@@ -1,6 +1,6 @@
 import { clip } from "../../util/text.ts";
 
-/** What went wrong with a request to a model. */
+/** The cause of a failed request to a model. */
 export interface ModelProblem {
   readonly kind:
     | "wrong-key"
@@ -13,9 +13,9 @@ export interface ModelProblem {
     | "refused";
   /** For people: what happened, and the next step. */
   readonly message: string;
-  /** How often the request is worth making again. */
+  /** How often to retry the request. */
   readonly retries: number;
-  /** How long the provider wants us to wait. */
+  /** How long the provider asks us to wait, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
@@ -31,8 +31,8 @@ const RETRIES: { readonly [kind in ModelProblem["kind"]]: number } = {
 };
 
 /**
- * Tells what a failed request means. The AI SDK's errors are known by their fields (`statusCode`, `responseBody`, `url`); what providers report in
- * the middle of a stream is known by its words.
+ * Classifies a failed request. Errors of the AI SDK are recognized by their fields (`statusCode`, `responseBody`,
+ * `url`), errors in the middle of a stream by their text.
  */
 export function problemOf(
   error: unknown,
@@ -51,8 +51,11 @@ export function problemOf(
 }
 
 // The wordings of OpenAI, Anthropic, Google, llama.cpp, Ollama and vLLM.
-const OVERFLOW =
-  /context.?length|context.?(window|size)|maximum context|prompt is too long|too many (input )?tokens|input token count|exceed.{0,30}(token|context)|n_ctx|request_too_large/i;
+const OVERFLOW = new RegExp(
+  "context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input token count|" +
+    "exceed.{0,30}(token|context)|n_ctx|request_too_large",
+  "i",
+);
 const RATE = /rate.?limit|too many requests|quota|resource_exhausted/i;
 const OVERLOAD = /overloaded|unavailable|server_error|internal.?(server)?.?error|capacity|api_error/i;
 
@@ -68,7 +71,7 @@ function kindOf(error: unknown, status: number | undefined, words: string): Mode
   return /model.{0,80}(not found|not exist|unknown|invalid|not supported)/i.test(words) ? "unknown-model" : "refused";
 }
 
-/** Of what has no status: the provider's words in the middle of a stream, or an exception of the network. */
+/** Classifies an error without a status: the provider's text in the middle of a stream, or a network exception. */
 function kindOfStream(error: unknown, words: string): ModelProblem["kind"] {
   if (isNetwork(error)) return "unreachable";
   if (OVERFLOW.test(words)) return "context-overflow";
@@ -80,7 +83,7 @@ function kindOfStream(error: unknown, words: string): ModelProblem["kind"] {
 function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url: string): string {
   switch (kind) {
     case "wrong-key":
-      return `${name} does not accept the API key. Check it, and that it may use this model.`;
+      return `${name} does not accept the API key. Check the key, and that it may use this model.`;
     case "unknown-model":
       return `${name}: there is no model "${modelId}". Check its name in the provider's list of models.`;
     case "rate-limited":
@@ -90,7 +93,10 @@ function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url
     case "context-overflow":
       return `The conversation is too long for ${name}.`;
     case "unreachable":
-      return `${name} cannot be reached${url === "" ? "" : ` at ${url}`}. Check the network, and whether the server runs.`;
+      return (
+        `${name} cannot be reached${url === "" ? "" : ` at ${url}`}. Check the network, and whether the server ` +
+        "runs."
+      );
     case "broke-off":
       return `The reply of ${name} broke off.`;
     case "refused":
@@ -105,7 +111,7 @@ function said(words: string, status: number | undefined): string {
 
 interface Facts {
   readonly status: number | undefined;
-  /** What the provider reported. */
+  /** The provider's message. */
   readonly words: string;
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
@@ -126,7 +132,7 @@ function factsOf(error: unknown): Facts {
   };
 }
 
-/** The message in what a provider sent: text, or JSON with `error.message`, `error` or `message`. */
+/** Returns the message in a provider's response: text, or JSON with `error.message`, `error` or `message`. */
 function wordsOf(given: unknown): string | undefined {
   if (typeof given === "string") {
     if (given.trim() === "") return undefined;
@@ -143,7 +149,7 @@ function wordsOf(given: unknown): string | undefined {
   return words.length === 0 ? undefined : words.join(": ");
 }
 
-/** True for a failure to connect: fetch reports it as a TypeError, or the AI SDK with that as its cause. */
+/** Returns true for a failed connection: fetch throws a TypeError, which the AI SDK may wrap as a cause. */
 function isNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return /cannot connect to api|fetch failed|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH/i.test(
@@ -156,7 +162,7 @@ function codeOfCause(error: Error): string {
   return cause instanceof Error ? `${cause.message} ${"code" in cause ? String(cause.code) : ""}` : "";
 }
 
-/** `retry-after-ms` in milliseconds, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). */
+/** Parses `retry-after-ms` in milliseconds, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). */
 function waitOf(headers: Facts["headers"]): number | undefined {
   const exact = Number.parseFloat(headers["retry-after-ms"] ?? "");
   if (exact >= 0) return exact;

@@ -1,0 +1,67 @@
+import { plural } from "../util/text.ts";
+import { type Usage, NO_USAGE, addUsage } from "./events.ts";
+
+/** What one turn uses, including its sub-agents. Their use counts for all turns above them too. */
+export interface Budget {
+  /** Replies of models so far, including those of sub-agents. */
+  readonly rounds: number;
+  readonly usage: Usage;
+  /** Counts a round. Call before a request is made. */
+  takeRound(): void;
+  /** Uncounts a round, when its request is made again. */
+  returnRound(): void;
+  spend(usage: Usage): void;
+  /** Returns the limit that is reached, of this turn or one above; `undefined` if none is. */
+  reached(): LimitReached | undefined;
+}
+
+export interface LimitReached {
+  readonly reason: "max_rounds" | "max_tokens";
+  /** The limit in words: "100 replies". */
+  readonly what: string;
+  /** False if it is the limit of a turn above. */
+  readonly isOwn: boolean;
+}
+
+/**
+ * Creates the budget of a turn.
+ *
+ * @param above the budget of the turn whose call started the agent
+ */
+export function createBudget(limits: { readonly rounds: number; readonly tokens: number }, above?: Budget): Budget {
+  let rounds = 0;
+  let usage = NO_USAGE;
+
+  const own = (): Omit<LimitReached, "isOwn"> | undefined => {
+    if (rounds >= limits.rounds) return { reason: "max_rounds", what: plural(limits.rounds, "reply", "replies") };
+    const isSpent = usage.input + usage.output >= limits.tokens;
+    return isSpent ? { reason: "max_tokens", what: `${limits.tokens} tokens` } : undefined;
+  };
+
+  return {
+    get rounds() {
+      return rounds;
+    },
+    get usage() {
+      return usage;
+    },
+    takeRound() {
+      rounds++;
+      above?.takeRound();
+    },
+    returnRound() {
+      rounds--;
+      above?.returnRound();
+    },
+    spend(more) {
+      usage = addUsage(usage, more);
+      above?.spend(more);
+    },
+    reached() {
+      const further = above?.reached();
+      if (further !== undefined) return { ...further, isOwn: false };
+      const limit = own();
+      return limit && { ...limit, isOwn: true };
+    },
+  };
+}
