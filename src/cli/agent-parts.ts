@@ -1,14 +1,16 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import { type Limits, buildInstructions } from "../agent/agent.ts";
+import { type Limits, type SubAgents, buildInstructions } from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import type { McpSource } from "../mcp/client/source.ts";
 import { createToolkit } from "../toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { agentSettings } from "./agent-settings.ts";
 import type { GlobalOptions } from "./options.ts";
-import { toolkitOptions } from "./settings.ts";
+import { type ToolkitNeeds, toolkitOptions, warn } from "./settings.ts";
+import { loadSubAgents } from "./sub-agents.ts";
 import { listThreads, threadFor } from "./threads.ts";
 
 /** The options of commands that start an agent. */
@@ -16,7 +18,7 @@ export interface AgentOptions extends GlobalOptions {
   readonly model?: string;
   readonly baseUrl?: string;
   readonly agent?: string;
-  /** true: no id was given. */
+  /** `true` if no id was given. */
   readonly resume?: string | true;
   readonly continue?: true;
   readonly showPrompt?: true;
@@ -25,33 +27,47 @@ export interface AgentOptions extends GlobalOptions {
   readonly maxTokens?: number;
 }
 
-/** What `createAgent` takes, as the options and files have it. */
+/** The arguments of `createAgent`, as options and files set them. */
 export interface AgentParts {
   readonly model: LanguageModelV3;
   readonly toolkit: Toolkit;
   readonly instructions: string;
   readonly limits: Limits;
-  /** The thread to continue; `undefined`: a new one. */
+  readonly disable: readonly string[];
+  /** The configured agents, and the name of this agent if it is one of them. */
+  readonly agents: SubAgents;
+  readonly name?: string;
+  /** The thread to continue; `undefined` for a new one. */
   readonly thread: string | undefined;
-  /** Closes the toolkit. What goes wrong with that is printed. */
+  /** The MCP servers of the configuration. */
+  readonly servers: readonly McpSource[];
+  /** Closes the toolkit. Prints errors that occur. */
   close(): Promise<void>;
 }
 
 /**
- * Loads the model and opens the toolkit. With `--show-prompt` or `--resume` alone it prints what these ask for and returns `undefined`.
+ * Loads the model and opens the toolkit. `tell` is called with news about plugins and servers. With `--show-prompt`, or
+ * `--resume` without an id, prints the requested text and returns `undefined`.
  *
  * @throws Error with the next step: no model, no key, no such agent or thread, and what `createToolkit` throws.
  */
 export async function openParts(
   options: AgentOptions,
   approver: Approver | undefined,
+  tell?: ToolkitNeeds["tell"],
 ): Promise<AgentParts | undefined> {
-  const { preset, instructions: own, coreBytes, ...settings } = await agentSettings(options);
+  const { preset, instructions: own, coreBytes, notices, ...settings } = await agentSettings(options);
   const onlyPrints = options.showPrompt === true || options.resume === true;
+  if (settings.model === undefined && !onlyPrints) warn(notices); // such as a model that needs trust
   const loaded = onlyPrints ? undefined : await modelFor(settings.model);
+  const given = await toolkitOptions(
+    { ...options, ...(preset !== undefined && { preset }) },
+    { sources: !onlyPrints, ...(tell !== undefined && { tell }) },
+  );
+  const others = loaded && (await loadSubAgents(options));
   const toolkit = await createToolkit({
-    ...(await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) })),
-    mask: { values: loaded?.keys ?? [] },
+    ...given,
+    mask: { values: [...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(approver !== undefined && { approver }),
   });
   const close = () =>
@@ -63,7 +79,14 @@ export async function openParts(
     });
     if (loaded !== undefined) {
       const limits = { ...settings.limits, ...limitsOf(options) };
-      return { model: loaded.model, toolkit, instructions, limits, thread: await threadFor(toolkit, options), close };
+      const { agent: name } = options;
+      const servers = (given.sources ?? []).filter((source): source is McpSource => "prompts" in source);
+      return {
+        ...{ model: loaded.model, toolkit, instructions, limits, disable: settings.disable, close, servers },
+        agents: others?.of(toolkit) ?? {},
+        ...(name !== undefined && { name }),
+        thread: await threadFor(toolkit, options),
+      };
     }
     const printed = options.showPrompt ? instructions : (await listThreads(toolkit)).join("\n");
     process.stdout.write(`${printed}\n`);
@@ -75,12 +98,12 @@ export async function openParts(
   return undefined;
 }
 
-/** Loads a model with the user's keys. Fails like `loadModel`, and where none is chosen. */
+/** Loads a model with the user's keys. Rejects like `loadModel`, and when no model is set. */
 export async function modelFor(settings: ModelSettings | undefined): Promise<LoadedModel> {
   if (settings !== undefined) return await loadModel(settings, { keyFile: keyFile() });
   throw new Error(
-    "no model is chosen. Pass --model PROVIDER:NAME (openai, anthropic, google, openai-compatible), or set model in the configuration. " +
-      "--model demo needs no key.",
+    "no model is chosen. Pass --model PROVIDER:NAME (openai, anthropic, google, openai-compatible), or set " +
+      "model in the configuration. --model demo needs no key.",
   );
 }
 

@@ -3,26 +3,31 @@ import { type ModelSettings, parseModel } from "../agent/models/load.ts";
 import type { GlobalOptions } from "./options.ts";
 import { loadedSettings } from "./settings.ts";
 
-/** What files and options say of an agent. */
+/** The settings of an agent, from files and options. */
 export interface AgentSettings {
   readonly model: ModelSettings | undefined;
-  /** The toolset of the agent that is named. */
+  /** The toolset of the named agent. */
   readonly preset?: string;
   readonly instructions?: string;
-  /** Bytes of core memories in the instructions. */
+  /** The size of core memories in the instructions, in bytes. */
   readonly coreBytes?: number;
   readonly limits: Limits;
+  /** `tools.disable`. Applied here too, because an agent adds tools to those of its toolkit. */
+  readonly disable: readonly string[];
+  /** What in a project's file has no effect. `toolkitOptions` prints this too. */
+  readonly notices: readonly string[];
 }
 
 /**
- * Puts together the model, toolset and instructions: options over the named agent (`--agent`), over the configuration.
+ * Combines the model, toolset and instructions: options override the named agent (`--agent`), which overrides the
+ * configuration.
  *
- * @throws Error when there is no agent of that name, and for a model that is not PROVIDER:NAME of a known provider.
+ * @throws Error when there is no agent of that name, or the model is not PROVIDER:NAME of a known provider.
  */
 export async function agentSettings(
   options: GlobalOptions & { readonly model?: string; readonly baseUrl?: string; readonly agent?: string },
 ): Promise<AgentSettings> {
-  const { settings } = await loadedSettings(options); // `toolkitOptions` prints the notices
+  const { settings, notices } = await loadedSettings(options); // `toolkitOptions` prints the notices
   const agent = options.agent === undefined ? undefined : settings.agents[options.agent];
   if (options.agent !== undefined && agent === undefined) {
     const names = Object.keys(settings.agents).join(", ") || "none; write them under agents in the configuration";
@@ -30,7 +35,7 @@ export async function agentSettings(
   }
   const configured = agent?.model ?? settings.model;
   const named = options.model === undefined ? undefined : parseModel(options.model);
-  // A model of the same provider is reached in the same way.
+  // A model of the same provider uses the same connection settings.
   const model = named?.provider === configured?.provider ? { ...configured, ...named } : named;
   const chosen = named === undefined ? configured : (model as ModelSettings);
   return {
@@ -38,6 +43,8 @@ export async function agentSettings(
     ...(agent?.toolset !== undefined && options.preset === undefined && { preset: agent.toolset }),
     ...(agent?.instructions !== undefined && { instructions: agent.instructions }),
     ...(settings.memory.coreBytes !== undefined && { coreBytes: settings.memory.coreBytes }),
-    limits: chosen?.context === undefined ? {} : { context: chosen.context },
+    disable: settings.tools.disable,
+    notices,
+    limits: { ...agent?.limits, ...(chosen?.context !== undefined && { context: chosen.context }) },
   };
 }

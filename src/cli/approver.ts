@@ -1,47 +1,66 @@
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
+import type { Json, JsonSchema } from "../contract/schema.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { type Described, describeCall } from "../policy/describe.ts";
+import { fieldText, formFields } from "../policy/form-fields.ts";
 import { isWholeCall, longestGrant } from "../policy/scopes.ts";
-import { type TerminalChoices, askOnTerminal, hasTerminal } from "./terminal.ts";
+import { type TerminalChoices, askOnTerminal, hasTerminal, lineOnTerminal } from "./terminal.ts";
 
-/** What is longer than this on the screen cannot be judged at a glance: it is shown in one line, its middle cut, which that line says. */
+/**
+ * The longest call that is shown in full, in characters. A longer one cannot be judged at a glance: it is shown in one
+ * line with the middle cut, and the line says so.
+ */
 const MAX_SHOWN = 2_000;
 const MAX_SHOWN_LINES = 20;
 
-/** Approves whatever is asked: `--yes`. What the policy denies never comes here. */
+/** Approves every question (`--yes`). Calls that the policy denies are never asked about. */
 export const approveAll: Approver = async () => ({ answer: "once", by: "--yes" });
 
-/** Asks on the terminal this process belongs to, whatever stdin is; `undefined` when there is none. */
+/** Asks on the controlling terminal of this process, whatever stdin is. Returns `undefined` if there is none. */
 export function terminalApprover(): Approver | undefined {
   if (!hasTerminal()) return undefined;
   let asking: Promise<unknown> = Promise.resolve();
   return (call, decision, signal) => {
-    // One question at a time: two on one screen would get each other's answer.
-    const answer = asking.then(() => ask(questionOf(call, decision), signal));
+    // One question at a time: the answer to one of two questions could go to the other.
+    const answer = asking.then(() => askHere(questionOf(call, decision), signal));
     asking = answer.catch(() => undefined);
-    return answer.then((approval) => ({ ...approval, by: "terminal" }));
+    return answer.then((given) => ({ ...(typeof given === "object" ? given : UNANSWERED[given]), by: "terminal" }));
   };
 }
 
-/** What a person is shown, and the answers beside y and n that it lets them give. */
+const UNANSWERED = {
+  left: { answer: "refuse" },
+  "no terminal": { answer: "refuse", reason: "There is no terminal any more." },
+} as const;
+
+/** The text that a person is shown, and the answers they can give besides y and n. */
 export interface Question {
   readonly text: string;
   readonly choices: TerminalChoices<"session" | "always">;
+  /** The form that is filled in after a yes. */
+  readonly form?: JsonSchema;
 }
 
 /**
- * "Run: npm test [y/N/s/a] ", with the reason above it where it is not just that commands are asked about, and below it what an answer for
- * longer would allow, part by part, where that is not just what is asked. What does not fit on a screen cannot be allowed for longer.
+ * Returns "Run: npm test [y/N/s/a] ". Above it are the sub-agent that asks, and the reason unless commands are simply
+ * always asked about. Below it is what a longer approval would allow, part by part, unless that is exactly the call. A
+ * question that does not fit on a screen cannot be approved for longer.
  */
 export function questionOf(call: Described, decision: Decision): Question {
   const { reason, rule } = decision;
   const why =
     reason === undefined || rule === "autonomy" || rule === "shell_confirm" ? "" : `${oneLine(reason, MAX_SHOWN)}\n`;
   const described = describeCall(call);
-  const { choices, keys } = CHOICES[isShort(described) && isShort(partsOf(decision)) ? longestGrant(decision) : "once"];
-  const parts = keys === "" || isWholeCall(decision, described) ? "" : `\n${partsOf(decision)}\n`;
-  return { text: `${why}${shown(described)}${parts} [y/N${keys}] `, choices };
+  const longest = longestGrant(decision);
+  const scopes = partsOf(decision, longest);
+  const { choices, keys } = CHOICES[isShort(described) && isShort(scopes) ? longest : "once"];
+  const parts = keys === "" || isWholeCall(decision, described) ? "" : `\n${scopes}\n`;
+  const { agent } = call.request ?? {};
+  const by = agent === undefined ? "" : `Agent ${oneLine(agent, 100)} asks:\n`;
+  const form = call.effects.map((effect) => (effect.kind === "foreign" ? effect.form : undefined)).find(Boolean);
+  const text = `${by}${why}${shown(described)}${parts} [y/N${keys}] `;
+  return { text, choices, ...(form !== undefined && { form }) };
 }
 
 const CHOICES = {
@@ -50,9 +69,11 @@ const CHOICES = {
   always: { choices: { s: "session", a: "always" }, keys: "/s/a" },
 } as const;
 
-function partsOf({ scopes = [] }: Decision): string {
+function partsOf({ scopes = [] }: Decision, longest: keyof typeof CHOICES): string {
   const lines = [...new Set(scopes.map(({ label }) => `  ${oneLine(label, Infinity)}`))];
-  return ["s (this session) and a (always, in this workspace) allow:", ...lines].join("\n");
+  const answers =
+    longest === "always" ? "s (this session) and a (always, in this workspace) allow:" : "s (this session) allows:";
+  return [answers, ...lines].join("\n");
 }
 
 function isShort(text: string): boolean {
@@ -65,18 +86,40 @@ function shown(text: string): string {
   return lines.length <= MAX_SHOWN_LINES && whole.length <= MAX_SHOWN ? whole : oneLine(text, MAX_SHOWN);
 }
 
-async function ask({ text, choices }: Question, signal: AbortSignal): Promise<Approval> {
+/**
+ * Asks on the terminal, and after a yes for each field of the form. Resolves to "left" when the person closes the
+ * question (Ctrl-D).
+ *
+ * @throws the signal's reason when it fires.
+ */
+export async function askHere(
+  { text, choices, form }: Question,
+  signal: AbortSignal,
+): Promise<Approval | "left" | "no terminal"> {
   const answer = await askOnTerminal(text, signal, choices);
   if (typeof answer === "object") return { answer: "refuse", reason: answer.no };
   switch (answer) {
     case "yes":
-      return { answer: "once" };
-    case "session":
-    case "always":
-      return { answer };
-    case "no terminal":
-      return { answer: "refuse", reason: "There is no terminal any more." };
-    default:
+      return form === undefined ? { answer: "once" } : filledIn(form, signal);
+    case "no":
       return { answer: "refuse" };
+    default:
+      return answer === "session" || answer === "always" ? { answer } : answer;
   }
+}
+
+/** Asks for each field. An empty field is not sent, so that its default applies. */
+async function filledIn(form: JsonSchema, signal: AbortSignal): Promise<Approval | "left" | "no terminal"> {
+  const input: { [field: string]: Json } = {};
+  for (const field of formFields(form)) {
+    const about = field.description === "" ? "" : `${oneLine(field.description, MAX_SHOWN)}\n`;
+    const line = await lineOnTerminal(`${about}${oneLine(fieldText(field), MAX_SHOWN)}: `, signal);
+    if (typeof line === "object") {
+      const written = line.line.trim();
+      // `defineProperty`: a field may be called __proto__.
+      const value = field.isList ? written.split(/\s*,\s*/) : written;
+      if (written !== "") Object.defineProperty(input, field.name, { value, enumerable: true });
+    } else return line;
+  }
+  return { answer: "once", input };
 }

@@ -7,8 +7,8 @@ import { createMask } from "../output/mask.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
- * The debug log of one run of the program: JSON objects, one per line, appended to a file. Each has `time` (ISO 8601), `level`, `pid` and `what`.
- * Secrets are masked; of a longer line about 50 KB are kept.
+ * The debug log of one run of the program: JSON objects, one per line, appended to a file. Each has `time` (ISO 8601),
+ * `level`, `pid` and `what`. Secrets are masked. Longer lines are cut to about 50 KB.
  */
 export interface DebugLog {
   /** Absolute. */
@@ -20,7 +20,7 @@ export interface DebugLog {
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /**
- * Opens the file, and makes it for this user alone (0600) when it does not exist.
+ * Opens the file. Creates it with mode 0600 if it does not exist.
  *
  * @throws Error that names the file when it cannot be written or is not a regular file.
  */
@@ -37,7 +37,7 @@ export function openLog(file: string): DebugLog {
         const line = { time: new Date(at).toISOString(), level, pid: process.pid, what, ...bounded };
         writeSync(descriptor, `${JSON.stringify(line)}\n`);
       } catch {
-        // a full disk must not disturb what is logged
+        // a full disk must not disturb the program
       }
     },
   };
@@ -52,16 +52,20 @@ function opened(path: string): number {
   } catch (error) {
     if (descriptor !== undefined) closeSync(descriptor);
     throw new Error(
-      `the log file ${path} cannot be written: ${messageOf(error)}. Name another with --log-file, or log_file in the configuration`,
+      `the log file ${path} cannot be written: ${messageOf(error)}. Name another with --log-file, or log_file ` +
+        "in the configuration",
       { cause: error },
     );
   }
 }
 
-/** Without O_NONBLOCK a FIFO would be waited for. */
+/** Without O_NONBLOCK, opening a FIFO would block. */
 const HOW = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** A store that logs the events it is given, and its failures. Messages, live output and the data of results are left out: the store has them. */
+/**
+ * Returns a store that also logs its events and its failures. Omits messages, live output and the data of results,
+ * which the store contains.
+ */
 export function loggedStore(store: Store, log: DebugLog): Store {
   const startedMs = new Map<CallId, number>();
 
@@ -103,6 +107,7 @@ export function loggedStore(store: Store, log: DebugLog): Store {
     answer: (question, approval, by) => store.answer(question, approval, by).catch(fail),
     attend: () => store.attend().catch(fail),
     isAttended: () => store.isAttended(),
+    takeThread: (thread, signal) => store.takeThread(thread, signal),
     jobs: () => store.jobs(),
     close: () => store.close().catch(fail),
   };
@@ -117,6 +122,7 @@ const LEVELS: {
   "approval.requested": "info",
   "approval.decided": "info",
   "stop.requested": "info",
+  "turn.ended": "info",
   "activity.updated": "debug",
   "job.started": "info",
   "job.ended": "info",

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { TargetKind } from "../contract/target.ts";
@@ -5,14 +6,14 @@ import type { DefinitionFormat } from "../contract/toolkit.ts";
 import type { DebugLog } from "./log.ts";
 import type { PresetName } from "../tools/presets/presets.ts";
 
-/** The options that every command takes. None has a default here: what is not given is left to the files. */
+/** The options of every command. None has a default here: the files apply to options that are not given. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly preset?: string;
   readonly workDir?: string;
-  /** Of another system, as a flag of its kind names it. Left out: this machine. */
+  /** A target on another system, as a flag of its kind names it. Default: this machine. */
   readonly target?: string;
-  /** Kinds of targets beside those that Handrail comes with. */
+  /** Kinds of targets in addition to the built-in ones. */
   readonly targets?: readonly TargetKind[];
   readonly tmux?: true;
   readonly tmuxSession?: string;
@@ -20,11 +21,14 @@ export interface GlobalOptions {
   readonly sandbox?: SandboxMode;
   readonly yes?: true;
   readonly logFile?: string;
-  /** What `logFile`, or the configuration, asks for. */
+  /** The log that `logFile` or the configuration asks for. */
   readonly log?: DebugLog;
 }
 
-// Said here again so that printing the help loads no tool; the types hold the lists together.
+/** Returns the options of a command: its own and the global ones, with the target that a flag names, and the log. */
+export type Given = <Own extends object>(command: Command, own: Own) => GlobalOptions & Own;
+
+// Repeated here so that printing the help loads no tool. The types keep the lists equal.
 const PRESETS: { readonly [name in PresetName]: true } = {
   coding: true,
   readonly: true,
@@ -40,7 +44,7 @@ export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
 export const SANDBOX_MODES: readonly SandboxMode[] = ["auto", "on", "off"];
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
 
-/** What `handrail tools --format` takes. */
+/** The values of `handrail tools --format`. */
 export const TOOL_FORMATS: readonly ("table" | DefinitionFormat)[] = [
   "table",
   "json",
@@ -50,3 +54,6 @@ export const TOOL_FORMATS: readonly ("table" | DefinitionFormat)[] = [
   "gemini",
   "mcp",
 ];
+
+/** Languages in which `handrail plugin new` writes a plugin. */
+export const LANGUAGES = ["ts", "python", "go", "bash"] as const;

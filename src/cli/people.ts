@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 /**
- * Refuses a command that gives a person's answers where a model may have started it.
+ * Refuses a command that gives a person's answers if a model may have started it.
  *
  * @throws Error when this process descends from a command that Handrail started.
  */
@@ -11,6 +11,7 @@ export async function requirePerson(_: Command, action: Command): Promise<void> 
   const names: string[] = [];
   for (let each: Command | null = action; each !== null; each = each.parent) names.unshift(each.name());
   throw new Error(
-    `\`${names.join(" ")}\` is for people: this process was started by Handrail, for a command of a model. Run it in a terminal of your own.`,
+    `\`${names.join(" ")}\` is for people, but a model's command started this process. ` +
+      "Run it in your own terminal.",
   );
 }

@@ -1,4 +1,4 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
@@ -8,14 +8,18 @@ import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { ServeOptions } from "./commands/serve.ts";
+import type { UndoCommandOptions } from "./commands/undo.ts";
 import type { DebugLog } from "./log.ts";
-import { addMemoryCommands } from "./memory-commands.ts";
-import { AUTONOMIES, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
+import { AUTONOMIES, type Given, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
 import { requirePerson } from "./people.ts";
+import { addRecordCommands } from "./record-commands.ts";
+import { addSourceCommands, port } from "./source-commands.ts";
 
 /**
- * Runs the command line and sets the process's exit code: 0 when it succeeded, 1 when a call did not, 2 for wrong usage. Never
- * rejects; people are shown a sentence, never a stack. `kinds` are kinds of targets beside those that Handrail comes with.
+ * Runs the command line and sets the process's exit code: 0 on success, 1 when a call did not succeed, 2 for wrong
+ * usage. Never rejects. People are shown a sentence, never a stack.
+ *
+ * @param kinds kinds of targets in addition to the built-in ones
  */
 export async function main(argv: readonly string[], kinds: readonly TargetKind[] = []): Promise<void> {
   const run: Run = { log: undefined };
@@ -25,7 +29,7 @@ export async function main(argv: readonly string[], kinds: readonly TargetKind[]
   } catch (error) {
     process.exitCode = exitCodeOf(error);
     run.log?.write("error", "program.failed", { message: sentenceOf(error) });
-    // Commander has printed its own.
+    // Commander has printed its error already.
     if (!(error instanceof CommanderError)) process.stderr.write(`handrail: ${sentenceOf(error)}\n`);
   }
   run.log?.write("info", "program.ended", { code: process.exitCode ?? EXIT.ok });
@@ -37,8 +41,7 @@ interface Run {
 }
 
 function program(run: Run, kinds: readonly TargetKind[]): Command {
-  /** The options of a command, its own and the global ones, with the target that a flag names, and the log. */
-  const given = <Own extends object>(command: Command, own: Own): GlobalOptions & Own => {
+  const given: Given = (command, own) => {
     const options = command.optsWithGlobals<GlobalOptions & { readonly [flag: string]: unknown }>();
     const flag = flags.find(({ option }) => options[option.attributeName()] !== undefined);
     return {
@@ -51,7 +54,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
   };
   const flags = targetFlags([...TARGETS, ...kinds]);
   const root = new Command("handrail")
-    .description("Tools for language models: checked, policed and recorded, on this machine's real files.")
+    .description("Tools for language models: every call is checked, judged by a policy and recorded.")
     .version(__VERSION__, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
@@ -59,24 +62,28 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(usageError(text)) })
-    .option("--config <file>", "configuration to use in place of the project's handrail.yaml")
+    .option("--config <file>", "configuration file to use instead of the project's handrail.yaml")
     .option("--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`)
     .option(
       "--work-dir <folder>",
-      "where tools work (default: the current folder; elsewhere the home, or the image's own)",
+      "the folder that tools work in (default: the current folder; on a remote host the home folder, in a " +
+        "container the image's)",
     );
   for (const { option } of flags) root.addOption(option);
   root
     .option("--tmux", "run commands in a tmux session that you can attach to, watch and take over")
-    .option("--tmux-session <name>", "the same, in a session of this name (default: handrail)")
-    .addOption(new Option("--autonomy <level>", "what runs without asking (default: supervised)").choices(AUTONOMIES))
+    .option("--tmux-session <name>", "like --tmux, in the tmux session with this name (default: handrail)")
     .addOption(
-      new Option("--sandbox <mode>", "contain commands: where that works (default: auto), always, or not").choices(
-        SANDBOX_MODES,
-      ),
+      new Option("--autonomy <level>", "what runs without a question (default: supervised)").choices(AUTONOMIES),
     )
-    .option("--yes", "approve what would be asked; never what is denied")
-    .option("--log-file <file>", "append what happens to a file, as JSON lines, for finding faults")
+    .addOption(
+      new Option(
+        "--sandbox <mode>",
+        "run commands in a sandbox: where it works (auto, the default), always (on), never (off)",
+      ).choices(SANDBOX_MODES),
+    )
+    .option("--yes", "approve every question; what the policy denies stays denied")
+    .option("--log-file <file>", "append a debug log to this file, as JSON lines")
     .addHelpText("after", EXAMPLES)
     .hook("preAction", async (_, command) => {
       const { startLog } = await import("./settings.ts");
@@ -86,7 +93,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
   root
     .command("tools")
     .description("list the tools and their definitions")
-    .addOption(new Option("--format <format>", "for whom").choices(TOOL_FORMATS).default("table"))
+    .addOption(new Option("--format <format>", "the format").choices(TOOL_FORMATS).default("table"))
     .action(async (_, command: Command) => {
       const { tools } = await import("./commands/tools.ts");
       await tools(given(command, command.opts<{ format: (typeof TOOL_FORMATS)[number] }>()));
@@ -104,14 +111,14 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     });
 
   withAgentOptions(root.command("chat"))
-    .description("talk with an agent (the default at a terminal)")
+    .description("talk with an agent (the default command on a terminal)")
     .action(async (_, command: Command) => {
       const { chat } = await import("./commands/chat.ts");
       await chat(given(command, command.opts<Omit<AgentOptions, keyof GlobalOptions>>()));
     });
 
   withAgentOptions(root.command("run"))
-    .description("give an agent a task, and show its work")
+    .description("give an agent one task and print its work")
     .argument("[prompt]", "the task (default: from stdin)")
     .option("--json", "print each event as a line of JSON")
     .action(async (prompt: string | undefined, _, command: Command) => {
@@ -120,40 +127,34 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     });
 
   root
-    .command("mcp")
-    .description("serve the tools over MCP on stdin and stdout")
-    .action(async (_, command: Command) => {
-      const { mcp } = await import("./commands/mcp.ts");
-      await mcp(given(command, {}));
-    });
-
-  root
     .command("serve")
-    .description("serve the HTTP API: watch, approve and stop what all processes do")
+    .description("serve the console, the HTTP API and MCP: watch, approve and stop the calls of all processes")
     .hook("preAction", requirePerson)
-    .option("--host <address>", "listen there (default: 127.0.0.1)")
-    .option("--port <n>", "listen on this port; 0: one that is free (default: 4747)", port)
-    .option("--model <model>", "of the agent that answers prompts: PROVIDER:NAME")
-    .option("--base-url <url>", "where the model's API is")
+    .option("--host <address>", "the address to listen on (default: 127.0.0.1)")
+    .option("--port <n>", "the port to listen on; 0 picks a free one (default: 4747)", port)
+    .option("--model <model>", "the model of the agent that answers prompts: PROVIDER:NAME")
+    .option("--base-url <url>", "the URL of the model's API")
     .option("--agent <name>", "an agent of the configuration")
     .action(async (_, command: Command) => {
       const { serve } = await import("./commands/serve.ts");
       await serve(given(command, command.opts<Omit<ServeOptions, keyof GlobalOptions>>()));
     });
 
-  const policy = root.command("policy").description("ask the policy, and look after what you have allowed for good");
+  const policy = root.command("policy").description("ask the policy; list and revoke grants");
   policy
     .command("check")
-    .description("what the policy would say: in words on a terminal, else as JSON {verdict, risk, rule, reason}")
-    .option("--command <script>", "of a shell command")
-    .option("--path <path>", "of a path; with --op")
+    .description("print the policy's decision: as text on a terminal, otherwise as JSON {verdict, risk, rule, reason}")
+    .option("--command <script>", "judge a shell command")
+    .option("--path <path>", "judge a path; see --op")
     .addOption(
-      new Option("--op <operation>", "what is done with the path").choices(["read", "write", "cwd"]).default("read"),
+      new Option("--op <operation>", "what would be done with the path")
+        .choices(["read", "write", "cwd"])
+        .default("read"),
     )
-    .option("--url <url>", "of fetching a URL", url)
-    .option("--batch", 'of each line of stdin: {"id","area":"shell"|"path"|"url","input","op"?}')
-    .option("--explain", "in words, also where the output is no terminal")
-    .option("--json", "as JSON, on a terminal too")
+    .option("--url <url>", "judge fetching a URL", url)
+    .option("--batch", 'judge each line of stdin: {"id","area":"shell"|"path"|"url","input","op"?}')
+    .option("--explain", "print text, also where stdout is not a terminal")
+    .option("--json", "print JSON, also on a terminal")
     .action(async (_, command: Command) => {
       const { policyCheck } = await import("./commands/policy-check.ts");
       await policyCheck(given(command, command.opts<Omit<PolicyCheckOptions, keyof GlobalOptions>>()));
@@ -161,7 +162,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
 
   const grants = policy
     .command("grants")
-    .description('list what was answered with "always"')
+    .description('list the grants that people gave with "always"')
     .hook("preAction", requirePerson)
     .option("--json", "print them as JSON")
     .action(async (options: { json?: true }) => {
@@ -169,124 +170,33 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     });
   grants
     .command("revoke")
-    .description("take one back, or all")
+    .description("revoke one grant, or all")
     .argument("[id]")
-    .addOption(new Option("--all", "all of them, in every workspace"))
+    .addOption(new Option("--all", "all grants, in every workspace"))
     .action(async (id: string | undefined, options: { all?: true }) => {
       await (await import("./commands/policy-grants.ts")).revokeGrants(id, options);
     });
 
-  const threads = root.command("threads").description("look at what was said and called, in every process");
-  threads
-    .command("list", { isDefault: true })
-    .description("list the threads")
-    .option("--json", "print each as a line of JSON")
-    .action(async (_, command: Command) => {
-      await (await import("./commands/threads.ts")).listThreads(given(command, command.opts<{ json?: true }>()));
-    });
-  threads
-    .command("show")
-    .description("print the messages of a thread")
-    .argument("<id>")
-    .option("--json", "print each as a line of JSON")
-    .action(async (id: string, _, command: Command) => {
-      await (await import("./commands/threads.ts")).showThread(id, given(command, command.opts<{ json?: true }>()));
-    });
-  threads
-    .command("follow")
-    .description("print them, and each again when it changes, until it is stopped")
-    .argument("<id>")
-    .option("--json", "print each as a line of JSON")
-    .action(async (id: string, _, command: Command) => {
-      const { showThread } = await import("./commands/threads.ts");
-      await showThread(id, given(command, { follow: true, ...command.opts<{ json?: true }>() }));
-    });
-
-  const approvals = root
-    .command("approvals")
-    .description("answer the questions of all processes")
-    .hook("preAction", requirePerson);
-  approvals
-    .command("list", { isDefault: true })
-    .description("list those that are open")
-    .option("--json", "print them as JSON")
-    .action(async (_, command: Command) => {
-      await (await import("./commands/approvals.ts")).listApprovals(given(command, command.opts<{ json?: true }>()));
-    });
-  approvals
-    .command("answer")
-    .description("answer one of them")
-    .argument("<id>")
-    .addArgument(new Argument("<answer>", "for how long to allow it, or not").choices(ANSWERS))
-    .option("--reason <text>", "told to the model, with refuse")
-    .action(async (id: string, answer: (typeof ANSWERS)[number], _, command: Command) => {
-      const { answerApproval } = await import("./commands/approvals.ts");
-      await answerApproval(id, answer, given(command, command.opts<{ reason?: string }>()));
-    });
-  approvals
-    .command("wait")
-    .description(
-      "wait for questions, and ask them on this terminal; calls that nobody else could be asked about wait meanwhile",
-    )
-    .option("--json", "print each as a line of JSON instead")
-    .action(async (_, command: Command) => {
-      await (await import("./commands/approvals.ts")).waitForApprovals(given(command, command.opts<{ json?: true }>()));
-    });
-
-  const jobs = root
-    .command("jobs")
-    .description("look after jobs: the detached ones, which outlive their session, and those of other processes");
-  jobs
-    .command("list", { isDefault: true })
-    .description("list them")
-    .allowExcessArguments() // an unknown action comes here
-    .action(async (_, command: Command) => {
-      const [unknown] = command.args;
-      if (unknown !== undefined)
-        throw new Error(`jobs: expected list, output ID, kill ID or remove ID, got ${JSON.stringify(unknown)}`);
-      const commands = await import("./commands/jobs.ts");
-      await commands.jobs("list", undefined, given(command, {}));
-    });
-  jobs
-    .command("output")
-    .description("print what a job has written")
-    .argument("<id>")
-    .option("--follow", "and what it writes from now on, until it ends")
-    .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("output", id, given(command, command.opts<{ follow?: true }>())),
-    );
-  jobs
-    .command("kill")
-    .description("stop a job and all it started")
-    .argument("<id>")
-    .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("kill", id, given(command, {})),
-    );
-  jobs
-    .command("remove")
-    .description("forget a job that has ended, with its output")
-    .argument("<id>")
-    .action(async (id: string, _, command: Command) =>
-      (await import("./commands/jobs.ts")).jobs("remove", id, given(command, {})),
-    );
-
-  addMemoryCommands(root, (command) => given(command, {}));
-
   root
-    .command("trust")
-    .description("let a project's handrail.yaml have what it asks for")
+    .command("undo")
+    .description("restore what tools changed in the workspace: by default since the last turn or call began")
+    .argument("[id]", "a point from --list")
+    .addOption(new Option("--list", "list the points to which you can go back").conflicts("diff"))
+    .option("--diff", "show how the content of files would change")
+    .option("--force", "also restore what somebody else has changed since")
+    .option("--git-state", "also restore refs, reflogs and the index of the git repository")
     .hook("preAction", requirePerson)
-    .argument("[file]", "default: the handrail.yaml of this folder or one above")
-    .addOption(new Option("--list", "list what is trusted").conflicts("revoke"))
-    .option("--revoke", "trust it no longer")
-    .action(async (file: string | undefined, _, command: Command) => {
-      const { trust } = await import("./commands/trust.ts");
-      await trust(file, given(command, command.opts<{ list?: true; revoke?: true }>()));
+    .action(async (id: string | undefined, _, command: Command) => {
+      const { undo } = await import("./commands/undo.ts");
+      await undo(id, given(command, command.opts<Omit<UndoCommandOptions, keyof GlobalOptions>>()));
     });
+
+  addRecordCommands(root, given);
+  addSourceCommands(root, given);
 
   root
     .command("doctor")
-    .description("check what works on this machine, each with its fix")
+    .description("check what works on this machine, and print a fix for what does not")
     .option("--json", "print the findings as JSON")
     .action(async (_, command: Command) => {
       const { doctor } = await import("./commands/doctor.ts");
@@ -298,18 +208,18 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
 
 function withAgentOptions(command: Command): Command {
   return command
-    .option("--model <model>", "PROVIDER:NAME, as openai:gpt-5; demo needs no key")
-    .option("--base-url <url>", "where the model's API is, as http://127.0.0.1:11434/v1")
+    .option("--model <model>", "PROVIDER:NAME, such as openai:gpt-5; demo needs no key")
+    .option("--base-url <url>", "the URL of the model's API, such as http://127.0.0.1:11434/v1")
     .option("--agent <name>", "an agent of the configuration")
     .addOption(new Option("--continue", "continue the last thread of this folder").conflicts("resume"))
-    .option("--resume [id]", "continue this thread; without an id, list those of this folder")
+    .option("--resume [id]", "continue this thread; without an id, list the threads of this folder")
     .option("--show-prompt", "print the instructions that the model gets")
-    .option("--max-rounds <n>", "replies of the model in a turn (default: 100)", wholeNumber)
-    .option("--max-time <seconds>", "seconds that a turn may take (default: no limit)", wholeNumber)
-    .option("--max-tokens <n>", "tokens that a turn may use (default: no limit)", wholeNumber);
+    .option("--max-rounds <n>", "how many replies the model may give in a turn (default: 100)", wholeNumber)
+    .option("--max-time <seconds>", "how many seconds a turn may take (default: no limit)", wholeNumber)
+    .option("--max-tokens <n>", "how many tokens a turn may use (default: no limit)", wholeNumber);
 }
 
-/** The flag of each kind of target. Only one of them can be given. */
+/** Returns the flag of each kind of target. Only one of them can be given. */
 function targetFlags(kinds: readonly TargetKind[]): readonly { readonly kind: TargetKind; readonly option: Option }[] {
   const flags = kinds.flatMap((kind) => {
     const { commandLine: line } = kind;
@@ -333,13 +243,13 @@ Examples:
   handrail chat --model anthropic:claude-sonnet-4-5
   handrail mcp --work-dir ~/project`;
 
-const ANSWERS = ["once", "session", "always", "refuse"] as const;
+const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` describes one.\n";
 
-const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
-
-/** Commander's text as ours. Where it says only what is wrong, what to do next is added. */
+/** Rephrases Commander's message in our style. Adds the next step if the message has none. */
 function usageError(text: string): string {
-  const said = text.replace(/^error: /, "handrail: ");
+  const said = text
+    .replace(/^error: (?:command-argument (?=value ))?/, "handrail: ")
+    .replace(/ is invalid\. expected /, " is invalid. Expected ");
   const isBare = /^error: (?:unknown|missing|too many)/.test(text) && !text.includes("(Did you mean");
   return isBare ? `${said}${HELP}` : said;
 }
@@ -351,12 +261,6 @@ function url(value: string): string {
 
 function wholeNumber(value: string): number {
   if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");
-  return Number(value);
-}
-
-function port(value: string): number {
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
-    throw new InvalidArgumentError("expected a port from 0 to 65535");
   return Number(value);
 }
 

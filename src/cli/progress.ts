@@ -1,7 +1,7 @@
 import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
 
-/** Shows on one line of the terminal what a running call does. Silent where stderr is no terminal. */
+/** Shows the progress of a running call on one line of the terminal. Prints nothing if stderr is not a terminal. */
 export function progressLine(stream: NodeJS.WriteStream = process.stderr): {
   show(event: ActivityEvent): void;
   showUpdate(update: CallUpdate): void;

@@ -9,14 +9,18 @@ export interface RunView {
   show(event: AgentEvent): void;
 }
 
-/** Each event as a line of JSON on stdout. The first line names the thread. */
+/** Prints each event as a line of JSON on stdout. The first line names the thread. */
 export function jsonView(thread: ThreadId): RunView {
   const write = (value: object) => void process.stdout.write(`${JSON.stringify(value)}\n`);
   write({ type: "thread", thread });
   return { show: write };
 }
 
-/** The model's text on stdout; calls, questions and problems on stderr. `toContinue` is the command that continues the thread. */
+/**
+ * Prints the model's text on stdout; calls, questions and problems on stderr.
+ *
+ * @param toContinue the command that continues the thread
+ */
 export function textView(toContinue: string): RunView {
   const progress = progressLine();
   let atLineStart = true;
@@ -51,8 +55,9 @@ export function textView(toContinue: string): RunView {
           return note(`handrail: ${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
         case "compacted":
           return note(
-            `handrail: the conversation was shortened from ${event.before} to ${event.after} tokens: ${plural(event.results, "result")} cut, ` +
-              `${plural(event.summarized, "message")} summed up, ${event.kept} kept.`,
+            `handrail: the conversation was shortened from ${event.before} to ${event.after} tokens: ` +
+              `${plural(event.results, "result")} cut, ` +
+              `${plural(event.summarized, "message")} summarized, ${event.kept} kept.`,
           );
         case "message":
           return event.from === "handrail" ? note(`handrail: ${event.text}`) : undefined;
@@ -61,7 +66,8 @@ export function textView(toContinue: string): RunView {
           if (event.message !== undefined) note(`handrail: ${event.message}`);
           if (event.waitingFor.length > 0) return note(`handrail: waiting for job ${event.waitingFor.join(", ")}`);
           return note(
-            `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ${event.usage.output} out; to continue: ${toContinue}`,
+            `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ` +
+              `${event.usage.output} out; to continue: ${toContinue}`,
           );
         case "approval":
         case "reasoning":
@@ -72,7 +78,7 @@ export function textView(toContinue: string): RunView {
   };
 }
 
-/** How a call ended: the first line of its result. */
+/** Returns how a call ended: the first line of its result. */
 function resultLine({ status, text, ms }: Extract<AgentEvent, { type: "tool_result" }>): string {
   const lines = text.trimEnd().split("\n");
   const more = lines.length > 1 ? ` (${plural(lines.length, "line")})` : "";

@@ -1,32 +1,34 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Place } from "../backends/targets.ts";
-import { findConfig } from "../config/find.ts";
+import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
+import type { ToolSource } from "../contract/tool-source.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { messageOf } from "../util/errors.ts";
 import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import type { ToolChoice } from "../tools/presets/choose.ts";
 import type { SearchEngine } from "../web/search.ts";
-import type { ToolkitOptions } from "../toolkit.ts";
+import type { ToolkitOptions } from "../toolkit-options.ts";
 import { type DebugLog, loggedStore, openLog } from "./log.ts";
 import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
 
-/** Outputs that one `handrail call` saved can be read by the next. */
+/** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
 const OUTPUT_OWNER = "command-line";
 
 /**
- * What files and options say, and what a person should know of it.
+ * Loads the settings from files and options, with notices for people.
  *
  * @throws ConfigError when a file is not valid; Error when there is no such preset.
  */
 export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
   const { config, preset, autonomy, sandbox } = options;
-  const workDir = options.target === undefined ? options.workDir : undefined; // a path of another system says nothing of files here
+  // a path on another system does not select files here
+  const workDir = options.target === undefined ? options.workDir : undefined;
   const loaded = await loadSettings({
     ...(config !== undefined && { config }),
     ...(preset !== undefined && { preset }),
@@ -44,9 +46,9 @@ export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
 }
 
 /**
- * What files and options say. Of what in a project's file has no effect a notice goes to stderr.
+ * Loads the settings from files and options. Prints a notice to stderr for settings of a project's file without effect.
  *
- * @throws Like `loadedSettings`; Error when `--work-dir` is not a folder of this machine, where work happens here.
+ * @throws Like `loadedSettings`; Error when `--work-dir` is not a folder of this machine, unless a target is named.
  */
 export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
   const { settings, notices } = await loadedSettings(options);
@@ -64,8 +66,9 @@ async function requireFolder(workDir: string): Promise<void> {
 }
 
 /**
- * Opens the log that the options or the user's files ask for, and writes what starts: `command`, versions, files of the configuration, and the
- * settings where they are valid; where they are not, the command itself reports that. `undefined` when no log is asked for.
+ * Opens the log that the options or the user's files ask for. Logs `command`, versions, the configuration files and, if
+ * they are valid, the settings. If they are not, the command itself reports that. Returns `undefined` when no log is
+ * asked for.
  *
  * @throws Error that names the file when it cannot be written.
  */
@@ -95,25 +98,56 @@ export async function startLog(command: string, options: GlobalOptions): Promise
   return log;
 }
 
-/** Sentences for people, on stderr. */
-function warn(sentences: readonly string[]): void {
+/** Prints sentences for people to stderr. */
+export function warn(sentences: readonly string[]): void {
   for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
 }
 
-/** What files and options say of a toolkit, with `lookMs` of `sqliteStore`. Fails like `settingsFrom`. */
-export async function toolkitOptions(options: GlobalOptions, lookMs?: number): Promise<ToolkitOptions> {
+/** Returns true when plugins or MCP servers are configured. Otherwise their code is not loaded. */
+export function hasSources({ tools }: Settings, { target, workDir }: GlobalOptions): boolean {
+  if (tools.plugins.length + Object.keys(tools.mcp).length > 0) return true;
+  return findProjectFile(target === undefined ? workDir : undefined, MCP_FILE) !== undefined;
+}
+
+/** What a command needs from a toolkit. */
+export interface ToolkitNeeds {
+  /** `lookMs` of `sqliteStore`. */
+  readonly lookMs?: number;
+  /** True starts plugins and MCP servers. A source's name starts only that one. Default false. */
+  readonly sources?: boolean | string;
+  /** Called with news about a plugin or a server, for people. Default: prints a line to stderr. */
+  readonly tell?: (text: string) => void;
+}
+
+/** Stands for sources that are not started, because the settings may still name their tools. */
+const NOT_STARTED: ToolSource = { name: "others", start: async () => {}, close: async () => {} };
+
+/** Returns the options of a toolkit, from files and options. Rejects like `settingsFrom`. */
+export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds = {}): Promise<ToolkitOptions> {
+  const { lookMs, sources: starts = false, tell = (text) => warn([text]) } = needs;
   const settings = await settingsFrom(options);
   warn(ruleWarnings(settings.policy.commands));
   const store = await storeOf(settings, lookMs);
   const { log } = options;
+  const areNamed = hasSources(settings, options);
+  const { sources, notices } =
+    areNamed && starts !== false
+      ? await (await import("./sources.ts")).sourcesOf(settings, options)
+      : { sources: [], notices: [] };
+  notices.forEach(tell);
+  const started = sources.filter(({ name }) => starts === true || starts === name);
   return {
     ...toolkitOptionsOf(settings, options),
     store: log === undefined ? store : loggedStore(store, log),
-    ...(log !== undefined && { onNotice: (text: string) => log.write("warn", "backend.noticed", { text }) }),
+    sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,
+    onNotice(text) {
+      log?.write("warn", "backend.noticed", { text });
+      if (started.some(({ name }) => text.startsWith(name))) tell(text);
+    },
   };
 }
 
-/** What whoever reads a denial can do, where nobody could be asked. */
+/** Returns what the reader of a denial can do when nobody could be asked. */
 export function howToApprove({ store }: Pick<Settings, "store">, by: "call" | "mcp"): string {
   const wait = store === "memory" ? [] : ["`handrail approvals wait` open in a terminal"];
   if (by === "call") {
@@ -131,18 +165,19 @@ export function howToApprove({ store }: Pick<Settings, "store">, by: "call" | "m
   return `To allow it, a person ${ways.join(", or ")}.`;
 }
 
-/** The settings as a toolkit takes them, without the store. */
+/** Returns the settings as options of a toolkit, without the store. */
 export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Omit<ToolkitOptions, "store"> {
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
-  const workDir = options.target === undefined ? settings.tools.workDir : options.workDir; // the folders of files are not meant there
+  // the files name a folder of this machine
+  const workDir = options.target === undefined ? settings.tools.workDir : options.workDir;
   const { log } = options;
   return {
     ...toolChoice(settings),
     policy: {
       ...policy,
       ...(maxActionsPerHour !== null && { maxActionsPerHour }),
-      // No tool reads or changes the log.
+      // Tools can neither read nor change the log.
       ...(log !== undefined &&
         options.target === undefined && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
     },
@@ -159,12 +194,14 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
+    undo: settings.undo === "on",
+    ...(settings.state.undo !== undefined && { maxUndoBytes: settings.state.undo }),
     ...(workDir !== undefined && { workDir }),
     ...placeOf(options),
   };
 }
 
-/** Where the options say that work happens. In a pane of tmux on this machine, that is there too. */
+/** Returns where work happens, from the options. Run inside a tmux pane, it adds that pane as the terminal. */
 export function placeOf({
   target,
   targets,
@@ -183,9 +220,9 @@ export function placeOf({
 }
 
 /**
- * Works with the store that the processes of this user share, and closes it.
+ * Calls `work` with the store that this user's processes share, and closes it afterwards.
  *
- * @throws Error when the configuration chooses one that they do not share.
+ * @throws Error when the configured store is not shared between processes.
  */
 export async function withStore(options: GlobalOptions, work: (store: Store) => Promise<void>): Promise<void> {
   const settings = await settingsFrom(options);
@@ -200,7 +237,7 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
   }
 }
 
-/** Each is loaded where it is chosen. */
+/** Opens the configured store. Loads only the code of that kind. */
 async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
@@ -211,7 +248,7 @@ async function storeOf({ store, state: { database: maxBytes } }: Settings, lookM
   });
 }
 
-/** Which tools the settings choose. */
+/** Returns which tools the settings choose. */
 export function toolChoice({ tools, toolsets, search }: Settings): ToolChoice {
   const { preset, disable } = tools;
   const options = factoryOptions(tools.options);
@@ -225,9 +262,9 @@ export function toolChoice({ tools, toolsets, search }: Settings): ToolChoice {
 }
 
 /**
- * The engine that is configured; `undefined` for the default.
+ * Returns the configured search engine; `undefined` for the default.
  *
- * @throws Error when what it needs is missing.
+ * @throws Error when a setting or key that it needs is missing.
  */
 function searchEngine({ engine, url, keyVariable = "BRAVE_API_KEY" }: Settings["search"]): SearchEngine | undefined {
   if (engine === "duckduckgo") return undefined;
@@ -240,7 +277,7 @@ function searchEngine({ engine, url, keyVariable = "BRAVE_API_KEY" }: Settings["
   throw new Error(`search.engine is "brave", and the environment has no ${keyVariable}: put your key there.`);
 }
 
-/** A setting has the name that a call's argument has; the factory's option has the same in our own spelling. */
+/** Settings are named like a call's arguments (snake_case). Factories have the same names in camelCase. */
 function factoryOptions(options: ToolSettings): ToolOptionsByName {
   const byName = Object.entries(options).map(([tool, { max_results: maxResults, ...rest }]) => {
     return [tool, { ...rest, ...(maxResults !== undefined && { maxResults }) }] as const;

@@ -1,4 +1,7 @@
-/** A signal that fires when the process is asked to end (Ctrl-C, TERM, a closed terminal). A second request ends it at once. */
+/**
+ * Returns a signal that fires when the process is asked to end (Ctrl-C, TERM, a closed terminal). A second request ends
+ * the process at once.
+ */
 export function untilStopped(): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const stop = (name: NodeJS.Signals) => {

@@ -1,15 +1,15 @@
-/** All of stdin, as text. */
+/** Reads all of stdin as text. */
 export async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Longer ones are not read. */
+/** The maximum length of a line, in bytes. */
 const MAX_LINE_BYTES = 1_048_576;
 
 /**
- * Lines of stdin, split at line feeds only (JSON may hold U+2028).
+ * Yields the lines of stdin, split only at line feeds (JSON may contain U+2028).
  *
  * @throws Error when a line is longer than `MAX_LINE_BYTES`.
  */

@@ -1,13 +1,17 @@
 import { closeSync, openSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
+import { oneLine } from "../output/terminal-text.ts";
 
-/** What a person said: `{ no }` with the reason ("n REASON"); "left": they closed the question (Ctrl-D); "no terminal": there was nobody to ask. */
+/**
+ * A person's answer. `{ no }` has the reason ("n REASON"). "left" means that the person closed the question (Ctrl-D),
+ * "no terminal" that nobody could be asked.
+ */
 export type TerminalAnswer = "yes" | "no" | { readonly no: string } | "left" | "no terminal";
 
-/** Further answers by the key that gives them: `{ s: "session" }`. The whole word gives them too. */
+/** Additional answers by key: `{ s: "session" }`. The whole word is accepted too. */
 export type TerminalChoices<Choice extends string> = { readonly [key: string]: Choice };
 
-/** True when this process belongs to a terminal, whatever its stdin is. */
+/** Returns true when this process has a controlling terminal, whatever stdin is. */
 export function hasTerminal(): boolean {
   const terminal = openTerminal();
   if (terminal === undefined) return false;
@@ -16,17 +20,29 @@ export function hasTerminal(): boolean {
 }
 
 /**
- * Asks on the terminal this process belongs to, until the answer is yes, no or one of the choices; none is no. The question is to be fit for a terminal.
- * Rejects when the signal fires.
+ * Asks on the controlling terminal until the answer is yes, no or one of the choices. An empty answer means no. The
+ * question must be safe for a terminal. Rejects when the signal fires.
  */
 export async function askOnTerminal<Choice extends string = never>(
   question: string,
   signal: AbortSignal,
   choices: TerminalChoices<Choice> = {},
 ): Promise<TerminalAnswer | Choice> {
+  return withReader((reader) => answerOf(reader, question, signal, choices));
+}
+
+/** Asks for a line of text in the same way. */
+export async function lineOnTerminal(
+  question: string,
+  signal: AbortSignal,
+): Promise<{ readonly line: string } | "left" | "no terminal"> {
+  return withReader(async (reader) => ({ line: await reader.question(question, { signal }) }));
+}
+
+async function withReader<T>(ask: (reader: Interface) => Promise<T>): Promise<T | "left" | "no terminal"> {
   const [reading, writing] = [openTerminal(), openTerminal()];
   if (reading === undefined || writing === undefined) return "no terminal";
-  // Most runs ask nothing.
+  // Loaded here because most runs ask nothing.
   const [{ createInterface }, { ReadStream, WriteStream }] = await Promise.all([
     import("node:readline/promises"),
     import("node:tty"),
@@ -34,11 +50,11 @@ export async function askOnTerminal<Choice extends string = never>(
   const input = new ReadStream(reading);
   const output = new WriteStream(writing);
   const reader = createInterface({ input, output });
-  // While a line is edited Ctrl-C is a key like any other; it still means what it always does.
+  // While a line is edited, Ctrl-C arrives as a key. It must still interrupt the process.
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
   try {
-    return await Promise.race([answerOf(reader, question, signal, choices), left]);
+    return await Promise.race([ask(reader), left]);
   } finally {
     reader.close();
     input.destroy();
@@ -52,8 +68,9 @@ async function answerOf<Choice extends string>(
   signal: AbortSignal,
   choices: TerminalChoices<Choice>,
 ): Promise<"yes" | "no" | { readonly no: string } | Choice> {
+  let asked = question;
   for (;;) {
-    const written = (await reader.question(question, { signal })).trim();
+    const written = (await reader.question(asked, { signal })).trim();
     const [, reason] = /^no?\s+(.+)$/i.exec(written) ?? [];
     if (reason !== undefined) return { no: reason };
     const answer = written.toLowerCase();
@@ -61,6 +78,8 @@ async function answerOf<Choice extends string>(
     if (answer === "" || answer === "n" || answer === "no") return "no";
     const chosen = Object.entries(choices).find(([key, choice]) => answer === key || answer === choice);
     if (chosen !== undefined) return chosen[1];
+    const keys = ["y", ...Object.keys(choices)].join(", ");
+    asked = `Expected ${keys} or n, got ${oneLine(written, 60)}.\n${question}`;
   }
 }
 

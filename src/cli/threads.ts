@@ -1,9 +1,10 @@
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";
+import { quoteWords } from "../util/quote.ts";
 
 /**
- * The thread that `--continue` or `--resume ID` names; `undefined` without them.
+ * Returns the thread that `--continue` or `--resume ID` names; `undefined` without these options.
  *
  * @throws Error when there is no such thread.
  */
@@ -19,10 +20,29 @@ export async function threadFor(
   if (typeof resume !== "string") return undefined;
   const all = await toolkit.store.threads();
   if (all.some(({ thread }) => thread === resume)) return resume;
-  throw new Error(`there is no thread ${resume}. \`handrail run --resume\` lists those of this folder`);
+  throw new Error(
+    `there is no thread ${resume}. \`handrail run --resume\` lists those of this folder, as /resume does in a chat`,
+  );
 }
 
-/** A line for each thread of this target and working directory: its id, when it changed, its first words. The newest is last. */
+/** The command that continues a thread, with the options that chose the model of this one. */
+export function commandToContinue(
+  thread: string,
+  {
+    model,
+    baseUrl,
+    agent,
+  }: { readonly model?: string; readonly baseUrl?: string | undefined; readonly agent?: string },
+): string {
+  const options = Object.entries({ "--model": model, "--base-url": baseUrl, "--agent": agent });
+  const given = options.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  return quoteWords(["handrail", "chat", "--resume", thread, ...given]);
+}
+
+/**
+ * Returns a line for each thread of this target and working directory: its id, when it changed, its first words. The
+ * newest is last.
+ */
 export async function listThreads(toolkit: Toolkit): Promise<readonly string[]> {
   const lines: string[] = [];
   for (const { thread, changedMs, title = "" } of await threadsHere(toolkit)) {
@@ -31,9 +51,15 @@ export async function listThreads(toolkit: Toolkit): Promise<readonly string[]> 
   return lines.length > 0 ? lines : ["(no threads in this folder)"];
 }
 
-/** Those that no call has started, the newest last. */
+/** Returns the threads that were not started by a call, newest last. */
 async function threadsHere({ store, backend }: Toolkit): Promise<readonly ThreadSummary[]> {
   return (await store.threads()).filter(
-    ({ target, workDir, parent }) => target === backend.name && workDir === backend.workDir && parent === undefined,
+    ({ target, workDir, parent }) =>
+      machineOf(target ?? "") === machineOf(backend.name) && workDir === backend.workDir && parent === undefined,
   );
+}
+
+/** The target without its sandbox: a thread is continued whether commands are contained or not. */
+function machineOf(target: string): string {
+  return target.replace(/^sandbox\((.*)\)$/, "$1");
 }

@@ -16,7 +16,7 @@ async function commandLine(files: { readonly [path: string]: string | Uint8Array
 }
 
 const QUESTION = "Run: echo ran [y/N/s/a] ";
-/** The result goes to a file, so that only the question is on the screen. */
+/** Writes the result to a file, so that only the question is on the screen. */
 const CALL = `handrail call bash '{"command":"echo ran"}' > result.txt`;
 
 describe("a person at the terminal", () => {
@@ -41,6 +41,7 @@ describe("a person at the terminal", () => {
     const terminal = await asked(line, CALL, QUESTION);
     terminal.type("maybe\r");
     await until("it is asked again", () => questionsOn(terminal, QUESTION) === 2);
+    expect(terminal.screen()).toContain("Expected y, s, a or n, got maybe.");
     terminal.type("yep\r");
     await until("it is asked again", () => questionsOn(terminal, QUESTION) === 3);
     terminal.type("y\r");
@@ -82,7 +83,7 @@ describe("a person at the terminal", () => {
     expect(terminal.screen()).not.toMatch(/Warning|Error|\bat /);
   });
 
-  test("gets a terminal back that works as before", async () => {
+  test("has a working terminal afterwards", async () => {
     const line = await commandLine();
     const terminal = line.terminal(`stty > before.txt; ${CALL}; stty > after.txt`);
     await terminal.shows(QUESTION);
@@ -93,7 +94,7 @@ describe("a person at the terminal", () => {
     );
   });
 
-  test("is not asked what --yes has answered, what is allowed, and what is denied", async () => {
+  test("is not asked about what --yes has answered, what is allowed, and what is denied", async () => {
     const line = await commandLine();
     for (const [words, code] of [
       [`bash '{"command":"echo ran"}' --yes`, 0],
@@ -108,7 +109,7 @@ describe("a person at the terminal", () => {
 });
 
 describe("the question", () => {
-  test("shows control characters of the command as what they are, so that none can act on the terminal", async () => {
+  test("shows control characters of the command visibly, so that none can act on the terminal", async () => {
     const line = await commandLine({
       "call.json": JSON.stringify({ command: "echo \x1b[2K\x1b[1Aharmless \u202eecho\u202c \x07\r\x9b2J\u200b" }),
     });
@@ -144,7 +145,7 @@ describe("the question", () => {
     }
   });
 
-  test("gives the reason where it is not just that commands are asked about", async () => {
+  test("shows the reason unless commands are simply always asked about", async () => {
     const line = await commandLine();
     const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
     const terminal = await asked(line, script, " [y/N/s/a] ");
@@ -158,8 +159,8 @@ describe("the question", () => {
   });
 });
 
-describe("an answer for longer", () => {
-  test("with a is kept: the same is not asked about again by another process, is listed, and is asked about once it is revoked", async () => {
+describe("an approval for longer", () => {
+  test("with a is kept for other processes, is listed, and no longer applies once it is revoked", async () => {
     const line = await commandLine();
     const first = await asked(line, CALL, QUESTION);
     first.type("a\r");
@@ -183,15 +184,15 @@ describe("an answer for longer", () => {
     const third = await asked(line, CALL, QUESTION);
     third.type("s\r");
     expect(await third.ended).toBe(0);
-    expect((await line.here(["policy", "grants"])).stdout).toBe("Nothing is allowed for good.\n");
+    expect((await line.here(["policy", "grants"])).stdout).toBe("There are no permanent grants.\n");
     expect((await line.here(["policy", "grants", "revoke", "--all"])).stdout).toBe("0 revoked.\n");
   });
 });
 
-describe("while a call runs", () => {
+describe("during a call", () => {
   const working = `handrail call bash '{"command":"echo wor\\"\\"king; while [ ! -e go ]; do sleep 0.02; done; echo done"}' --yes > result.txt`;
 
-  test("the last line of its output is shown on the terminal, dim, and taken away at the end", async () => {
+  test("the last line of its output is shown on the terminal, dim, and removed at the end", async () => {
     const { folder, terminal: open } = await commandLine();
     const terminal = open(working);
     await terminal.shows("working");
@@ -202,7 +203,7 @@ describe("while a call runs", () => {
     expect(await readFile(join(folder, "result.txt"), "utf8")).toBe("working\ndone\n");
   });
 
-  test("it is shown without colours where NO_COLOR is set", async () => {
+  test("it is shown without colours if NO_COLOR is set", async () => {
     const { folder, terminal: open } = await commandLine();
     const terminal = open(working, { NO_COLOR: "1" });
     await terminal.shows("working");
@@ -211,7 +212,7 @@ describe("while a call runs", () => {
     expect(terminal.raw()).not.toMatch(/\x1b\[\d*m/);
   });
 
-  test("what it wrote cannot act on the terminal; into a file it goes as it is", async () => {
+  test("its output cannot act on the terminal; a file gets it unchanged", async () => {
     const line = await commandLine({
       "call.json": JSON.stringify({ command: "printf '\\033]0;title\\007\\033[31mred\\033[0m\\n'" }),
     });

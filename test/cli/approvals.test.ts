@@ -5,7 +5,7 @@ import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { Store } from "../../src/contract/activity.ts";
 import type { OpenQuestion } from "../../src/contract/question.ts";
 import { asText } from "../../src/engine/result.ts";
-import { quoteWords } from "../../src/util/shell.ts";
+import { quoteWords } from "../../src/util/quote.ts";
 import { until } from "../support/until.ts";
 import { toolkitWith } from "../support/workspace.ts";
 import { type CommandLine, PROGRAM, commandLine as newCommandLine } from "./program.ts";
@@ -23,7 +23,7 @@ async function commandLine(): Promise<CommandLine & { readonly store: Store }> {
   return { ...line, store };
 }
 
-/** The question about this command, once it is asked. */
+/** Returns the question about this command, once it is asked. */
 async function questionAbout(store: Store, command: string): Promise<OpenQuestion> {
   let found: OpenQuestion | undefined;
   await until(`there is a question about ${command}`, async () => {
@@ -38,14 +38,20 @@ async function questionAbout(store: Store, command: string): Promise<OpenQuestio
 const bash = (command: string) => ["call", "bash", JSON.stringify({ command })];
 
 describe("questions of other processes", () => {
-  test("calls wait while somebody can answer: one is approved, one refused, one stopped; then calls are denied again", async () => {
+  test("calls wait while somebody can answer: approved, refused or stopped; then they are denied again", async () => {
     const line = await commandLine();
     const waiting = line.start(["approvals", "wait", "--json"]);
     await until("it waits", () => line.store.isAttended());
     const [approved, refused, stopped] = ["echo one", "echo two", "echo three"].map((command) =>
       line.start(bash(command)),
     );
-    const one = await questionAbout(line.store, "echo one");
+    /** Returns the question about a command, once it is shown to the waiting person. */
+    const shown = async (command: string) => {
+      const question = await questionAbout(line.store, command);
+      await until("it is shown", () => waiting.stdout().includes(question.question));
+      return question;
+    };
+    const one = await shown("echo one");
     const listed = await line.here(["approvals"]);
     expect(listed.stdout).toContain(`${one.question}  bash in thread main, risk low\n  Run: echo one\n`);
     const answers = await Promise.all([
@@ -58,10 +64,10 @@ describe("questions of other processes", () => {
     expect(await approved!.ended).toMatchObject({
       stdout: isApproved ? "one\n" : "Command execution denied by user.\n",
     });
-    const two = await questionAbout(line.store, "echo two");
+    const two = await shown("echo two");
     await line.here(["approvals", "answer", two.question, "refuse", "--reason", "Not now."]);
     expect(await refused!.ended).toMatchObject({ code: 1, stdout: "Command execution denied by user. Not now.\n" });
-    const { call, thread } = await questionAbout(line.store, "echo three");
+    const { call, thread } = await shown("echo three");
     await line.store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "test" });
     expect(await stopped!.ended).toMatchObject({ code: 1, stdout: "The call was stopped before it finished.\n" });
     expect(
@@ -81,7 +87,7 @@ describe("questions of other processes", () => {
     expect((await line.here(["threads", "show", "none"])).stderr).toContain("there is no thread none");
   });
 
-  test("the question on a terminal goes away when it is answered elsewhere", async () => {
+  test("the question on a terminal disappears when it is answered by another process", async () => {
     const line = await commandLine();
     const terminal = line.terminal(`handrail call bash '{"command":"echo ran"}' > result.txt; cat result.txt`);
     await terminal.shows("Run: echo ran [y/N/s/a] ");
@@ -94,7 +100,7 @@ describe("questions of other processes", () => {
     expect(decided).toMatchObject([{ question, by: "test" }]);
   });
 
-  test("are asked on the terminal of those who wait for them", async () => {
+  test("are asked on the terminal of a person who waits for them", async () => {
     const line = await commandLine();
     const person = line.terminal("handrail approvals wait");
     await until("it waits", () => line.store.isAttended());
@@ -137,7 +143,7 @@ describe("questions of other processes", () => {
   });
 });
 
-describe("no model answers", () => {
+describe("a model gives no answers", () => {
   const command = `handrail approvals answer q once`;
 
   test.each([command, `sh -c '${command}'`, `node ./node_modules/.bin/${command}`, "a=approvals; handrail $a list"])(
@@ -155,7 +161,7 @@ describe("no model answers", () => {
     expect(decision).toMatchObject({ verdict: "deny", rule: "answers_for_person" });
   });
 
-  test("a script that hides the command runs, and the program refuses it", async () => {
+  test("a script that hides the command runs, and the program refuses to answer", async () => {
     const workDir = (
       await newCommandLine({ "x.sh": `exec ${quoteWords([process.execPath, PROGRAM])} approvals list\n` })
     ).folder;
@@ -176,7 +182,7 @@ test("a job of another process is listed and stopped", async () => {
   expect((await line.here(["jobs"])).stdout).toMatch(
     new RegExp(`^${id}  running for \\d+ s, in another process  sleep 600`),
   );
-  expect((await line.here(["jobs", "output", id])).stderr).toContain(`job ${id} belongs to a process that runs`);
+  expect((await line.here(["jobs", "output", id])).stderr).toContain(`job ${id} belongs to another running process`);
   expect(await line.here(["jobs", "kill", id])).toMatchObject({ code: 0, stdout: `${id} has ended\n` });
   expect((await line.here(["jobs"])).stdout).toContain(`${id}  Killed by SIGTERM, in another process`);
   expect((await line.here(["jobs", "kill", id])).stderr).toContain(`job ${id} has ended: Killed by SIGTERM`);

@@ -1,9 +1,11 @@
 // The chat at a real terminal: a pane of tmux.
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Fixture, LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { projectRoot } from "../../scripts/lib/project.mjs";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
-import { quoteWords } from "../../src/util/shell.ts";
+import { quoteWords } from "../../src/util/quote.ts";
 import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
@@ -22,7 +24,7 @@ const SUM = {
 interface Person {
   /** Waits until this is on the screen, and returns the screen. */
   sees(text: string | RegExp): Promise<string>;
-  /** Keys by the names of tmux; other text as it is. */
+  /** Sends keys by their tmux names, and other text as it is. */
   types(...keys: readonly string[]): Promise<unknown>;
   screen(...options: readonly string[]): Promise<string>;
   resize(columns: number): Promise<unknown>;
@@ -35,7 +37,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
   beforeAll(() => mock.start());
   afterAll(() => mock.stop());
 
-  /** Someone at a terminal with `handrail chat` in it. */
+  /** A person at a terminal that runs `handrail chat`. */
   async function person(
     { folder, stateHome, configHome }: CommandLine,
     args: readonly string[],
@@ -72,7 +74,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     };
   }
 
-  /** The words that make a model of the mock give these replies, one after another. */
+  /** Returns the prompt with which the mock's model gives these replies, in order. */
   function replies(...all: readonly Omit<Fixture, "match">[]): readonly string[] {
     mock.clearFixtures();
     let at = 0;
@@ -91,7 +93,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     response: { toolCalls: commands.map((command) => ({ name: "bash", arguments: JSON.stringify({ command }) })) },
   });
 
-  test("shows each call as a block, asks, and tells the model why it was refused", async () => {
+  test("shows each call as a block, asks, and tells the model the reason of a refusal", async () => {
     const { sees, types, screen } = await person(await commandLine(SUM), ["--model", "demo"]);
     await sees(/^> *$/m);
     await types("Repair it", "Enter");
@@ -121,7 +123,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await sees("left with 0");
   });
 
-  test("Ctrl-C stops a reply, then a command, then leaves; what was typed meanwhile is sent; the thread stays valid", async () => {
+  test("Ctrl-C stops a reply, then a command, then exits; typed text is sent; the thread stays valid", async () => {
     const line = await commandLine();
     const slow = { ...says("word ".repeat(200)), latency: 40, chunkSize: 5 };
     const model = replies(slow, runs("echo begun; sleep 100", "sleep 101"), says("Both were stopped."), says("Bye."));
@@ -141,10 +143,10 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     const after = await sees(/Both were stopped\.\n[^]*^> half$/m);
     expect(after).toMatch(/● Run: echo begun; sleep 100 aborted.*\n(.*\n)*> and then\?\nBoth were stopped\./);
     expect(await screen()).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
-    await types("C-c"); // forgets what is typed
+    await types("C-c"); // clears what is typed
     await sees(/^>$/m);
     await types("C-c");
-    await sees("Press Ctrl-C again to leave.");
+    await sees("Press Ctrl-C again to exit.");
     await types("C-c");
     await sees("left with 0");
     const store = sqliteStore({ file: join(line.stateHome, "handrail", "handrail.db") });
@@ -160,7 +162,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(seen.answered.toSorted()).toEqual(seen.called.toSorted());
   });
 
-  test("draws on 60 columns, without colours, and after the terminal has become narrower", async () => {
+  test("draws in 60 columns, without colours, and after the terminal has become narrower", async () => {
     const command = `echo ${"wide ".repeat(30)}; sleep 100`;
     const model = replies(runs(command), says("Done."));
     const { sees, types, screen, resize } = await person(await commandLine(), [...model, "--yes"], {
@@ -180,6 +182,44 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(end).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
   });
 
+  test("shows the activity of a sub-agent, whose questions name it", async () => {
+    const line = await commandLine(SUM);
+    await mkdir(join(line.configHome, "handrail"), { recursive: true });
+    const agents = "agents: { fixer: { model: demo, instructions: Repairs tests. } }\n";
+    await writeFile(join(line.configHome, "handrail", "config.yaml"), agents);
+    const task = JSON.stringify({ agent: "fixer", prompt: "Repair it" });
+    const delegates = { response: { toolCalls: [{ name: "delegate", arguments: task }] } };
+    const { sees, types } = await person(line, replies(delegates, says("It is repaired.")));
+    await sees(/^> *$/m);
+    await types("/tools", "Enter");
+    await sees(/^delegate +Delegate$/m);
+    await types("Have it repaired", "Enter");
+    await sees(/^Delegate to: fixer: Repair it\ns \(this session\) allows:\n {2}Delegate to: fixer\n \[y\/N\/s\]$/m);
+    await types("y", "Enter");
+    const asked = await sees(/^Agent fixer asks:\n[^]*^Run: node --test$/m);
+    expect(asked).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    await types("n", "Enter");
+    expect(await sees("It is repaired.")).toMatch(/^● Delegate to: fixer: Repair it {2}\d/m);
+  });
+
+  test("prompts of an MCP server are commands, even while it is starting", async () => {
+    const line = await commandLine();
+    const server = join(projectRoot, "test/fixtures/mcp/foreign-server.mjs");
+    const config = `tools: { mcp: { other: { command: ${process.execPath}, args: [${server}, '2026-07-28'] } } }\n`;
+    await mkdir(join(line.configHome, "handrail"), { recursive: true });
+    await writeFile(join(line.configHome, "handrail", "config.yaml"), config);
+    const { sees, types } = await person(line, replies(says("It is fine.")));
+    await sees(/^> *$/m);
+    await types("/other:review", "Enter");
+    await sees("/other:review needs file");
+    await types("/help", "Enter");
+    await sees(/^\/other:review file +Reviews a file$/m);
+    await types("/other:review sum.mjs", "Enter");
+    await sees("It is fine.");
+    const { messages } = mock.getRequests().at(-1)!.body as { messages: readonly { content: unknown }[] };
+    expect(messages.at(-1)?.content).toContain("Review sum.mjs.");
+  });
+
   test("a pasted text of several lines is one message", async () => {
     const { sees, types, pastes } = await person(await commandLine(), replies(says("One.")));
     await sees(/^> *$/m);
@@ -191,14 +231,14 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(JSON.stringify(messages.at(-1))).toContain("first line\\nsecond line");
   });
 
-  test("takes commands", async () => {
+  test("accepts commands", async () => {
     const { sees, types } = await person(await commandLine(), ["--model", "demo"]);
     await sees(/^> *$/m);
     for (const [typed, shown] of [
       ["/he", "there is no command /he. Commands: /help"],
       ["/tools", /^read +Read/m],
       ["/model opnai:x", 'unknown provider "opnai"'],
-      ["/approve none", "What would be asked is refused."],
+      ["/approve none", "Questions are refused."],
       ["/approve 10m", /approved until \d\d:\d\d:\d\d\./],
       ["/jobs", "(no jobs)"],
       ["/resume", "(no threads in this folder)"],

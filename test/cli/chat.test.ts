@@ -9,21 +9,21 @@ test("without a terminal each line is a message: text on stdout, calls on stderr
   const { code, stdout, stderr } = await run(["chat", "--model", "demo", "--yes"], script);
   expect(code).toBe(0);
   expect(stdout).toMatch(/README\.md begins: # Read me[^]*\nread {11}Read file\n[^]*README\.md begins: # Read me/);
-  expect(stdout).toContain("/approve needs a terminal. --yes approves what would be asked.");
+  expect(stdout).toContain("/approve needs a terminal. --yes approves every question.");
   expect(stdout).toContain("there is no command /nothing. Commands: /help");
   expect(stderr).toMatch(/^> bash \{"command":"ls"\}$/m);
   expect(stdout + stderr).not.toMatch(/\x1b/);
   expect((await run(["chat", "--resume"])).stdout).toMatch(/^\w+ {2}\S+ {2}Look around\n$/);
 });
 
-test("fails closed without a terminal", async () => {
+test("denies what needs approval without a terminal", async () => {
   const { folder, run } = await commandLine({ "a.test.mjs": "throw new Error();\n" });
   const { stderr } = await run(["chat", "--model", "demo", "--sandbox", "off"], "Repair it\n");
   expect(stderr).toContain("approve in advance with --yes");
   expect(await readFile(join(folder, "a.test.mjs"), "utf8")).toBe("throw new Error();\n");
 });
 
-test("handrail alone is a chat at a terminal, and its help elsewhere", async () => {
+test("handrail alone starts a chat at a terminal, and prints its help otherwise", async () => {
   const { configHome, run, terminal } = await commandLine();
   await mkdir(join(configHome, "handrail"), { recursive: true });
   await writeFile(join(configHome, "handrail", "config.yaml"), "model: demo\n");
@@ -37,4 +37,16 @@ test("handrail alone is a chat at a terminal, and its help elsewhere", async () 
 test("--show-prompt prints the instructions", async () => {
   const { run } = await commandLine();
   expect((await run(["chat", "--show-prompt"])).stdout).toMatch(/^You are an agent[^]*- Tools: read, bash/);
+});
+
+test("tools.disable also omits the tools that an agent adds", async () => {
+  const { configHome, run } = await commandLine();
+  const tools = async (disabled: string) => {
+    const config = `agents: { reviewer: { toolset: readonly } }\ntools: { disable: [${disabled}] }\n`;
+    await mkdir(join(configHome, "handrail"), { recursive: true });
+    await writeFile(join(configHome, "handrail", "config.yaml"), config);
+    return (await run(["chat", "--model", "demo"], "/tools\n")).stdout.match(/^(edit|delegate|wake_on_job)/gm);
+  };
+  expect(await tools("")).toEqual(["edit", "wake_on_job", "delegate"]);
+  expect(await tools("delegate, wake_on_job")).toEqual(["edit"]);
 });

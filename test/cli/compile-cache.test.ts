@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import * as module from "node:module";
 import { expect, test } from "vitest";
-import { quoteWord } from "../../src/util/shell.ts";
+import { quoteWord } from "../../src/util/quote.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
 
-test("the built program keeps its compiled code in the cache folder and uses it there, where Node can (22.1 and newer)", async () => {
+test("the built program caches its compiled code if Node supports it (22.1 and newer)", async () => {
   const line = await commandLine();
   const cache = temporaryFolder();
   const script = `XDG_CACHE_HOME=${quoteWord(cache)} NODE_DEBUG_NATIVE=COMPILE_CACHE handrail tools`;

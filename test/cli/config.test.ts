@@ -5,7 +5,7 @@ import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 
 describe("handrail.yaml", () => {
-  test("chooses the tools, leaves some out and sets their options", async () => {
+  test("chooses the tools, omits some and sets their options", async () => {
     const line = await commandLine({
       "handrail.yaml":
         "tools: { preset: mine, disable: [ls], options: { grep: { max_results: 2 } } }\ntoolsets: { mine: [grep, ls, read] }\n",
@@ -19,7 +19,7 @@ describe("handrail.yaml", () => {
     ).toContain("Stopped at 3");
   });
 
-  test("says how much of a result is shown, and how many things are found", async () => {
+  test("limits how much of a result is shown, and how many matches", async () => {
     const line = await commandLine({
       "handrail.yaml":
         "tools: { preset: readonly, options: { read: { limit: { lines: 2 } }, find: { max_results: 1 } } }\n",
@@ -31,7 +31,7 @@ describe("handrail.yaml", () => {
     expect((await line.here(["call", "find", '{"type":"file"}'])).stdout).toMatch(/Showing 1 of \d/);
   });
 
-  test("says where tools work, counted from where it stands, also from a folder below", async () => {
+  test("sets the working directory, relative to its own folder, also from a folder below", async () => {
     const line = await commandLine({
       "handrail.yaml": "tools: { work_dir: sub }\n",
       "sub/here.txt": "found\n",
@@ -55,13 +55,13 @@ describe("handrail.yaml", () => {
     expect(verdict(await line.here(["policy", "check", "--path", "README.md"]))).toBe("allow");
   });
 
-  test("is looked for from --work-dir", async () => {
+  test("is searched for from --work-dir", async () => {
     const line = await commandLine({ "sub/handrail.yaml": "tools: { preset: readonly }\n" });
     expect(names(await line.here(["tools"]))).toContain("bash");
     expect(names(await line.here(["tools", "--work-dir", "sub"]))).toEqual(["read", "grep", "find", "ls"]);
   });
 
-  test("gives way to flags", async () => {
+  test("is overridden by flags", async () => {
     const line = await commandLine({
       "handrail.yaml":
         "tools: { preset: none, work_dir: sub }\npolicy: { autonomy: readonly }\ntoolsets: { mine: [ls] }\n",
@@ -75,7 +75,7 @@ describe("handrail.yaml", () => {
     ).toBe(0);
   });
 
-  test("that is wrong stops every command that uses it, with all that is wrong and exit code 2", async () => {
+  test("if invalid, stops every command that uses it, with all errors and exit code 2", async () => {
     const line = await commandLine({ "handrail.yaml": "policy:\n  autonomi: full\nstroe: x\n" });
     for (const args of [["tools"], ["call", "read", "{}"], ["mcp"], ["policy", "check", "--path", "."]]) {
       expect(await line.here(args)).toEqual({
@@ -97,7 +97,7 @@ describe("handrail.yaml", () => {
     await writeFile(secret, "-----BEGIN OPENSSH PRIVATE KEY-----\nswordfish\n-----END OPENSSH PRIVATE KEY-----\n");
     const file = join(line.folder, "handrail.yaml");
     for (const [make, said] of [
-      [() => symlink(secret, file), `handrail.yaml: not read, because it is a link to ${secret}, which is outside`],
+      [() => symlink(secret, file), `handrail.yaml: not read, because it links to ${secret}, which is outside`],
       [() => copyFile(secret, file), "handrail.yaml:1:1: expected a map of tools, "],
     ] as const) {
       await make();
@@ -111,7 +111,7 @@ describe("handrail.yaml", () => {
     }
   });
 
-  test("that is a FIFO does not keep anything waiting", async () => {
+  test("that is a FIFO does not block", async () => {
     const line = await commandLine();
     const { code, stderr } = await line.shell("mkfifo handrail.yaml; handrail tools");
     expect({ code, stderr }).toEqual({
@@ -121,21 +121,21 @@ describe("handrail.yaml", () => {
     });
   });
 
-  test("may be one that a model wrote only when a person was asked", async () => {
+  test("can only be written by a model after a person was asked", async () => {
     const line = await commandLine();
     expect(verdict(await line.here(["policy", "check", "--path", "handrail.yaml", "--op", "write"]))).toBe("ask");
   });
 });
 
 describe("the user's config.yaml", () => {
-  test("holds everywhere, and may loosen", async () => {
+  test("applies everywhere, and may loosen the policy", async () => {
     const line = await withUserFile("policy: { autonomy: full, env: { pass: [TOKEN] } }\ntools: { preset: all }\n");
     expect(names(await line.here(["tools"]))).toContain("time");
     const ran = await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo $TOKEN"}'`);
     expect(ran).toMatchObject({ code: 0, stdout: "s3cret\n", stderr: "" });
   });
 
-  test("does not reach commands with what it does not pass", async () => {
+  test("does not pass variables to commands that it does not list", async () => {
     const line = await withUserFile("policy: { autonomy: full }\n");
     expect(await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}'`)).toMatchObject({
       stdout: "[]\n",
@@ -144,7 +144,7 @@ describe("the user's config.yaml", () => {
 });
 
 describe("--config FILE", () => {
-  test("is read in place of the project's file, and may loosen", async () => {
+  test("is read instead of the project's file, and may loosen the policy", async () => {
     const line = await commandLine({
       "handrail.yaml": "tools: { preset: none }\n",
       "my/agent.yaml": "tools: { preset: readonly, work_dir: .. }\npolicy: { autonomy: full, workspace_only: false }\n",
@@ -154,7 +154,7 @@ describe("--config FILE", () => {
     expect(verdict(await line.here(["policy", "check", "--command", "ls", "--config", "my/agent.yaml"]))).toBe("allow");
   });
 
-  test("is not for tools to change or read", async () => {
+  test("cannot be changed or read by tools", async () => {
     const line = await commandLine({ "agent.yaml": "policy: { autonomy: full }\n" });
     for (const op of ["read", "write"]) {
       expect(
@@ -163,7 +163,7 @@ describe("--config FILE", () => {
     }
   });
 
-  test("that is not there is an error", async () => {
+  test("that does not exist is an error", async () => {
     const { here } = await commandLine();
     expect(await here(["tools", "--config", "none.yaml"])).toMatchObject({
       code: 2,
@@ -173,7 +173,7 @@ describe("--config FILE", () => {
 });
 
 describe("a start without any file", () => {
-  test("loads neither YAML nor what checks a configuration", async () => {
+  test("loads neither YAML nor the validation of configurations", async () => {
     const line = await commandLine();
     for (const words of ["--version", "--help"]) {
       expect((await loaded(line, words)).filter((chunk) => /config|yaml|tools/.test(chunk))).toEqual([]);
@@ -187,7 +187,7 @@ describe("a start without any file", () => {
   });
 });
 
-/** The chunks that a start loads, as Node's own coverage has them. */
+/** Returns the chunks that a start loads, from Node's coverage. */
 async function loaded(line: CommandLine, words = "tools"): Promise<readonly string[]> {
   const folder = temporaryFolder();
   await line.shell(`NODE_V8_COVERAGE=${folder} handrail ${words}`);

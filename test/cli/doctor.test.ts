@@ -16,14 +16,14 @@ interface Found {
   readonly fix?: string;
 }
 
-/** With container engines that fail at once: the real ones take longer to answer than all the rest. */
+/** Runs with container engines that fail at once: the real ones are slower than everything else. */
 const engines = temporaryFolder();
 for (const name of ["docker", "podman"]) writeFileSync(join(engines, name), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
 const PATH = `${engines}:${process.env["PATH"]}`;
 const here = (line: CommandLine, args: readonly string[], path = PATH) => line.here(args, { PATH: path });
 
 describe("handrail doctor", () => {
-  test("says of everything how it is, one line each, and leaves nothing behind", async () => {
+  test("reports every check on one line, and leaves nothing behind", async () => {
     const line = await commandLine();
     const { code, stdout, stderr } = await line.run(["doctor"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -37,14 +37,14 @@ describe("handrail doctor", () => {
     expect(await readdir(line.stateHome)).toEqual([]);
   });
 
-  test("shows which providers of models have a key", async () => {
+  test("shows which model providers have a key", async () => {
     const { shell } = await commandLine();
     const { stdout } = await shell("ANTHROPIC_API_KEY=sk-test-12345678 handrail doctor");
     expect(stdout).toMatch(/^ok {7}models {9}.*anthropic \(key\)/m);
     expect(stdout).not.toContain("sk-test");
   });
 
-  test("says as JSON the same", async () => {
+  test("prints the same as JSON", async () => {
     const { code, stdout } = await (await commandLine()).here(["doctor", "--json"]);
     const report = JSON.parse(stdout) as { ok: boolean; checks: readonly Found[] };
     expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true });
@@ -54,13 +54,13 @@ describe("handrail doctor", () => {
     }
   });
 
-  test("asks at a terminal it has", async () => {
+  test("asks at a terminal if it has one", async () => {
     const terminal = (await commandLine()).terminal("handrail doctor");
     expect(await terminal.ended).toBe(0);
     expect(terminal.screen()).toMatch(/^ok +approvals/m);
   });
 
-  test("finds what is not on the PATH, with what to type", async () => {
+  test("reports what is missing on the PATH, with what to type", async () => {
     const { code, stdout } = await (await commandLine()).here(["doctor"], { PATH: temporaryFolder() });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^missing {2}bash {11}not on the PATH\n +fix: .*bash$/m);
@@ -75,29 +75,27 @@ describe("handrail doctor", () => {
     expect(stdout).toMatch(/^broken {3}git .*--version ended with 3 \(optional\)\n +fix: .*git$/m);
   });
 
-  test("says where tools would work, and of a folder that is closed or not there what to do", async () => {
+  test("reports where tools would work, and what to do about a closed or missing folder", async () => {
     const line = await commandLine();
-    expect((await here(line, ["doctor"])).stdout).toContain(
-      `\nok       place of work  work begins in ${line.folder}\n`,
-    );
+    expect((await here(line, ["doctor"])).stdout).toContain(`\nok       work folder    tools work in ${line.folder}\n`);
     const closed = await here(line, ["doctor", "--work-dir", "/etc"]);
     expect(closed.code).toBe(1);
     expect(closed.stdout).toMatch(
-      /^broken {3}place of work {2}work would begin in \/etc\. .*forbidden_paths has \/etc.* the working directory itself, .*--work-dir.*policy\.forbidden_paths.*\n +fix: .*--work-dir/m,
+      /^broken {3}work folder {4}tools would work in \/etc\. .*forbidden_paths has \/etc.* the working directory itself, .*--work-dir.*policy\.forbidden_paths.*\n +fix: .*--work-dir/m,
     );
     if (process.platform === "linux") {
-      // A sandbox around everything would hold nothing, however well it works otherwise.
+      // A sandbox whose workspace is the whole machine would protect nothing.
       const all = await here(line, ["doctor", "--work-dir", "/"]);
-      expect(all.stdout).toMatch(/^ok {7}place of work {2}work begins in \/, not in the sandbox: \S/m);
+      expect(all.stdout).toMatch(/^ok {7}work folder {4}tools work in \/, not in the sandbox: \S/m);
     }
     await writeFile(join(line.folder, "handrail.yaml"), "policy: { forbidden_paths: [.] }\n");
     expect((await here(line, ["doctor"])).stdout).toContain(`forbidden_paths has ${line.folder}`);
     const nowhere = await here(line, ["doctor", "--work-dir", "nowhere"]);
     expect(nowhere.code).toBe(1);
-    expect(nowhere.stdout).toMatch(/^broken {3}place of work .* does not exist: .*\/nowhere\n +fix: .*--work-dir/m);
+    expect(nowhere.stdout).toMatch(/^broken {3}work folder .* does not exist: .*\/nowhere\n +fix: .*--work-dir/m);
   });
 
-  test("finds a state folder that others may read, and says how to close it", async () => {
+  test("reports a state folder that others may read, and how to close it", async () => {
     const line = await commandLine();
     const folder = join(line.stateHome, "handrail");
     await mkdir(folder);
@@ -120,7 +118,7 @@ describe("handrail doctor", () => {
     expect(stdout).toMatch(/^broken {3}state folder .*is not a folder\n +fix: mv /m);
   });
 
-  test("finds what is wrong with the configuration, and where", async () => {
+  test("reports errors of the configuration, with their places", async () => {
     const line = await commandLine({ "handrail.yaml": "store: sqlite\npolicy:\n  autonomi: full\n" });
     const { code, stdout } = await here(line, ["doctor"]);
     expect(code).toBe(1);
@@ -129,7 +127,7 @@ describe("handrail doctor", () => {
     );
     await writeFile(join(line.folder, "handrail.yaml"), "policy: { env: { pass: [A] } }\n");
     expect((await here(line, ["doctor"])).stdout).toMatch(
-      /^ok +configuration .*handrail\.yaml; not all of it has effect \(see: handrail trust\)$/m,
+      /^ok +configuration .*handrail\.yaml; some settings have no effect \(see: handrail trust\)$/m,
     );
   });
 
@@ -172,13 +170,13 @@ describe("handrail doctor", () => {
       "a sandbox that is required where there is none",
       {},
       ["--tmux", "--sandbox", "on"],
-      /^broken {3}place of work {2}the sandbox is required, and commands in a terminal .*\n +fix: Leave it to what is there/m,
+      /^broken {3}work folder {4}the sandbox is required, but commands in a shared terminal .*\n +fix: Use sandbox: auto/m,
     ],
     [
       "a tmux session whose name is none",
       {},
       ["--tmux-session", "a:b"],
-      /^broken {3}place of work {2}a tmux session is named with letters/m,
+      /^broken {3}work folder {4}expected a tmux session name of letters/m,
     ],
   ])("finds what keeps every other command from starting: %s", async (_, files, options, found) => {
     const line = await commandLine(files);
@@ -195,7 +193,7 @@ describe("handrail doctor", () => {
 describe("a check", () => {
   const ok: Check = { name: "fine", required: true, fix: "none", run: async () => ({ status: "ok", detail: "yes" }) };
 
-  test("that throws, at once or later, is broken, and the others are told", async () => {
+  test("that throws, at once or later, is broken, and the others are reported", async () => {
     const thrown = () => {
       throw new Error("at once");
     };
@@ -211,7 +209,7 @@ describe("a check", () => {
     ]);
   });
 
-  test("that hangs is broken at its deadline, and told to stop", async () => {
+  test("that hangs is broken at its deadline, and its signal fires", async () => {
     let stopped = false;
     const hangs: Check = {
       ...ok,
@@ -227,7 +225,7 @@ describe("a check", () => {
     expect(stopped).toBe(true);
   });
 
-  test("has the time that it says it needs", async () => {
+  test("has the time that it requests", async () => {
     const slow: Check = {
       ...ok,
       deadlineMs: 60_000,
@@ -239,7 +237,7 @@ describe("a check", () => {
     expect(await runChecks([slow], 1)).toMatchObject([{ status: "ok", timedOut: false }]);
   });
 
-  test("of a program that hangs kills it with its children", async () => {
+  test("with a program that hangs kills it with its children", async () => {
     const folder = temporaryFolder();
     const program = join(folder, "hangs");
     await writeFile(program, `#!/bin/sh\nsleep 600 &\necho $! > ${folder}/child\nwait\n`, { mode: 0o755 });
@@ -259,7 +257,7 @@ describe("a check", () => {
     await until("the child is gone", async () => !(await isAlive(pid)));
   });
 
-  test("of a program that leaves a child with its output behind does not wait for it", async () => {
+  test("with a program that leaves a child holding its output does not wait for it", async () => {
     const program = join(temporaryFolder(), "leaves");
     await writeFile(program, "#!/bin/sh\nsleep 600 &\necho done\n", { mode: 0o755 });
     expect(await firstLineOf([program], new AbortController().signal)).toBe("done");

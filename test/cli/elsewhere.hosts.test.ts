@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, describe, expect, test } from "vitest";
-import { quoteWord, quoteWords } from "../../src/util/shell.ts";
+import { quoteWord, quoteWords } from "../../src/util/quote.ts";
 import { type TestContainer, container } from "../support/containers.ts";
 import { type Engine, dockerEngine, engineProblem } from "../support/engines.ts";
 import { installed, mustBeHere } from "../support/here.ts";
@@ -19,10 +19,10 @@ const dockerProblem = engineProblem("docker");
 mustBeHere("the command line over SSH", sshProblem);
 mustBeHere("the command line in a container of docker", dockerProblem);
 
-/** Runs the program with these words; the rest is as a shell reads it. */
+/** Runs the program with these arguments, in shell syntax. */
 type Handrail = (words: readonly string[], before?: string) => Promise<Run>;
 
-/** As people do whose ssh needs something special: a script of that name, first on the PATH. */
+/** As for people whose ssh needs special options: a script named ssh, first on the PATH. */
 function overSsh(line: CommandLine, { configFile, target }: SshServer): Handrail {
   const bin = temporaryFolder();
   writeFileSync(
@@ -46,7 +46,7 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     handrail = overSsh(line, server);
   });
 
-  test("a call works in the home there, or in the folder that is named, and prints what it printed", async () => {
+  test("a call works in the remote home, or in the named folder, and prints its output", async () => {
     const { code, stdout, stderr } = await handrail(call("bash", { command: "pwd; id -un; exit 4" }));
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
@@ -60,7 +60,7 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     expect((await handrail([...call("read", { path: "file" }), "--work-dir", "~/sub"])).stdout).toContain("content");
   });
 
-  test("what does not fit is saved here, and read again by the next call", async () => {
+  test("output that does not fit is saved locally, and read again by the next call", async () => {
     const { stdout } = await handrail(call("bash", { command: "seq 30000" }));
     const [, id = ""] = /output:\/\/([\w-]+)/.exec(stdout) ?? [];
     expect((await handrail(call("read", { path: `output://${id}`, offset: 17, limit: 2 }))).stdout).toContain(
@@ -86,17 +86,17 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     );
   });
 
-  test("without leave nothing of medium risk runs", async () => {
+  test("without a person, nothing of medium risk runs", async () => {
     const { code, stdout } = await handrail(["call", "bash", JSON.stringify({ command: "mkdir made" })]);
     expect({ code, made: existsSync(join(server.home, "made")) }).toEqual({ code: 1, made: false });
     expect(stdout).toMatch(/approval/);
   });
 
-  test("a detached command outlives its session, and is looked after by the next ones", async () => {
+  test("a detached command outlives its session, and later ones manage it", async () => {
     const command = "echo begun; until [ -e go ]; do sleep 0.05; done; echo done; exit 4";
     const { stdout } = await handrail(call("bash", { command, detached: true }));
     const [, id = ""] = /^Job (\w+) was started, detached/.exec(stdout) ?? [];
-    expect(stdout).toContain(`people use \`handrail jobs --ssh ${server.target}\`.`);
+    expect(stdout).toContain(`People manage it with \`handrail jobs --ssh ${server.target}\`.`);
     expect((await handrail(["jobs"])).stdout).toMatch(
       new RegExp(`^${id}  running for \\d+ s, \\d+B of output  echo begun; until`),
     );
@@ -116,25 +116,27 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     expect(await handrail(["jobs", "kill", running])).toMatchObject({ code: 0, stdout: `${running} has ended\n` });
   });
 
-  test("doctor tries the host, and says of one that cannot be reached what to do", async () => {
+  test("doctor checks the host, and says what to do about one that cannot be reached", async () => {
     const { code, stdout } = await handrail(["doctor"]);
     expect(stdout).toMatch(
       new RegExp(
-        `^ok +place of work +ssh:${server.target} answers in [\\d.]+ ms; work begins in ${server.home}, commands run in bash, searches with `,
+        `^ok +work folder +ssh:${server.target} answers in [\\d.]+ ms; tools work in ${server.home}, commands run in bash, searches with `,
         "m",
       ),
     );
     expect(code).toBe(0);
     const unknown = await line.run(["doctor", "--ssh", "nobody@host.invalid"]);
     expect(unknown.code).toBe(1);
-    expect(unknown.stdout).toMatch(/^broken +place of work +.*host\.invalid.*\n +fix: \S.*/m);
+    expect(unknown.stdout).toMatch(/^broken +work folder +.*host\.invalid.*\n +fix: \S.*/m);
     const nowhere = await handrail(["doctor", "--work-dir", "~/nowhere"]);
-    expect(nowhere.stdout).toMatch(/^broken +place of work +.* does not exist there: ~\/nowhere\n +fix: .*--work-dir/m);
+    expect(nowhere.stdout).toMatch(
+      /^broken +work folder +.* does not exist on the remote host: ~\/nowhere\n +fix: .*--work-dir/m,
+    );
   });
 
   test.each<[string, readonly string[], RegExp]>([
     ["a host that there is not", ["--ssh", "nobody@host.invalid"], /^handrail: .*host\.invalid.*\. \S.*\.\n$/],
-    ["a target that is none", ["--ssh", "-oProxyCommand=touch pwned"], /^handrail: .* is no SSH target, .*\n$/],
+    ["a target that is none", ["--ssh", "-oProxyCommand=touch pwned"], /^handrail: .* is not an SSH target: .*\n$/],
     [
       "two places",
       ["--ssh", "host", "--container", "web"],
@@ -143,7 +145,7 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     [
       "a sandbox there",
       ["--ssh", "host", "--sandbox", "on"],
-      /^handrail: the sandbox is required, and it contains commands of this machine only, not those of ssh:host\. .*\n$/,
+      /^handrail: the sandbox is required, but it contains commands on this machine only, not on ssh:host\. .*\n$/,
     ],
   ])("%s is an error of one sentence and what to do", async (_, words, expected) => {
     const { code, stdout, stderr } = await line.run([...call("bash", { command: "true" }), ...words]);
@@ -151,11 +153,11 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     expect(stderr).toMatch(expected);
   });
 
-  test("a folder that is not there is an error of one sentence", async () => {
+  test("a missing folder is an error of one sentence", async () => {
     const { code, stderr } = await handrail([...call("ls", {}), "--work-dir", "~/nowhere"]);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: "handrail: The working directory does not exist there: ~/nowhere\n",
+      stderr: "handrail: The working directory does not exist on the remote host: ~/nowhere\n",
     });
   });
 });
@@ -172,7 +174,7 @@ describe.skipIf(rootProblem !== undefined)("handrail --ssh as root, whose home t
     handrail = overSsh(await commandLine(), server);
   });
 
-  test("a call is refused in words that say what to do, and works in the folder that is named", async () => {
+  test("a call is denied with what to do, and works in the named folder", async () => {
     const { code, stdout } = await handrail(call("bash", { command: "pwd" }));
     expect(code).toBe(1);
     expect(stdout).toMatch(
@@ -182,11 +184,11 @@ describe.skipIf(rootProblem !== undefined)("handrail --ssh as root, whose home t
     expect(named.code).toBe(0);
   });
 
-  test("doctor says so, with the way out", async () => {
+  test("doctor reports it, with what to do", async () => {
     const { code, stdout } = await handrail(["doctor"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      new RegExp(`^broken +place of work +work would begin in /root\\. .*\n +fix: .*--work-dir`, "m"),
+      new RegExp(`^broken +work folder +tools would work in /root\\. .*\n +fix: .*--work-dir`, "m"),
     );
   });
 });
@@ -202,7 +204,7 @@ describe.skipIf(dockerProblem !== undefined)("handrail --container", () => {
     one = await container(engine, { user: "dev", image: "busybox" });
   }, 300_000);
 
-  test("a call works in the image's folder, as its user, or in the folder that is named", async () => {
+  test("a call works in the image's folder, as its user, or in the named folder", async () => {
     const there = ["--container", one.name];
     await one.exec(["mkdir", "/work/sub"], { user: "dev" });
     expect(await line.run([...call("bash", { command: "pwd; id -un" }), ...there])).toMatchObject({
@@ -222,26 +224,26 @@ describe.skipIf(dockerProblem !== undefined)("handrail --container", () => {
     ).toBe("/work/sub\n");
   });
 
-  test("doctor tries it", async () => {
+  test("doctor checks it", async () => {
     const { code, stdout } = await line.run(["doctor", "--container", one.name]);
     expect(stdout).toMatch(
       new RegExp(
-        `^ok +place of work +docker:${one.name} answers in [\\d.]+ ms; work begins in /work, commands run in sh, searches with `,
+        `^ok +work folder +docker:${one.name} answers in [\\d.]+ ms; tools work in /work, commands run in sh, searches with `,
         "m",
       ),
     );
     expect(code).toBe(0);
   });
 
-  test("one that is not there is an error of one sentence, with those that are", async () => {
+  test("a missing container is an error of one sentence that names the existing ones", async () => {
     const { code, stderr } = await line.run([...call("ls", {}), "--container", `${one.name}x`]);
     expect(code).toBe(2);
     expect(stderr).toMatch(
-      new RegExp(`^handrail: no container of .* is named ${one.name}x.*Running: .*${one.name}.*\\.\n$`),
+      new RegExp(`^handrail: .* ha(s|ve) no container ${one.name}x.*Running: .*${one.name}.*\\.\n$`),
     );
   });
 
-  test("an MCP client gets its tools, which say what there is, and works with them there", async () => {
+  test("an MCP client gets its tools, whose descriptions name the target, and works there", async () => {
     const client = new Client({ name: "test", version: "1" });
     const transport = new StdioClientTransport({
       command: process.execPath,
@@ -257,7 +259,7 @@ describe.skipIf(dockerProblem !== undefined)("handrail --container", () => {
     await client.connect(transport);
     try {
       const { tools } = await client.listTools();
-      expect(tools.find(({ name }) => name === "bash")?.description).toContain("sh; there is no bash");
+      expect(tools.find(({ name }) => name === "bash")?.description).toContain("sh, not bash");
       const text = async (name: string, input: Record<string, unknown>) =>
         JSON.stringify((await client.callTool({ name, arguments: input })).content);
       expect(await text("write", { path: "made", content: "needle\n" })).toContain("made");

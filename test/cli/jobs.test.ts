@@ -6,7 +6,7 @@ import { isAlive, until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 
 /** Starts a detached command; resolves to its id. */
-/** A process id inside a sandbox is none out here. */
+/** A process id inside a sandbox is invalid outside. */
 const HERE = ["--sandbox", "off"];
 
 async function detached({ run }: CommandLine, command: string): Promise<string> {
@@ -21,19 +21,19 @@ describe("handrail call", () => {
     const { code, stdout } = await here(["call", "bash", '{"command":"touch ran","background":true}', "--yes"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^Tool error: nothing would keep this job: it would end with this one call\nStart it detached /,
+      /^Tool error: a job of this command would end with the one call that it makes\nStart it detached /,
     );
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 });
 
 describe("handrail jobs", () => {
-  test("says that there are none", async () => {
+  test("reports that there are none", async () => {
     const { here } = await commandLine();
     expect(await here(["jobs"])).toMatchObject({ code: 0, stdout: "(no detached jobs)\n" });
   });
 
-  test("shows a command that outlived its session, what it writes, and how it ended", async () => {
+  test("shows a command that outlived its session, its output, and how it ended", async () => {
     const cli = await commandLine();
     const { here, folder } = cli;
     const id = await detached(cli, "echo begun; until [ -e go ]; do sleep 0.02; done; echo done; exit 4");
@@ -52,7 +52,7 @@ describe("handrail jobs", () => {
     expect((await here(["jobs"])).stdout).toBe("(no detached jobs)\n");
   });
 
-  test("stops one with all it started, and will not forget one that runs", async () => {
+  test("stops a job with all its processes, and does not remove a running one", async () => {
     const cli = await commandLine();
     const id = await detached(cli, "setsid sleep 600 & echo $! >pid; sleep 600");
     const file = join(cli.folder, "pid");
@@ -68,7 +68,7 @@ describe("handrail jobs", () => {
     expect((await cli.here(["jobs"])).stdout).toMatch(new RegExp(`^${id}  Killed by SIGTERM`));
   });
 
-  test("an id that is not there is told, with those that are", async () => {
+  test("an unknown id is reported, with the known ones", async () => {
     const cli = await commandLine();
     expect(await cli.here(["jobs", "kill", "nosuchid"])).toMatchObject({
       code: 2,

@@ -20,7 +20,7 @@ const linesOf = (file: string): readonly Line[] =>
 const newFile = () => join(temporaryFolder(), "log.jsonl");
 
 describe("--log-file", () => {
-  test("appends what happens in a run, one JSON object per line, in a file for this user alone", async () => {
+  test("appends the events of a run, one JSON object per line, to a private file", async () => {
     const line = await commandLine({ "handrail.yaml": "policy: { commands: { deny: [rm] } }\n" });
     const file = newFile();
     await line.here(["call", "read", '{"path":"README.md"}', "--log-file", file]);
@@ -75,7 +75,7 @@ describe("--log-file", () => {
     else expect(failed).toContain("argument 'nope' is invalid");
   });
 
-  test("of handrail mcp has what goes wrong beside the calls", async () => {
+  test("of handrail mcp contains errors outside calls", async () => {
     const line = await commandLine();
     const file = newFile();
     const { stdout } = await line.run(["mcp", "--log-file", file], "garbage\n");
@@ -87,7 +87,7 @@ describe("--log-file", () => {
     ]);
   });
 
-  test("has what the record could not keep", async () => {
+  test("contains what the record could not keep", async () => {
     const line = await commandLine();
     writeFileSync(join(line.stateHome, "handrail"), "in the place of the folder");
     const file = newFile();
@@ -96,7 +96,7 @@ describe("--log-file", () => {
     expect(failed).toMatchObject({ level: "error", message: expect.stringContaining(line.stateHome) as string });
   });
 
-  test("has no secrets, and no line that is too long", async () => {
+  test("contains no secrets, and no line that is too long", async () => {
     const line = await commandLine();
     const file = newFile();
     const big = JSON.stringify({ path: "big.txt", content: "0123456789".repeat(10_000) });
@@ -113,7 +113,7 @@ describe("--log-file", () => {
     for (const each of text.split("\n")) expect(each.length).toBeLessThan(60_000);
   });
 
-  test("that cannot be written is an error that names the file, and nothing is run", async () => {
+  test("that cannot be written is an error that names the file, and nothing runs", async () => {
     const line = await commandLine();
     const folder = temporaryFolder();
     await line.shell(`mkfifo ${folder}/pipe`);
@@ -131,10 +131,11 @@ describe("--log-file", () => {
     expect(existsSync(join(line.folder, "new.txt"))).toBe(false);
   });
 
-  test("that can no longer be written later disturbs nothing", async () => {
+  test("that becomes unwritable later has no effect", async () => {
     const line = await commandLine({ "own.yaml": "store: memory\n" });
     const file = newFile();
-    // A file of at most one block of 1,024 bytes; the signal for more is ignored, as in a shell script that says so.
+    // Limits files to one block of 1,024 bytes. The signal for exceeding it is ignored, as in a shell script that does
+    // so.
     const { code, stdout, stderr } = await line.shell(
       `trap '' XFSZ; ulimit -f 1; handrail call read '{"path":"README.md"}' --config own.yaml --log-file ${file}`,
     );
@@ -142,7 +143,7 @@ describe("--log-file", () => {
     expect(statSync(file).size).toBeLessThanOrEqual(1_024);
   });
 
-  test("is nothing that a tool can read or change", async () => {
+  test("cannot be read or changed by a tool", async () => {
     const line = await commandLine();
     const run = (tool: string, input: object) =>
       line.here(["call", tool, JSON.stringify(input), "--yes", "--log-file", "log"]);
@@ -158,7 +159,7 @@ describe("--log-file", () => {
 });
 
 describe("log_file", () => {
-  test("in a file of the user's does the same, and --log-file wins", async () => {
+  test("in the user's file does the same, and --log-file overrides it", async () => {
     const line = await commandLine();
     mkdirSync(join(line.configHome, "handrail"));
     writeFileSync(join(line.configHome, "handrail", "config.yaml"), "log_file: own.jsonl\n");

@@ -36,7 +36,7 @@ describe("handrail memory", () => {
     expect(await here(["memory", "export"])).toMatchObject({ code: 0, stdout: TOWN + TEA });
   });
 
-  test("imports nothing of a file with a mistake, and names the line", async () => {
+  test("imports nothing from a file with an error, and names the line", async () => {
     const { here, folder } = await commandLine();
     await writeFile(join(folder, "notes.jsonl"), `${TEA}{"key":"town"}\n`);
     const { code, stderr } = await here(["memory", "import", "notes.jsonl"]);
@@ -45,7 +45,7 @@ describe("handrail memory", () => {
     expect(await here(["memory"])).toMatchObject({ stdout: "(no memories)\n" });
   });
 
-  test("looks after the memories of this folder where the configuration says so", async () => {
+  test("manages this folder's memories if the configuration sets that scope", async () => {
     const { here, configHome } = await commandLine();
     await here(["call", "memory_store", '{"key":"a","content":"for all"}', "--preset", "assistant"]);
     const config = join(configHome, "workspace.yaml");

@@ -29,14 +29,14 @@ describe("handrail policy check", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^\{.*\}\n$/);
     const answer = JSON.parse(stdout) as Answer;
-    const parts = args[0] === "--command" && verdict !== "deny" ? ["parts"] : []; // which part of the script decided
+    const parts = args[0] === "--command" && verdict !== "deny" ? ["parts"] : []; // the part of the script that decided
     expect(Object.keys(answer)).toEqual(["verdict", "risk", "rule", "reason", ...parts]);
     expect(answer.verdict).toBe(verdict);
     expect(["low", "medium", "high"]).toContain(answer.risk);
     if (verdict !== "allow") expect(answer.reason).toMatch(/\w/);
   });
 
-  test("judges by the folder it is told to work in", async () => {
+  test("judges by the given working directory", async () => {
     const { stdout } = await here([
       "policy",
       "check",
@@ -58,7 +58,7 @@ describe("handrail policy check", () => {
 });
 
 describe("handrail policy check, for people", () => {
-  test("says on a terminal what runs, what is asked about and what a longer answer would allow", async () => {
+  test("shows on a terminal what runs, what is asked about and what a longer approval would allow", async () => {
     const { screen, raw, ended } = terminal(
       "handrail policy check --sandbox off --command 'git status && npm test | tail -5'",
     );
@@ -67,10 +67,10 @@ describe("handrail policy check, for people", () => {
       [
         "Run: git status && npm test | tail -5",
         "",
-        "Asked about: a person has to say yes. (medium risk, rule require_approval_for_medium_risk)",
+        "Needs approval: a person is asked. (medium risk, rule require_approval_for_medium_risk)",
         "Medium-risk command requires approval: `npm test` (runs a script of the project)",
         "",
-        "Part by part:",
+        "Parts:",
         "  runs     git status",
         "           low risk, plain",
         "  asked    npm test",
@@ -79,21 +79,21 @@ describe("handrail policy check, for people", () => {
         "  runs     tail -5",
         "           low risk, plain",
         "",
-        'The answer "session" would allow exactly this, here:',
+        'The answer "session" would allow exactly this, in this workspace:',
         "  npm test (whatever the project then contains)",
         "",
         "What would be accepted:",
-        "  a yes when it is asked about, or --yes",
-        "  a rule of yours in policy.commands.allow that names the command, written plainly",
+        "  an approval, or --yes",
+        "  your own rule in policy.commands.allow that names the command, written plainly",
         "  --autonomy full",
         "  policy.require_approval_for_medium_risk: false",
         "",
       ].join("\n"),
     );
-    expect(raw()).toContain("\x1b[33mAsked about");
+    expect(raw()).toContain("\x1b[33mNeeds approval");
   });
 
-  test("is without colours where NO_COLOR says so, and JSON with --json", async () => {
+  test("is without colours if NO_COLOR is set, and JSON with --json", async () => {
     const plain = terminal("handrail policy check --command 'sudo ls'", { NO_COLOR: "1" });
     await plain.ended;
     expect(plain.screen()).toMatch(
@@ -114,7 +114,7 @@ describe("handrail policy check, for people", () => {
     [
       "a path",
       ["--path", ".env"],
-      /^Read: \.env\n\nAsked about:.*rule sensitive_files.*allow exactly this, here:\n {2}Read: \.env \(\/.*\/\.env\)\n/s,
+      /^Read: \.env\n\nNeeds approval:.*rule sensitive_files.*allow exactly this, in this workspace:\n {2}Read: \.env \(\/.*\/\.env\)\n/s,
     ],
     [
       "a path outside",
@@ -124,7 +124,7 @@ describe("handrail policy check, for people", () => {
     [
       "what is refused, without an answer that nobody asks for",
       ["--autonomy", "readonly", "--sandbox", "off", "--command", "npm test"],
-      /^Run: npm test\n\nRefused: .*rule autonomy\)\n.*\n\nWhat would be accepted:\n {2}another autonomy \(--autonomy\)[^\n]*\n$/s,
+      /^Run: npm test\n\nRefused: .*rule autonomy\)\n.*\n\nWhat would be accepted:\n {2}an autonomy \(--autonomy\)[^\n]*\n$/s,
     ],
     ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nRuns: nobody is asked\./],
     ["what nothing allows", ["--url", "http://169.254.169.254/"], /^GET: .*\n\nRefused: /],
@@ -136,7 +136,7 @@ describe("handrail policy check, for people", () => {
     expect(stdout).not.toContain("undefined");
   });
 
-  test("shows what cannot be seen in a script, and leaves the middle of a long one out", async () => {
+  test("makes invisible characters of a script visible, and omits the middle of a long one", async () => {
     const hidden = `printf 'a\u202e\x1b[2J' 'b'; npm test ${"x".repeat(5_000)}`;
     const { stdout } = await here(["policy", "check", "--explain", "--command", hidden]);
     expect(stdout).toContain("\\u202e\\x1b[2J");
@@ -147,16 +147,16 @@ describe("handrail policy check, for people", () => {
 
   const problem = containmentProblem();
   mustBeHere("the sandbox", problem);
-  test.skipIf(problem !== undefined)("says where a command would run, where there is a sandbox", async () => {
+  test.skipIf(problem !== undefined)("shows where a command would run, if there is a sandbox", async () => {
     const { stdout } = await here(["policy", "check", "--explain", "--command", "npm test"]);
     expect(stdout).toBe(
-      "Run: npm test\n\nRuns: nobody is asked. (medium risk, rule sandbox)\nIt runs in the sandbox: nothing but the workspace is written, " +
-        "no network.\n",
+      "Run: npm test\n\nRuns: nobody is asked. (medium risk, rule sandbox)\nIt runs in the sandbox: it can write " +
+        "only the workspace; it has no network.\n",
     );
     const asked = await here(["policy", "check", "--explain", "--command", "cat .env"]);
-    expect(asked.stdout).toMatch(/^Run: cat \.env\n\nAsked about: .*\nIt runs in the sandbox: /s);
+    expect(asked.stdout).toMatch(/^Run: cat \.env\n\nNeeds approval: .*\nIt runs in the sandbox: /s);
     const look = await here(["policy", "check", "--explain", "--autonomy", "readonly", "--command", "npm test"]);
-    expect(look.stdout).toContain("It runs in the sandbox: nothing is written, no network.");
+    expect(look.stdout).toContain("It runs in the sandbox: it can write nothing; it has no network.");
   });
 
   test("names only some of very many parts", async () => {
@@ -204,7 +204,7 @@ describe("handrail policy check --batch", () => {
     for (const answer of answers) expect(Object.keys(answer)).toEqual(["id", "verdict", "risk", "rule", "reason"]);
   });
 
-  test("answers lines that are wrong too, goes on, and exits with 2", async () => {
+  test("answers invalid lines too, continues, and exits with 2", async () => {
     const lines = [
       "not json",
       '{"id":1,"area":"path","input":"README.md"}',
@@ -231,7 +231,7 @@ describe("handrail policy check --batch", () => {
     ]);
   });
 
-  test("takes a line separator (U+2028) inside a string, CRLF lines, blank lines and no final newline", async () => {
+  test("accepts a line separator (U+2028) in a string, CRLF, blank lines and no final newline", async () => {
     const { code, answers } = await batch(
       '{"id":1,"area":"shell","input":"echo \u2028 \u2029"}\r\n\r\n  \n{"id":"\u2028","area":"path","input":"READ\\u2028ME"}\r\n{"id":3,"area":"path","input":"é"}',
     );
@@ -239,7 +239,7 @@ describe("handrail policy check --batch", () => {
     expect(answers.map(({ id }) => id)).toEqual([1, "\u2028", 3]);
   });
 
-  test("takes characters that lie across two reads, and lines of almost a megabyte", async () => {
+  test("accepts characters split across two reads, and lines of almost a megabyte", async () => {
     const input = "文".repeat(340_000);
     const { code, answers } = await batch([
       { id: 1, area: "shell", input },
@@ -261,7 +261,7 @@ describe("handrail policy check --batch", () => {
     expect(stderr).toBe("handrail: a line of stdin is longer than 1048576 bytes\n");
   });
 
-  test("has no answer to no lines", async () => {
+  test("prints nothing for no lines", async () => {
     expect(await run(["policy", "check", "--batch"], "")).toEqual({ code: 0, signal: null, stdout: "", stderr: "" });
     expect(await run(["policy", "check", "--batch"], "\n\n")).toEqual({
       code: 0,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { inject } from "vitest";
 import { main } from "../../src/cli/program.ts";
-import { quoteWords } from "../../src/util/shell.ts";
+import { quoteWords } from "../../src/util/quote.ts";
 import { afterFile } from "../support/after-file.ts";
 import { requireProgram } from "../support/here.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 /** The built program. */
 export const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
-/** How a run of the program ended, and what it wrote. */
+/** How a run of the program ended, and its output. */
 export interface Run {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -22,7 +22,7 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** A run that goes on. */
+/** A run in progress. */
 export interface Running {
   readonly pid: number;
   readonly ended: Promise<Run>;
@@ -32,28 +32,28 @@ export interface Running {
 
 /** A person's terminal. */
 export interface Terminal {
-  /** All that was shown so far, without colours and cursor movements. */
+  /** The whole output so far, without colours and cursor movements. */
   screen(): string;
-  /** The same with them. */
+  /** The whole output so far, unchanged. */
   raw(): string;
   type(text: string): void;
   /** Waits until this is shown. */
   shows(text: string): Promise<void>;
-  /** The exit code of what ran in it. */
+  /** Resolves to the exit code of what ran in it. */
   readonly ended: Promise<number | null>;
 }
 
-/** The program in a repository of its own, with a state folder of its own. */
+/** The program in its own repository, with its own state folder. */
 export interface CommandLine {
   readonly folder: string;
   readonly stateHome: string;
-  /** Where the user's own configuration is: `handrail/config.yaml` in it. */
+  /** The folder of the user's own configuration: it contains `handrail/config.yaml`. */
   readonly configHome: string;
   /** Runs it without a terminal, to its end. */
   run(args: readonly string[], input?: string | Buffer): Promise<Run>;
   /**
-   * Runs it to its end within this process, for a tenth of the time: for tests in which the process plays no part. Not for what reads stdin or asks
-   * a person, since this process may have a terminal. One at a time.
+   * Runs it to its end within this process, which is ten times faster: for tests that do not depend on the process. Not
+   * for commands that read stdin or ask a person, because this process may have a terminal. One at a time.
    */
   here(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Run>;
   /** Starts it without a terminal. */
@@ -64,7 +64,7 @@ export interface CommandLine {
   terminal(script: string, env?: NodeJS.ProcessEnv): Terminal;
 }
 
-/** What no one is ever to see: "    at main (file:///…/cli.js:3:112)". */
+/** What no user must ever see: "    at main (file:///…/cli.js:3:112)". */
 const STACK_TRACE = /^\s+at .*:\d+:\d+\)?$/m;
 
 const children = new Set<ChildProcess>();
@@ -85,13 +85,13 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
   };
   const handrail = `handrail() { ${quoteWords([process.execPath, PROGRAM])} "$@"; }`;
 
-  // A session of its own has no terminal, wherever the tests are run.
+  // A separate session has no terminal, wherever the tests run.
   const begin = (argv: readonly [string, ...string[]], env: NodeJS.ProcessEnv) => {
     const [program, ...args] = argv;
     const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: "pipe" });
     children.add(child);
     child.once("close", () => children.delete(child));
-    child.stdin.on("error", () => undefined); // it need not read what it is given
+    child.stdin.on("error", () => undefined); // it need not read its input
     return child;
   };
 
@@ -127,7 +127,7 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
           ...environment,
           TERM: "xterm-256color",
           NO_COLOR: "",
-          SHELL: "/bin/bash", // which runs the script in its own place, so that a signal ends no other shell
+          SHELL: "/bin/bash", // replaces the shell that runs the script, so that a signal ends no other shell
           ...env,
         },
       );
@@ -181,7 +181,7 @@ function setVariables(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env);
 }
 
-/** Keeps what is written to the stream, which is no terminal meanwhile. */
+/** Collects what is written to the stream, which is not a terminal meanwhile. */
 function captured(stream: NodeJS.WriteStream): { text(): string; release(): void } {
   const { write, isTTY } = stream;
   let text = "";

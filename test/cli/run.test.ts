@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { LLMock } from "@copilotkit/aimock";
 import { describe, expect, test } from "vitest";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { commandLine } from "./program.ts";
@@ -54,10 +55,10 @@ describe("handrail run --model demo", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", reason: "done" });
   });
 
-  test("fails closed where nobody can be asked and --yes is not given", async () => {
+  test("denies what needs approval when nobody can be asked and --yes is not given", async () => {
     const { folder, run } = await commandLine(SUM);
     const { code, stderr } = await run(["run", "Repair it", "--model", "demo", "--sandbox", "off"]);
-    expect(code).toBe(0); // the model was told, and has answered
+    expect(code).toBe(0); // the model got the denial, and has answered
     expect(stderr).toContain("denied: Medium-risk command requires approval");
     expect(stderr).toContain("approve in advance with --yes");
     expect(await readFile(join(folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);
@@ -99,8 +100,12 @@ describe("a thread", () => {
       stderr: expect.stringContaining("there is no thread to continue"),
     });
     const first = await run(DEMO);
-    const [, id = ""] = /--resume (\w+)/.exec(first.stderr) ?? [];
-    expect((await run(["run", "Again", "--continue", "--model", "demo", "--yes"])).stderr).toContain(`--resume ${id}`);
+    const [, id = ""] = /to continue: handrail chat --resume (\w+) --model demo\n/.exec(first.stderr) ?? [];
+    const outside = ["--sandbox", "off"]; // the same thread, contained or not
+    for (const more of [[], outside]) {
+      const again = await run(["run", "Again", "--continue", "--model", "demo", "--yes", ...more]);
+      expect(again.stderr).toContain(`--resume ${id}`);
+    }
     expect((await run(["run", "Again", "--resume", id, "--model", "demo", "--yes"])).stdout).toContain(
       "All tests pass",
     );
@@ -112,7 +117,7 @@ describe("a thread", () => {
   });
 
   const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 4);
-  test(`is whole after kill -9 at ${KILLS} random moments: every call has one result and the next turn works`, async () => {
+  test(`is complete after kill -9 at ${KILLS} random moments: every call has one result, the next turn works`, async () => {
     const { run, start, stateHome } = await commandLine(SUM);
     for (let kill = 0; kill < KILLS; kill++) {
       const args = kill === 0 ? DEMO : [...DEMO, "--continue"];
@@ -121,7 +126,8 @@ describe("a thread", () => {
       running.kill("SIGKILL");
       await running.ended;
     }
-    const begun = await run(["run", "Start", "--model", "demo", "--yes"]); // where all kills came before the first message
+    // if all kills came before the first message
+    const begun = await run(["run", "Start", "--model", "demo", "--yes"]);
     const next = await run(["run", "Go on", "--continue", "--model", "demo", "--yes"]);
     expect(begun.code).toBe(0);
     expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass") });
@@ -149,7 +155,7 @@ describe("a thread", () => {
   });
 });
 
-describe("handrail run says what is missing", () => {
+describe("handrail run reports what is missing", () => {
   test.each([
     { args: ["run", "x"], message: "no model is chosen. Pass --model" },
     { args: ["run", "x", "--model", "opnai:gpt-5"], message: 'unknown provider "opnai". Providers: openai, anthropic' },
@@ -160,7 +166,7 @@ describe("handrail run says what is missing", () => {
     },
     { args: ["run", "x", "--agent", "reviewer", "--model", "demo"], message: 'there is no agent "reviewer"' },
     { args: ["run", "--model", "demo"], message: "there is no prompt" },
-    { args: ["run", "x", "--max-rounds", "0", "--model", "demo"], message: "expected a whole number above 0" },
+    { args: ["run", "x", "--max-rounds", "0", "--model", "demo"], message: "Expected a whole number above 0" },
   ])("$args", async ({ args, message }) => {
     const { shell } = await commandLine();
     const words = args.map((word) => `'${word}'`).join(" ");
@@ -168,7 +174,7 @@ describe("handrail run says what is missing", () => {
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  test("a key file that others can read is refused with the command that mends it", async () => {
+  test("a key file that others can read is rejected with the command that fixes it", async () => {
     const { configHome, run } = await commandLine();
     const file = join(configHome, "handrail", "keys");
     await mkdir(join(configHome, "handrail"), { recursive: true });
@@ -196,9 +202,55 @@ describe("--show-prompt", () => {
     expect(stdout.length).toBeLessThan(4_000);
   });
 
-  test("follows no AGENTS.md to a file that the policy keeps closed", async () => {
+  test("follows no AGENTS.md to a file that the policy closes", async () => {
     const { folder, run } = await commandLine({ ".env": "TOKEN=abcdefgh12345678\n" });
     execFileSync("ln", ["-s", ".env", join(folder, "AGENTS.md")]);
     expect((await run(["run", "--show-prompt"])).stdout).not.toContain("TOKEN");
   });
+});
+
+test("configured agents delegate tasks, three levels deep, down to the demo model", async () => {
+  const mock = new LLMock({ port: 0 });
+  await mock.start();
+  try {
+    const { folder, configHome, run } = await commandLine(SUM);
+    const model = (name: string) => `{ provider: openai-compatible, name: ${name}, base_url: "${mock.url}/v1" }`;
+    await mkdir(join(configHome, "handrail"), { recursive: true });
+    await writeFile(
+      join(configHome, "handrail", "config.yaml"),
+      `model: ${model("lead")}
+agents:
+  planner: { model: ${model("planner")}, toolset: none, instructions: Plans work. }
+  coder: { model: ${model("coder")}, limits: { rounds: 30, time: 60 } }
+  fixer: { model: demo, toolset: coding }
+  absent: { model: "anthropic:claude-x" }
+`,
+    );
+    for (const [name, next] of [
+      ["lead", "planner"],
+      ["planner", "coder"],
+      ["coder", "fixer"],
+    ] as const) {
+      const input = JSON.stringify({ agent: next, prompt: "Repair the failing test" });
+      const isFirst = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
+        !messages.some(({ role }) => role === "tool");
+      mock.addFixture({
+        match: { model: name, predicate: isFirst },
+        response: { toolCalls: [{ name: "delegate", arguments: input }] },
+      });
+      mock.addFixture({ match: { model: name }, response: { content: `${name} is done.` } });
+    }
+    const { code, stdout, stderr } = await run(["run", "Have it repaired", "--yes"]);
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining("lead is done.") });
+    expect(await readFile(join(folder, "sum.mjs"), "utf8")).toContain("return a + b;");
+    expect(stderr).toMatch(/^handrail: agent absent is not available: .*ANTHROPIC_API_KEY/m);
+    expect(stderr).toMatch(/^> delegate \{.*planner/m);
+    expect(stderr).toMatch(/handrail: \d\d rounds/); // the rounds of all four
+    const requests = mock.getRequests().map(({ body }) => JSON.stringify(body));
+    expect(requests[0]).toContain("Plans work. (no tools)");
+    const listed = await run(["run", "--resume"]);
+    expect(listed.stdout.trim().split("\n")).toHaveLength(1); // threads of sub-agents belong to their calls
+  } finally {
+    await mock.stop();
+  }
 });

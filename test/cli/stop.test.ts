@@ -7,16 +7,16 @@ import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { commandLine } from "./program.ts";
 
-/** Starts children in every way, says that it is there, and waits. */
+/** Starts children in every way, reports that it is ready, and waits. */
 const COMMAND =
   "sleep 600 & echo $! > child.pid; setsid sleep 600 & echo $! > session.pid; echo $$ > shell.pid; echo before; wait";
 const PIDS = ["child.pid", "session.pid", "shell.pid"];
-/** A process id inside a sandbox is none out here. */
+/** A process id inside a sandbox is invalid outside. */
 const HERE = ["--sandbox", "off"];
 const STOPPED = /^The call was stopped before it finished\.\nbefore\n/;
 
 test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-  "%s ends the command and all it started, and what it wrote is printed",
+  "%s ends the command with all its processes, and its output is printed",
   async (signal) => {
     const { folder, start } = await commandLine();
     const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE]);
@@ -93,7 +93,7 @@ test("a second signal ends the program at once", async () => {
   expect(code).toBe(143);
 });
 
-/** The processes of this machine that were started with this word. */
+/** Returns the processes of this machine that were started with this word. */
 function processesWith(word: string): readonly string[] {
   return readdirSync("/proc").filter((name) => {
     try {

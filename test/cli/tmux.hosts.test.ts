@@ -1,4 +1,4 @@
-// The built program, and a toolkit, with a terminal that people share.
+// The built program, and a toolkit, with a shared terminal.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { asText } from "../../src/engine/result.ts";
-import { quoteWord, quoteWords } from "../../src/util/shell.ts";
+import { quoteWord, quoteWords } from "../../src/util/quote.ts";
 import { tmuxProblem } from "../backends/tmux-server.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
@@ -20,11 +20,11 @@ mustBeHere("the command line in tmux", problem);
 
 describe.skipIf(problem !== undefined)("in tmux", () => {
   let line: CommandLine;
-  /** As a person would, at the same server. */
+  /** Runs a tmux command as a person would, on the same server. */
   const tmux = (...words: readonly string[]) => execFileSync("tmux", ["-u", ...words], { encoding: "utf8" }).trimEnd();
 
   beforeAll(async () => {
-    // A server of its own, which has no configuration: that of whoever runs the tests is left alone.
+    // A separate server without configuration; that of the user who runs the tests is not touched.
     process.env["TMUX_TMPDIR"] = join(temporaryFolder(), "tmux");
     mkdirSync(process.env["TMUX_TMPDIR"], { mode: 0o700 });
     delete process.env["TMUX"];
@@ -51,7 +51,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(await call("send-keys", keys)).toMatchObject({ status: "denied", by: "policy" });
   });
 
-  test("a toolkit of the preset operator runs, leaves running, looks and stops", async () => {
+  test("a toolkit of the preset operator runs commands, leaves them running, looks and stops", async () => {
     const toolkit = await toolkitWith({
       terminal: "operator",
       preset: "operator",
@@ -71,7 +71,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(await call("run_shell", { command: "echo next" })).toContain("exit code: 0\nstdout:\nnext");
   });
 
-  test("where one call is all, people are told that it waits for input, and where to answer", async () => {
+  test("with a single call, people are told that it waits for input, and where to answer", async () => {
     const toolkit = await toolkitWith({
       terminal: "asked",
       lifetime: "call",
@@ -115,7 +115,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(look.stdout).toContain("exit 5\n42\n");
   });
 
-  test("what happened to the terminal is told to whoever wants to know, and to the model", async () => {
+  test("changes of the terminal are reported to the caller and to the model", async () => {
     const notices: string[] = [];
     const toolkit = await toolkitWith({
       terminal: "noticed",
@@ -127,11 +127,11 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(notices).toEqual([]);
     tmux("kill-session", "-t", "=noticed");
     const text = asText(await echo());
-    expect(notices).toEqual([expect.stringMatching(/^The tmux session had ended and was made again/)]);
+    expect(notices).toEqual([expect.stringMatching(/^The tmux session had ended and was created again/)]);
     expect(text).toContain(notices[0]);
   });
 
-  test("nothing keeps the program waiting when its one call is done", async () => {
+  test("nothing keeps the program alive after its one call", async () => {
     const script = `
       const { createToolkit } = await import(${JSON.stringify(pathToFileURL(join(projectRoot, "dist", "index.js")).href)});
       const toolkit = await createToolkit({ terminal: "brief", policy: { autonomy: "full" }, lifetime: "call" });
@@ -142,7 +142,7 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "ok []\n" });
   });
 
-  test("inside a pane its tools are offered, and work in that very pane; outside they are not", async () => {
+  test("inside a pane its tools are offered, and use that pane; outside they are not", async () => {
     const outside = await line.run(["tools", "--preset", "operator"]);
     expect(outside.stdout).not.toMatch(/capture-pane|send-keys/);
     const pane = tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "bash --norc");
@@ -160,13 +160,13 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(readFileSync(join(line.folder, "looked"), "utf8")).toContain("marked-2");
   });
 
-  test("an agent's commands are seen by people", async () => {
+  test("an agent's commands are visible to people", async () => {
     const { code, stdout } = await line.run(["run", "Look", "--model", "demo", "--yes", "--tmux-session", "agent"]);
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("README.md begins: # Read me") });
     expect(tmux("capture-pane", "-p", "-t", "=agent:")).toMatch(/ls.*\n(.*\n)*README\.md/);
   });
 
-  test("handrail mcp --tmux offers them to a client, and commands are seen by people", async () => {
+  test("handrail mcp --tmux offers them to a client, and commands are visible to people", async () => {
     const client = new Client({ name: "test", version: "1" });
     const words = [PROGRAM, "mcp", "--tmux-session", "served", "--preset", "operator", "--autonomy", "full"];
     await client.connect(
@@ -188,13 +188,13 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     }
   });
 
-  test("handrail doctor --tmux tries the terminal on a server of its own, and leaves neither that nor a session behind", async () => {
+  test("handrail doctor --tmux checks the terminal on its own server, and leaves nothing behind", async () => {
     const sockets = temporaryFolder();
     const { code, stdout } = await line.shell(
       `export TMUX_TMPDIR=${sockets}; handrail doctor --tmux; echo "left: $(find ${sockets} -type s)"`,
     );
     expect(stdout).toMatch(/^ok {7}tmux {11}tmux .*--tmux$/m);
-    expect(stdout).toMatch(/^ok {7}place of work {2}tmux\(local\) answers in .*; work begins in .*, commands run in /m);
+    expect(stdout).toMatch(/^ok {7}work folder {4}tmux\(local\) answers in .*; tools work in .*, commands run in /m);
     expect({ code, left: stdout.split("\n").slice(-2) }).toEqual({ code: 0, left: ["left: ", ""] });
   });
 });

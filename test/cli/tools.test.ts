@@ -6,7 +6,7 @@ import { commandLine } from "./program.ts";
 const { run, here } = await commandLine();
 
 describe("handrail tools", () => {
-  test("lists the tools of a coding agent for people: a name, its arguments, a sentence", async () => {
+  test("lists the tools of a coding agent for people: name, arguments, a sentence", async () => {
     const { code, stdout, stderr } = await run(["tools"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
@@ -38,7 +38,7 @@ describe("handrail tools", () => {
     },
   );
 
-  test("has no tools of the preset none: words for people, an empty list for programs", async () => {
+  test("prints words for people and an empty list for programs for the preset none", async () => {
     expect(await here(["tools", "--preset", "none"])).toMatchObject({ code: 0, stdout: "(no tools)\n" });
     for (const format of ["json", "openai", "openai-responses", "anthropic", "gemini", "mcp"]) {
       expect(await here(["tools", "--preset", "none", "--format", format])).toMatchObject({ code: 0, stdout: "[]\n" });
@@ -47,14 +47,14 @@ describe("handrail tools", () => {
 });
 
 describe("help and version", () => {
-  test("--version prints the version alone, also behind other words", async () => {
+  test("--version prints only the version, also after other words", async () => {
     const { version } = (await import("../../package.json", { with: { type: "json" } })).default;
     for (const args of [["--version"], ["-V"], ["--preset", "all", "--version"]]) {
       expect(await run(args)).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: "" });
     }
   });
 
-  test("--help says what there is, on stdout", async () => {
+  test("--help lists the commands, on stdout", async () => {
     const { code, stdout, stderr } = await run(["--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const word of [
@@ -83,14 +83,14 @@ describe("help and version", () => {
     });
   });
 
-  test("no command at all shows the help as a mistake", async () => {
+  test("no command at all shows the help as an error", async () => {
     const { code, stdout, stderr } = await run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("Usage: handrail");
   });
 });
 
-const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` says what one of them takes.\n";
+const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` describes one.\n";
 
 describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on stdout", () => {
   test.for([
@@ -129,6 +129,11 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
       'handrail: jobs: expected list, output ID, kill ID or remove ID, got "frob"\n',
     ],
     [
+      "something that threads does not do",
+      ["threads", "shwo", "x"],
+      'handrail: threads: expected list, show ID or follow ID, got "shwo"\n',
+    ],
+    [
       "too many words",
       ["call", "read", "{}", "more"],
       /^handrail: too many arguments for 'call'\. Expected 2 arguments but got 3/,
@@ -161,7 +166,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "a URL that is none",
       ["policy", "check", "--url", "nowhere"],
-      "handrail: option '--url <url>' argument 'nowhere' is invalid. expected a URL such as https://example.org/\n",
+      "handrail: option '--url <url>' argument 'nowhere' is invalid. Expected a URL such as https://example.org/\n",
     ],
   ] as const)("%s", async ([, args, message]) => {
     const { code, stdout, stderr } = await here(args);

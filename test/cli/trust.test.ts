@@ -15,12 +15,12 @@ describe("handrail trust", () => {
       code: 0,
       stdout: "[]\n",
       stderr:
-        "handrail: handrail.yaml is not trusted, so this in it has no effect: policy.forbidden_paths[0], policy.env.pass. See: handrail trust\n",
+        "handrail: handrail.yaml is not trusted, so these settings have no effect: policy.forbidden_paths[0], policy.env.pass. See: handrail trust\n",
     });
 
     const terminal = line.terminal("handrail trust");
     await terminal.shows("[y/N] ");
-    expect(terminal.screen()).toContain("handrail.yaml asks for what only you can give it:\n");
+    expect(terminal.screen()).toContain("handrail.yaml asks for settings that need your trust:\n");
     expect(terminal.screen()).toContain("line 2: policy.env.pass: commands get TOKEN from your environment\n");
     expect(terminal.screen()).toContain(
       "line 3: policy.forbidden_paths[0]: this value gets WHERE of your environment\n",
@@ -45,7 +45,7 @@ describe("handrail trust", () => {
     expect((await commandOf(line)).stdout).toBe("[]\n");
   });
 
-  test("is stopped by Ctrl-C, and gives a terminal back that works as before", async () => {
+  test("is stopped by Ctrl-C, and leaves a working terminal", async () => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     const terminal = line.terminal(
       "stty > before.txt; handrail trust; echo ended $?; stty > after.txt; cmp before.txt after.txt",
@@ -57,29 +57,31 @@ describe("handrail trust", () => {
     expect(await line.here(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
   });
 
-  test("without a terminal shows it too, and says that only a person can answer, --yes or not", async () => {
+  test("without a terminal shows it too, and says that only a person can answer, with or without --yes", async () => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     for (const args of [["trust"], ["trust", "--yes"]]) {
       const { code, stdout, stderr } = await line.run(args, "y\n");
       expect(code).toBe(1);
       expect(stdout).toContain("line 2: policy.env.pass: commands get TOKEN from your environment\n");
       expect(stderr).toBe(
-        "handrail: only a person can answer this: run handrail trust in a terminal (--yes is no answer)\n",
+        "handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)\n",
       );
     }
     expect(await line.run(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
   });
 
-  test("lapses with the first change of the file, which is said", async () => {
+  test("ends with the first change of the file, which is reported", async () => {
     const line = await trusting({ "handrail.yaml": ASKS });
     await writeFile(join(line.folder, "handrail.yaml"), `${ASKS}# changed\n`);
     const { stdout, stderr } = await commandOf(line);
     expect(stdout).toBe("[]\n");
-    expect(stderr).toMatch(/^handrail: handrail\.yaml has changed since you trusted it, so this in it has no effect: /);
+    expect(stderr).toMatch(
+      /^handrail: handrail\.yaml has changed since you trusted it, so these settings have no effect: /,
+    );
     expect((await line.here(["trust", "--list"])).stdout).toBe(`changed  ${line.folder}/handrail.yaml\n`);
   });
 
-  test("does not reach a link to the trusted file in another project", async () => {
+  test("does not extend to a link to the trusted file in another project", async () => {
     const line = await trusting({ "handrail.yaml": ASKS });
     await mkdir(join(line.folder, "other"));
     await symlink("../handrail.yaml", join(line.folder, "other/handrail.yaml"));
@@ -87,7 +89,7 @@ describe("handrail trust", () => {
     expect(await commandOf(line)).toMatchObject({ stdout: "[s3cret]\n" });
   });
 
-  test("is listed and taken back", async () => {
+  test("is listed and revoked", async () => {
     const line = await trusting({ "handrail.yaml": ASKS });
     const path = `${line.folder}/handrail.yaml`;
     expect(await line.here(["trust", "--list"])).toMatchObject({ code: 0, stdout: `trusted  ${path}\n` });
@@ -102,14 +104,14 @@ describe("handrail trust", () => {
     expect((await commandOf(line)).stdout).toBe("[]\n");
   });
 
-  test("has nothing to do where nothing asks for it", async () => {
+  test("has nothing to do if nothing asks for it", async () => {
     const line = await commandLine({
       "a/handrail.yaml": "store: sqlite\n",
       "b/handrail.yaml": "policy: { autonomy: readonly }\n",
     });
     expect(await line.run(["trust"])).toMatchObject({
       code: 0,
-      stdout: "There is no handrail.yaml here or above: nothing to trust.\n",
+      stdout: "There is no handrail.yaml or .mcp.json here or above: nothing to trust.\n",
     });
     expect(await line.run(["trust", "b/handrail.yaml"])).toMatchObject({
       code: 0,
@@ -131,7 +133,7 @@ describe("handrail trust", () => {
     expect(await run(["trust", "--list", "--revoke"])).toMatchObject({ code: 2, stdout: "" });
   });
 
-  test("shows names of the file as what they are, so that none can act on the terminal", async () => {
+  test("shows names of the file visibly, so that none can act on the terminal", async () => {
     const line = await commandLine({ "\x1b[2Jx/handrail.yaml": ASKS });
     const { stdout } = await line.shell("cd *x && handrail trust");
     expect(stdout).toContain("\\x1b[2Jx/handrail.yaml asks for");
@@ -139,7 +141,7 @@ describe("handrail trust", () => {
   });
 });
 
-describe("commands that are for people", () => {
+describe("commands for people", () => {
   const PROCESS_TREE = process.platform === "linux";
   const FROM_ANCESTORS: [string, string][] = [
     ["env -i $h trust; true", "trust"],
@@ -152,7 +154,7 @@ describe("commands that are for people", () => {
     ["$h policy grants revoke --all", "policy grants revoke"],
     ['(sleep 1; echo y) | script -qec "$h trust" /dev/null', "trust"],
     ["setsid -w $h trust", "trust"],
-    // Only its ancestors show where it comes from.
+    // Only its ancestors show who started it.
     ...(PROCESS_TREE ? FROM_ANCESTORS : []),
   ])("are refused to a command that Handrail started: %s", async (command, name) => {
     if (command.includes("script ")) requireProgram("script");
@@ -163,12 +165,12 @@ describe("commands that are for people", () => {
       ...["--sandbox", "off", "--autonomy", "full", "--yes"],
     ]);
     expect(stdout).toContain(
-      `handrail: \`handrail ${name}\` is for people: this process was started by Handrail, for a command of a model. Run it in a terminal of your own.`,
+      `handrail: \`handrail ${name}\` is for people, but a model's command started this process. Run it in your own terminal.`,
     );
     expect((await line.here(["trust", "--list"])).stdout).toBe("No file is trusted.\n");
   });
 
-  test("exit with 2 there, and their help is for everybody", async () => {
+  test("exit with 2 in a model's command, and everybody can read their help", async () => {
     const { shell } = await commandLine();
     expect(await shell("HANDRAIL_PROCESS=x handrail policy grants")).toMatchObject({ code: 2, stdout: "" });
     expect(await shell("HANDRAIL_PROCESS=x handrail trust --help")).toMatchObject({ code: 0, stderr: "" });
@@ -176,7 +178,7 @@ describe("commands that are for people", () => {
   });
 });
 
-/** The same command as `RUN`, within this process. */
+/** Runs the same command as `RUN`, within this process. */
 function commandOf(line: CommandLine): Promise<Run> {
   return line.here(["call", "bash", '{"command":"echo [$TOKEN]"}', "--yes"], { TOKEN: "s3cret" });
 }

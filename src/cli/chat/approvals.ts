@@ -5,14 +5,17 @@ import type { Approver } from "../../contract/policy.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { parseDuration } from "../../tools/shared/duration.ts";
 
-/** Who answers what the policy asks: the person each time, or what they have said for a while. */
+/** Answers the questions of the policy: asks the person, or applies what they chose with `/approve`. */
 export interface Approvals {
   readonly approver: Approver;
-  /** Takes the words behind `/approve`, and returns a sentence on what holds from now on. */
+  /** Applies the arguments of `/approve`. Returns a sentence on what applies from now on. */
   set(words: string): string;
 }
 
-/** `ask` asks the person. `isApproved`: everything is approved to begin with. */
+/**
+ * @param ask asks the person
+ * @param isApproved true if everything is approved at first
+ */
 export function createApprovals(ask: Approver, isApproved: boolean): Approvals {
   let answer: "all" | "ask" | "none" = isApproved ? "all" : "ask";
   let untilMs = Infinity;
@@ -30,7 +33,7 @@ export function createApprovals(ask: Approver, isApproved: boolean): Approvals {
       const forMs = /\d/.test(words) ? parseDuration(words) : undefined;
       if (forMs !== undefined) {
         [answer, untilMs] = ["all", Date.now() + forMs];
-        return `What would be asked is approved until ${new Date(untilMs).toTimeString().slice(0, 8)}.`;
+        return `Questions are approved until ${new Date(untilMs).toTimeString().slice(0, 8)}.`;
       }
       if (words === "all" || words === "ask" || words === "none") [answer, untilMs] = [words, Infinity];
       else if (words !== "") return `/approve ${words}: expected all, ask, none or a time such as 10m`;
@@ -41,12 +44,12 @@ export function createApprovals(ask: Approver, isApproved: boolean): Approvals {
 }
 
 const SENTENCES = {
-  all: "What would be asked is approved",
+  all: "Questions are approved",
   ask: "You are asked",
-  none: "What would be asked is refused",
+  none: "Questions are refused",
 } as const;
 
-/** "Medium risk, in /home/ann/project": what the question itself does not have. */
+/** Returns what the question itself does not contain: "Medium risk, in /home/ann/project". */
 export function circumstances({ effects }: CheckedCall, { risk }: Decision, workDir: string): string {
   const folders = effects.flatMap((effect) => (effect.kind === "exec" ? [effect.real ?? effect.cwd ?? workDir] : []));
   const [folder = workDir] = folders.filter(isAbsolute);

@@ -3,11 +3,11 @@ import type { AgentEvent } from "../../agent/agent.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
 
-/** A call that runs. */
+/** A running call. */
 export interface Block {
-  /** What it does: "Run: npm test". */
+  /** A description of the call: "Run: npm test". */
   readonly title: string;
-  /** When it began, or was approved. */
+  /** When it started or was approved, in milliseconds since 1970. */
   sinceMs: number;
   /** True while a person is asked about it. */
   isAsked: boolean;
@@ -19,15 +19,15 @@ export interface Block {
 type Result = Extract<AgentEvent, { type: "tool_result" }>;
 type Style = "bold" | "dim" | "red" | "green" | "cyan";
 
-/** Lines of output that are shown of a call. */
+/** The maximum number of output lines shown of a call. */
 const OUTPUT_LINES = 5;
-/** Lines of a diff. */
+/** The maximum number of lines shown of a diff. */
 const DIFF_LINES = 60;
-/** Of the live output so much is kept, in characters. */
+/** How much of the live output is kept, in characters. */
 const KEPT_OUTPUT = 4_000;
 const SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 
-/** Text in a colour, where colours are wanted (https://no-color.org). */
+/** Colours text, if colours are wanted (https://no-color.org). */
 export function painted(style: Style, text: string): string {
   const [on = 0, off = 0] = inspect.colors[style] ?? [];
   return (process.env["NO_COLOR"] ?? "") === "" ? `\x1b[${on}m${text}\x1b[${off}m` : text;
@@ -37,19 +37,19 @@ export function spinner(nowMs: number): string {
   return SPINNER.charAt(Math.floor(nowMs / 100) % SPINNER.length);
 }
 
-/** "0.4 s", "12 s", "3 min 5 s". */
+/** Formats a duration: "0.4 s", "12 s", "3 min 5 s". */
 export function elapsed(ms: number): string {
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** The live output with more of it. */
+/** Appends to the live output. */
 export function withOutput(output: string, more: string): string {
   return (output + more).slice(-KEPT_OUTPUT);
 }
 
-/** A running call: what it does, for how long, and the last lines of its output. */
+/** Returns the lines of a running call: its title, its duration, and the last lines of its output. */
 export function runningLines({ title, sinceMs, output, message }: Block, nowMs: number, columns: number): string[] {
   const time = elapsed(nowMs - sinceMs);
   const head = `${spinner(nowMs)} ${oneLine(title, columns - time.length - 5)}`;
@@ -57,7 +57,10 @@ export function runningLines({ title, sinceMs, output, message }: Block, nowMs: 
   return [`${painted("cyan", head)}  ${time}`, ...indented(last, columns)];
 }
 
-/** A call that has ended: what it did, how it ended, how long it took, and of its result a diff or some lines. */
+/**
+ * Returns the lines of a finished call: its title, how it ended, how long it took, and a diff or some lines of its
+ * result.
+ */
 export function endedLines({ title, output }: Block, { status, text }: Result, ms: number, columns: number): string[] {
   const mark = status === "ok" ? painted("green", "●") : painted("red", "●");
   const how = status === "ok" ? "" : ` ${painted("red", status)}`;
@@ -91,7 +94,7 @@ function indented(lines: readonly string[], columns: number): string[] {
   return lines.map((line) => painted("dim", `  ${oneLine(line, columns - 3)}`));
 }
 
-/** Lines as a terminal would show them: what a carriage return has overwritten is gone. */
+/** Returns lines as a terminal would show them: without text that a carriage return has overwritten. */
 function linesOf(text: string): string[] {
   const lines = text.trimEnd().split("\n");
   return lines.map((line) => line.replace(/\r$/, "").replace(/^.*\r/, "").replaceAll("\t", "  "));

@@ -1,5 +1,6 @@
 import type { Agent } from "../../agent/agent.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
+import type { McpPrompt, McpSource } from "../../mcp/client/source.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { listThreads, threadFor } from "../threads.ts";
@@ -10,37 +11,41 @@ export interface Chat {
   readonly agent: Agent;
   /** "anthropic:claude-sonnet-4-5". */
   readonly model: string;
-  /** Continues a thread, or begins one where none is named. */
+  /** MCP servers. Their prompts are commands: `/github:review`. */
+  readonly servers: readonly Pick<McpSource, "server" | "prompts">[];
+  /** Sends the agent a message, as if the person had typed it. Resolves when its turn has ended. */
+  send(text: string): Promise<void>;
+  /** Continues a thread; starts a new one if none is named. */
   open(thread?: string): Promise<void>;
-  /** Takes another model from the next turn on. Fails like `loadModel`. */
+  /** Changes the model from the next turn on. Rejects like `loadModel`. */
   use(model: string): Promise<void>;
-  /** Takes the words behind `/approve`. */
+  /** Applies the arguments of `/approve`. */
   approve(words: string): string;
   leave(): void;
 }
 
 interface ChatCommand {
-  /** What follows its name. */
+  /** Its arguments, as the help shows them. */
   readonly takes?: string;
   readonly does: string;
-  /** Returns the text for the person. What it throws is shown as a sentence. */
+  /** Returns the text for the person. Errors are shown as a sentence. */
   run(chat: Chat, words: string): Promise<string> | string;
 }
 
-/** What begins with a slash. Another one is another entry. */
+/** The commands. Input that starts with a slash but is not listed here may be the prompt of a server. */
 const COMMANDS: { readonly [name: string]: ChatCommand } = {
   help: {
     does: "show this",
-    run: () => [...Object.entries(COMMANDS).map(helpLine), HINTS].join("\n"),
+    run: (chat) => [...Object.entries(COMMANDS).map(helpLine), ...promptsOf(chat).map(promptLine), HINTS].join("\n"),
   },
   tools: {
     does: "list the tools",
-    run: ({ toolkit }) =>
-      [...toolkit.tools.values()].map(({ name, title }) => `${name.padEnd(14)} ${title ?? ""}`.trimEnd()).join("\n"),
+    run: ({ agent }) =>
+      [...agent.tools.values()].map(({ name, title }) => `${name.padEnd(14)} ${title ?? ""}`.trimEnd()).join("\n"),
   },
   model: {
     takes: "[PROVIDER:NAME]",
-    does: "show the model, or take another",
+    does: "show the model, or switch to another",
     async run(chat, words) {
       if (words !== "") await chat.use(words);
       return chat.model;
@@ -48,7 +53,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
   approve: {
     takes: "[all|ask|none|10m]",
-    does: "what becomes of what would be asked: approved, asked, refused, or approved for a time",
+    does: "how questions are answered: approve all, ask you, refuse all, or approve for a time",
     run: (chat, words) => chat.approve(words),
   },
   jobs: {
@@ -61,6 +66,14 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
           ({ id, command, ended }) => `${id}  ${ended ? describeExit(ended.exit) : "running"}  ${oneLine(command, 80)}`,
         )
         .join("\n");
+    },
+  },
+  undo: {
+    takes: "[list|ID] [yes] [force]",
+    does: "show what an undo would restore; with yes, restore it",
+    async run({ toolkit }, words) {
+      const { undoInChat } = await import("./undo.ts");
+      return undoInChat(toolkit, words);
     },
   },
   new: {
@@ -80,7 +93,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     },
   },
   exit: {
-    does: "leave; so does Ctrl-D",
+    does: "exit; Ctrl-D does the same",
     run(chat) {
       chat.leave();
       return "";
@@ -89,20 +102,61 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
 };
 
 const HINTS = `
-Ctrl-C stops the turn; a second one leaves. What you type while the agent works is sent after the turn.
+Ctrl-C stops the turn; a second one exits. What you type while the agent works is sent after the turn.
 Where you are asked: y once, s for this session, a always in this folder; "n REASON" refuses and tells the model why.`;
 
-/** The names, as a person types them. */
+/** The names of the commands, with the slash. */
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS).map((name) => `/${name}`);
 
-/** Runs a line that begins with a slash, and returns the text for the person. Rejects with what the command throws. */
+/** Runs a line that starts with a slash, and returns the text for the person. Rejects with the command's error. */
 export async function runCommand(chat: Chat, line: string): Promise<string> {
   const [, name = "", words = ""] = /^\/(\S*)\s*([^]*)$/.exec(line) ?? [];
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (name.includes(":")) await chat.toolkit.ready; // its server may still be starting
+  const prompt = promptsOf(chat).find((each) => promptName(each) === name);
+  if (prompt !== undefined) {
+    await chat.send(await prompt.text(valuesOf(prompt, words.trim()), new AbortController().signal));
+    return "";
+  }
   if (command === undefined) return `there is no command /${name}. Commands: ${COMMAND_NAMES.join(" ")}`;
   return command.run(chat, words.trim());
 }
 
-function helpLine([name, { takes = "", does }]: readonly [string, ChatCommand]): string {
-  return `${`/${name} ${takes}`.padEnd(28)}${does}`;
+function helpLine([name, { takes = "", does }]: readonly [string, Pick<ChatCommand, "takes" | "does">]): string {
+  return `${`/${name} ${takes}`.padEnd(27)} ${does}`;
+}
+
+function promptsOf({ servers }: Pick<Chat, "servers">): readonly McpPrompt[] {
+  return servers.flatMap((server) => server.prompts());
+}
+
+function promptName({ server, name }: McpPrompt): string {
+  return `${server}:${name}`;
+}
+
+function promptLine(prompt: McpPrompt): string {
+  const takes = (prompt.arguments ?? []).map(({ name, required = false }) => (required ? name : `[${name}]`));
+  const line = helpLine([promptName(prompt), { takes: takes.join(" "), does: prompt.description ?? "" }]);
+  return oneLine(line, 200);
+}
+
+/**
+ * Assigns the words to a prompt's arguments in order. The last argument takes all remaining words.
+ *
+ * @throws Error when a required argument is missing.
+ */
+function valuesOf(prompt: McpPrompt, words: string): { readonly [name: string]: string } {
+  const { arguments: takes = [] } = prompt;
+  let rest = words;
+  const values = takes.map(({ name }, index): [string, string] => {
+    const [, first = "", others = ""] = /^(\S*)\s*([^]*)$/.exec(rest) ?? [];
+    const value = index === takes.length - 1 ? rest : first;
+    rest = others;
+    return [name, value];
+  });
+  const missing = takes.find(
+    ({ name, required }) => required === true && !values.some(([key, value]) => key === name && value !== ""),
+  );
+  if (missing !== undefined) throw new Error(`/${promptName(prompt)} needs ${missing.name}`);
+  return Object.fromEntries(values.filter(([, value]) => value !== ""));
 }

@@ -10,38 +10,43 @@ import { type Block, elapsed, endedLines, painted, runningLines, spinner, withOu
 import { PROMPT, createInput } from "./input.ts";
 import { createScreen } from "./screen.ts";
 
-/** How a chat meets the person. */
+/** The input and output of a chat. */
 export interface Face {
-  /** The next line of the person; `undefined` when there are no more. */
+  /** Resolves to the person's next line; `undefined` when there are no more. */
   next(): Promise<string | undefined>;
-  /** Shows what the agent does. */
+  /** Shows an event of the agent. */
   show(event: AgentEvent): Promise<void>;
-  /** Prints a text of several lines. */
+  /** Prints a text, which may have several lines. */
   say(text: string): void;
-  /** Asks the person; only at a terminal. */
+  /** Asks the person. Absent without a terminal. */
   readonly ask?: Approver;
-  /** Forgets what is typed; false where nothing is. */
+  /** Clears what is typed. Returns false if nothing was. */
   clearTyped(): boolean;
   close(): void;
 }
 
 export interface FaceOptions {
   readonly workDir: string;
-  /** What was submitted earlier, the newest first. */
+  /** Earlier inputs, newest first. */
   readonly history: readonly string[];
-  /** The names of commands. */
+  /** The names of the commands. */
   readonly words: readonly string[];
-  /** "Run: npm test". */
+  /** Returns the title of a call: "Run: npm test". */
   readonly titleOf: (name: string, input: string) => Promise<string>;
   readonly onInterrupt: () => void;
 }
 
-/** A running call is shown when it has run for so long: until then it may still be judged, or a person be asked. Milliseconds. */
+/**
+ * How long a call runs before it is shown, in milliseconds. Before that it may still be judged, or a person may be
+ * asked.
+ */
 const SHOWN_AFTER_MS = 300;
-/** Calls that are shown while they run. */
+/** The maximum number of running calls that are shown. */
 const MOST_RUNNING = 4;
 
-/** At a terminal: an editor, a prompt that goes away while the agent works, live blocks of the calls that run. */
+/**
+ * A chat at a terminal: an editor, a prompt that is hidden while the agent works, and live blocks of the running calls.
+ */
 export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: FaceOptions): Face {
   const { stdout } = process;
   const screen = createScreen(stdout);
@@ -121,6 +126,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
         const block = blocks.get(event.id);
         blocks.delete(event.id);
         waitsSinceMs = Date.now();
+        draw(); // removes its live lines
         if (block !== undefined) screen.print(endedLines(block, event, Date.now() - block.sinceMs, stdout.columns));
         return;
       }
@@ -143,7 +149,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
 
   const ask: Approver = (call, decision, signal) => {
     const answer = questions.then(async () => {
-      await new Promise((resolve) => setImmediate(resolve)); // until the events before are shown
+      await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
       signal.throwIfAborted();
       if (askOnTerminal === undefined) return { answer: "refuse", reason: "There is no terminal to ask at." } as const;
       screen.print([circumstances(call, decision, workDir)]);
@@ -189,7 +195,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
   };
 }
 
-/** Without a terminal: each line of stdin is a message; text on stdout, calls on stderr. */
+/** A chat without a terminal: each line of stdin is a message. Text goes to stdout, calls to stderr. */
 export function plainFace(toContinue: string): Face {
   const view = textView(toContinue);
   const lines = inputLines()[Symbol.asyncIterator]();

@@ -1,48 +1,54 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
-/** A line that the person has submitted. */
+/** A line that the person submitted. */
 export interface Line {
   readonly text: string;
-  /** False: it was typed while the prompt was not shown. */
+  /** False if it was typed while the prompt was hidden. */
   readonly isOnScreen: boolean;
 }
 
-/** What a person types at a terminal, with editing and history. It is read all the time, also while the prompt is not shown. */
+/**
+ * Reads what a person types at a terminal, with editing and history. Reads all the time, also while the prompt is
+ * hidden.
+ */
 export interface Input {
-  /** The next line; `undefined` when the person has closed the input (Ctrl-D), or `close` was called. */
+  /** Resolves to the next line; `undefined` when the person has closed the input (Ctrl-D), or `close` was called. */
   next(): Promise<Line | undefined>;
-  /** Shows the prompt, with what is typed so far. Where a line waits it is not shown. */
+  /** Shows the prompt, with what is typed so far. Does nothing while a line waits for `next`. */
   show(): void;
   hide(): void;
-  /** What is typed and not yet submitted. */
+  /** Returns what is typed and not yet submitted. */
   typed(): string;
-  /** Forgets what is typed. */
+  /** Clears what is typed. */
   clear(): void;
-  /** Lines that wait for `next`. */
+  /** Returns how many lines wait for `next`. */
   waiting(): number;
-  /** Lets something else read the terminal, until `resume`. */
+  /** Lets other code read the terminal until `resume`. */
   pause(): void;
   resume(): void;
   close(): void;
 }
 
 export interface InputOptions {
-  /** What was submitted earlier, the newest first. */
+  /** Earlier inputs, newest first. */
   readonly history: readonly string[];
-  /** What Tab completes. */
+  /** The words that Tab completes. */
   readonly words: readonly string[];
-  /** Ctrl-C. */
+  /** Called on Ctrl-C. */
   readonly onInterrupt: () => void;
   readonly onKey: () => void;
 }
 
 export const PROMPT = "> ";
 
-/** A terminal marks what is pasted, so that a pasted text is one message however many lines it has (bracketed paste). */
+/**
+ * Turns bracketed paste on and off: the terminal then marks pasted text, so that a paste of several lines is one
+ * message.
+ */
 const [MARK_PASTES, MARK_NO_PASTES] = ["\x1b[?2004h", "\x1b[?2004l"];
 
-/** Reads stdin, which is to be a terminal. Stdout is to be one too. */
+/** Reads stdin. Stdin and stdout must be terminals. */
 export function createInput({ history, words, onInterrupt, onKey }: InputOptions): Input {
   const { stdin, stdout } = process;
   const lines: Line[] = [];
@@ -52,7 +58,7 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
   let isClosed = false;
   let wake: (() => void) | undefined;
 
-  // The editor works on while the prompt is hidden: then what it draws is dropped.
+  // The editor also runs while the prompt is hidden. Its output is then dropped.
   const output = new Writable({
     write(chunk: Buffer, _, done) {
       if (isShown) stdout.write(chunk);
@@ -97,7 +103,7 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
   const show = () => {
     if (isClosed || lines.length > 0) return;
     const { line } = reader;
-    if (!isShown) clear(); // it forgets where on the screen it was
+    if (!isShown) clear(); // the editor has lost its position on the screen
     isShown = true;
     reader.prompt(true);
     if (reader.line !== line) reader.write(line);

@@ -3,24 +3,29 @@ import { stripVTControlCharacters } from "node:util";
 import { countCharacters } from "../../output/measure.ts";
 
 /**
- * A terminal with lines that stay and, below them, live lines that are drawn again and again. Text is to be fit for a terminal, and a live line
- * shorter than the terminal is wide.
+ * A terminal with permanent lines and, below them, live lines that are redrawn. Text must be safe for a terminal, and
+ * live lines must be narrower than the terminal.
  */
 export interface Screen {
-  /** Prints lines above the live ones. */
+  /** Prints lines above the live lines. */
   print(lines: readonly string[]): void;
-  /** Prints text as it comes. While it is in the middle of a line nothing is live. */
+  /** Prints text as it arrives. No live lines are shown while a line is unfinished. */
   stream(text: string): void;
-  /** Ends the line that was streamed, if one was begun. */
+  /** Ends the streamed line, if it is unfinished. */
   endLine(): void;
   /** Replaces the live lines. */
   live(lines: readonly string[]): void;
-  /** Takes the live lines away, and keeps what is printed back until `release`: something else writes to the terminal. */
+  /**
+   * Removes the live lines and holds printed text back until `release`, so that other code can write to the terminal.
+   */
   hold(): void;
   release(): void;
 }
 
-/** Long lines are cut by the terminal while live lines are drawn (DECAWM, https://vt100.net/docs/vt510-rm/DECAWM.html), so each takes one row. */
+/**
+ * The terminal cuts long lines while live lines are drawn (DECAWM, https://vt100.net/docs/vt510-rm/DECAWM.html), so
+ * that each takes one row.
+ */
 const [CUT, WRAP] = ["\x1b[?7l", "\x1b[?7h"];
 
 export function createScreen(terminal: WriteStream): Screen {
@@ -31,7 +36,7 @@ export function createScreen(terminal: WriteStream): Screen {
 
   const erased = () => {
     const columns = Math.max(1, terminal.columns);
-    // A terminal that has become narrower has broken them.
+    // A terminal that became narrower has wrapped them.
     const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
     if (rows === 0) return "";
     return `${rows > 1 ? `\x1b[${rows - 1}A` : ""}\r\x1b[J`;
@@ -42,7 +47,7 @@ export function createScreen(terminal: WriteStream): Screen {
     else held.push(text);
   };
   const endOfLine = () => {
-    const end = `${isStreamed ? "\x1b[0m" : ""}${isInLine ? "\n" : ""}`; // a colour may have been left on
+    const end = `${isStreamed ? "\x1b[0m" : ""}${isInLine ? "\n" : ""}`; // a colour may still be on
     [isInLine, isStreamed] = [false, false];
     return end;
   };

@@ -1,24 +1,25 @@
 import type { Store } from "../../contract/activity.ts";
-import type { Approval } from "../../contract/decision.ts";
+import type { Approval, FormInput } from "../../contract/decision.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 import { linkedTo, pause } from "../../util/abort.ts";
-import { questionOf } from "../approver.ts";
+import { parseJson } from "../../util/json.ts";
+import { askHere, questionOf } from "../approver.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
-import { askOnTerminal, hasTerminal } from "../terminal.ts";
+import { hasTerminal } from "../terminal.ts";
 
-/** How often it is looked for questions, in milliseconds. */
+/** How often the store is checked for questions, in milliseconds. */
 const LOOK_MS = 500;
 
 type Options = GlobalOptions & { readonly json?: true };
 
-/** Lists the open questions of all processes: some lines each, or with `json` `[OpenQuestion]`. */
+/** Lists the open questions of all processes: a few lines each, or with `json` as `[OpenQuestion]`. */
 export async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();
@@ -28,13 +29,15 @@ export async function listApprovals(options: Options): Promise<void> {
   });
 }
 
-/** Answers a question. Exit code 1 when it is not open any more. */
+/** Answers a question. Exit code 1 when it is no longer open. */
 export async function answerApproval(
   id: string,
   answer: Approval["answer"],
-  { reason, ...options }: Options & { readonly reason?: string },
+  { reason, input, ...options }: Options & { readonly reason?: string; readonly input?: string },
 ): Promise<void> {
   if (reason !== undefined && answer !== "refuse") throw new Error("--reason goes with refuse");
+  if (input !== undefined && answer !== "once") throw new Error("--input goes with once");
+  const filledIn = input === undefined ? {} : { input: fieldsOf(input) };
   await withStore(options, async (store) => {
     const question = (await store.questions()).find((each) => each.question === id);
     const longest = question === undefined ? "always" : longestGrant(question.decision);
@@ -46,7 +49,7 @@ export async function answerApproval(
         },
       );
     }
-    const approval = answer === "refuse" ? { answer, ...(reason !== undefined && { reason }) } : { answer };
+    const approval: Approval = { answer, ...(reason !== undefined && { reason }), ...filledIn };
     const outcome = await store.answer(id, approval, "handrail approvals");
     if (outcome.status === "answered") return say(`${id} is answered: ${answer}.`);
     if (outcome.status === "unknown")
@@ -59,15 +62,15 @@ export async function answerApproval(
 }
 
 /**
- * Waits for questions until it is stopped: calls that nobody else could be asked about wait meanwhile. On a terminal each question is asked there;
- * elsewhere, or with `json`, it is only printed, for `answerApproval`.
+ * Waits for questions until it is stopped. Meanwhile, calls wait whose questions nobody else could answer. On a
+ * terminal, asks each question there. Otherwise, or with `json`, only prints it, for `answerApproval`.
  */
 export async function waitForApprovals(options: Options): Promise<void> {
   const asks = options.json === undefined && process.stdout.isTTY && hasTerminal();
   const stopped = untilStopped();
   await withStore(options, async (store) => {
     const leave = await store.attend();
-    process.stderr.write("handrail: waiting for questions; Ctrl-C ends it\n");
+    process.stderr.write("handrail: waiting for questions; Ctrl-C stops\n");
     const seen = new Set<string>();
     try {
       while (!stopped.signal.aborted) {
@@ -79,7 +82,7 @@ export async function waitForApprovals(options: Options): Promise<void> {
         seen.add(next.question);
         if (options.json) say(JSON.stringify(next));
         else if (!asks) show(next);
-        else if ((await askHere(store, next, stopped.signal)) === "left") return;
+        else if ((await askAbout(store, next, stopped.signal)) === "left") return;
       }
     } finally {
       await leave();
@@ -87,23 +90,18 @@ export async function waitForApprovals(options: Options): Promise<void> {
   }).finally(stopped.release);
 }
 
-/** Asks on the terminal. The question goes away when it is answered elsewhere or its call ends. */
-async function askHere(store: Store, question: OpenQuestion, stop: AbortSignal): Promise<"asked" | "left"> {
-  const { name, thread, effects, decision } = question;
+/** Asks on the terminal. Removes the question when it is answered by another process or its call ends. */
+async function askAbout(store: Store, question: OpenQuestion, stop: AbortSignal): Promise<"asked" | "left"> {
+  const { name, effects, decision } = question;
   const closed = linkedTo([stop]);
   const done = new AbortController();
-  const { text, choices } = questionOf({ tool: { name }, effects }, decision);
   void watchQuestion(store, question, done.signal).then((isClosed) => {
     if (isClosed) closed.abort(new Error("answered elsewhere"));
   });
   try {
-    say(`${oneLine(name, 100)} in thread ${oneLine(thread, 100)}, risk ${decision.risk}:`);
-    const answer = await askOnTerminal(text, closed.signal, choices);
-    if (answer === "left" || answer === "no terminal") return "left";
-    const approval: Approval =
-      typeof answer === "object"
-        ? { answer: "refuse", reason: answer.no }
-        : { answer: answer === "yes" ? "once" : answer === "no" ? "refuse" : answer };
+    say(`${callerOf(question)}, risk ${decision.risk}:`);
+    const approval = await askHere(questionOf({ tool: { name }, effects }, decision), closed.signal);
+    if (typeof approval === "string") return "left";
     const outcome = await store.answer(question.question, approval, "handrail approvals");
     if (outcome.status !== "answered") say("It was not open any more.");
   } catch (error) {
@@ -116,7 +114,7 @@ async function askHere(store: Store, question: OpenQuestion, stop: AbortSignal):
   return "asked";
 }
 
-/** Resolves to true when the question is not open any more, to false when the signal fires. */
+/** Resolves to true when the question is no longer open, and to false when the signal fires. */
 async function watchQuestion(store: Store, { question }: OpenQuestion, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
     await pause(LOOK_MS, signal);
@@ -126,10 +124,24 @@ async function watchQuestion(store: Store, { question }: OpenQuestion, signal: A
   return false;
 }
 
-function show({ question, name, thread, effects, decision }: OpenQuestion): void {
-  say(`${question}  ${oneLine(name, 100)} in thread ${oneLine(thread, 100)}, risk ${decision.risk}`);
+function fieldsOf(text: string): FormInput {
+  const parsed = parseJson(text);
+  const input = parsed.ok ? parsed.value : undefined;
+  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as FormInput;
+  throw new Error(`--input: expected a JSON object with the fields of the form, got ${oneLine(text, 100)}`);
+}
+
+function show(open: OpenQuestion): void {
+  const { question, name, effects, decision } = open;
+  say(`${question}  ${callerOf(open)}, risk ${decision.risk}`);
   for (const line of describeCall({ tool: { name }, effects }).split("\n")) say(`  ${oneLine(line, Infinity)}`);
   if (decision.reason !== undefined) say(`  (${oneLine(decision.reason, 400)})`);
+}
+
+/** Describes the caller: "bash of agent coder in thread k3v9". */
+function callerOf({ name, agent, thread }: OpenQuestion): string {
+  const by = agent === undefined ? "" : ` of agent ${oneLine(agent, 100)}`;
+  return `${oneLine(name, 100)}${by} in thread ${oneLine(thread, 100)}`;
 }
 
 function say(line: string): void {

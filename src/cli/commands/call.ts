@@ -1,6 +1,8 @@
 import { asText } from "../../engine/result.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
+import { BUILT_IN } from "../../tools/presets/built-in.ts";
+import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -10,7 +12,10 @@ import { progressLine } from "../progress.ts";
 import { untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
 
-/** Makes one call and prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
+/** How long to wait for plugins and MCP servers, in milliseconds. */
+export const START_MS = 60_000;
+
+/** Makes one call. Prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
 export async function call(
   name: string,
   input: string | undefined,
@@ -18,26 +23,31 @@ export async function call(
 ): Promise<void> {
   const given = input === "-" ? await readStdin() : (input ?? "");
   const approver = options.yes ? approveAll : terminalApprover();
+  const isForeign = !Object.hasOwn(BUILT_IN, name);
+  // The tool's name contains that of its server, so only this server is started.
+  const [, server] = /^mcp__(.+?)__/.exec(name) ?? [];
+  const sources = server === undefined ? isForeign : `mcp:${server}`;
   const toolkit = await createToolkit({
-    ...(await toolkitOptions(options)),
+    ...(await toolkitOptions(options, { sources })),
     ...(approver !== undefined && { approver }),
     lifetime: "call",
   });
   const progress = progressLine();
   const stopped = untilStopped();
   try {
+    if (isForeign) await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
     const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
     progress.clear();
     process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
     process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : printable(asText(result)));
   } finally {
-    // What was done is done; that it could not be recorded is said, and changes nothing about how it ended.
+    // The call has ended. A failure to record it is reported, and does not change the exit code.
     await toolkit.close().catch((error: unknown) => process.stderr.write(`handrail: ${messageOf(error)}\n`));
     stopped.release();
   }
 }
 
-/** A terminal is shown nothing that could take it over; a file or a pipe gets the text as it is. */
+/** Removes escape sequences for a terminal. A file or a pipe gets the text unchanged. */
 function printable(text: string): string {
   const shown = process.stdout.isTTY ? terminalSafe(text) : text;
   return shown.endsWith("\n") || shown === "" ? shown : `${shown}\n`;

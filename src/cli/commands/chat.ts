@@ -1,7 +1,6 @@
 import { type Agent, createAgent } from "../../agent/agent.ts";
 import { parseModel } from "../../agent/models/load.ts";
 import type { Approver } from "../../contract/policy.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
 import { check } from "../../engine/check.ts";
 import { parse } from "../../engine/parse.ts";
 import { NO_MASK } from "../../output/mask.ts";
@@ -11,22 +10,29 @@ import { type AgentOptions, type AgentParts, modelFor, openParts } from "../agen
 import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
+import { commandToContinue } from "../threads.ts";
 import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
 
 /**
- * Talks with an agent: each line of the person is a turn. At a terminal with an editor and live blocks of the calls; otherwise each line of stdin is a
- * message, text goes to stdout and calls to stderr. Ends with the input, with `/exit`, or with a second Ctrl-C.
+ * Chats with an agent: each line of the person is a turn. A terminal gets an editor and live blocks of the calls.
+ * Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input ends, with
+ * `/exit`, or with a second Ctrl-C.
  */
 export async function chat(options: AgentOptions): Promise<void> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let face: Face | undefined;
   const ask: Approver = async (...question) => face?.ask?.(...question) ?? { answer: "refuse" };
   const approvals = isTerminal ? createApprovals(ask, options.yes === true) : undefined;
-  const parts = await openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()));
+  const early: string[] = [];
+  const tell = (text: string) => (face === undefined ? void early.push(text) : face.say(text));
+  const parts = await openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
   if (parts === undefined) return;
   try {
-    await talk(options, parts, approvals, (given) => (face = given));
+    await talk(options, parts, approvals, (given) => {
+      face = given;
+      for (const text of early.splice(0)) given.say(text);
+    });
   } finally {
     await parts.close();
   }
@@ -39,6 +45,7 @@ async function talk(
   setFace: (face: Face) => void,
 ): Promise<void> {
   let { model, limits } = parts;
+  let chosen: { readonly model?: string; readonly baseUrl?: string | undefined } = {}; // with /model
   let waitingFor: readonly string[] = [];
   let isBusy = false;
   let isInterrupted = false;
@@ -46,12 +53,10 @@ async function talk(
   let onTurnShown: (() => void) | undefined;
 
   const start = async (thread: string | undefined): Promise<Agent> => {
-    const { instructions } = parts;
+    const { instructions, agents, name, disable } = parts;
     const started = await createAgent({
-      model,
-      toolkit,
-      instructions,
-      limits,
+      ...{ model, toolkit, instructions, limits, agents, disable },
+      ...(name !== undefined && { name }),
       ...(thread !== undefined && { thread }),
     });
     void follow(started);
@@ -74,14 +79,14 @@ async function talk(
     face.close();
     void agent.close();
   };
-  /** Ctrl-C: stops the turn, or forgets what is typed; a second one leaves. */
+  /** Handles Ctrl-C: stops the turn, or clears what is typed. A second Ctrl-C exits. */
   const interrupt = () => {
     if (isLeaving) return leave();
     if (!isBusy && face.clearTyped()) return;
     if (isInterrupted) return leave();
     isInterrupted = true;
     if (isBusy) void agent.stop();
-    else face.say("Press Ctrl-C again to leave.");
+    else face.say("Press Ctrl-C again to exit.");
   };
   const reopen = async (thread: string | undefined) => {
     await agent.close();
@@ -89,8 +94,13 @@ async function talk(
     waitingFor = [];
     agent = await start(thread);
   };
+  const send = async (text: string) => {
+    const shown = new Promise<void>((resolve) => (onTurnShown = resolve));
+    await agent.send(text);
+    await shown;
+  };
   const session: Chat = {
-    toolkit,
+    ...{ toolkit, send, servers: parts.servers },
     get agent() {
       return agent;
     },
@@ -103,14 +113,15 @@ async function talk(
       const isSameProvider = nameOf(model).startsWith(`${parseModel(written).provider}:`);
       const settings = await agentSettings({
         ...{ ...others, model: written },
-        ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // no other provider's key is sent there
+        ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // keeps the key from other providers
       });
       ({ model } = await modelFor(settings.model));
+      chosen = { model: written, baseUrl: isSameProvider ? baseUrl : undefined };
       const { context: _, ...kept } = limits;
       limits = { ...kept, ...settings.limits };
       await reopen(agent.thread);
     },
-    approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves what would be asked.",
+    approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves every question.",
     leave,
   };
 
@@ -118,11 +129,11 @@ async function talk(
   for (const name of signals) process.on(name, leave);
   process.on("SIGINT", interrupt);
   const history = agent.messages.flatMap(wordsOfPerson).toReversed();
-  const titleOf = (name: string, input: string) => titleIn(toolkit, name, input);
+  const titleOf = (name: string, input: string) => titleIn(agent, name, input);
   const { workDir } = toolkit.backend;
   const face =
     approvals === undefined
-      ? plainFace(`handrail chat --resume ${agent.thread}`)
+      ? plainFace(commandToContinue(agent.thread, options))
       : terminalFace({ workDir, history, words: COMMAND_NAMES, titleOf, onInterrupt: interrupt });
   setFace(face);
   try {
@@ -133,9 +144,7 @@ async function talk(
         const text = await runCommand(session, line).catch(messageOf);
         if (text !== "") face.say(text);
       } else {
-        const shown = new Promise<void>((resolve) => (onTurnShown = resolve));
-        await agent.send(line);
-        await shown;
+        await send(line);
       }
     }
   } finally {
@@ -144,12 +153,14 @@ async function talk(
     for (const name of signals) process.off(name, leave);
     process.off("SIGINT", interrupt);
     if (approvals !== undefined && agent.messages.length > 0)
-      process.stdout.write(`To continue: handrail chat --resume ${agent.thread}\n`);
+      process.stdout.write(`To continue: ${commandToContinue(agent.thread, { ...options, ...chosen })}\n`);
   }
 }
 
-/** "Run: npm test" as a question has it; for a call that is not valid its name and arguments. */
-async function titleIn({ tools }: Toolkit, name: string, input: string): Promise<string> {
+/**
+ * Returns the title of a call as in questions: "Run: npm test". For an invalid call, returns its name and arguments.
+ */
+async function titleIn({ tools }: Agent, name: string, input: string): Promise<string> {
   try {
     return describeCall(await check(parse({ name, input }), { tools, mask: NO_MASK }));
   } catch {

@@ -4,14 +4,17 @@ import { checks } from "../doctor/checks.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 
-/** Says what works on this machine, with what to type where something does not. Exit code 1 when something required is not ok. */
+/**
+ * Prints what works on this machine, and what to type where something does not. Exit code 1 when a required check
+ * fails.
+ */
 export async function doctor({ json, ...options }: GlobalOptions & { json?: true }): Promise<void> {
   const found = await runChecks(checks(options));
   const isWell = found.every(({ required, status }) => !required || status === "ok");
   process.exitCode = isWell ? EXIT.ok : EXIT.notSucceeded;
   const text = json ? JSON.stringify({ ok: isWell, checks: found.map(plain) }, null, 2) : found.map(lines).join("\n");
   await new Promise<void>((resolve) => process.stdout.write(`${text}\n`, () => resolve()));
-  // What hangs in the system cannot be ended, and would keep this process alive.
+  // A check that hangs in a system call cannot be ended, and would keep this process alive.
   if (found.some(({ timedOut }) => timedOut)) process.exit();
 }
 

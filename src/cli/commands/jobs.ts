@@ -10,12 +10,13 @@ import { describeExit } from "../../output/describe-exit.ts";
 import { formatSize } from "../../output/size.ts";
 import { messageOf } from "../../util/errors.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { createToolkit, jobsFolder } from "../../toolkit.ts";
+import { jobsFolder } from "../../config/state.ts";
+import { createToolkit } from "../../toolkit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
-/** What people may do with jobs, whichever process started them. */
+/** What people can do with jobs, whichever process started them. */
 export type JobsAction = "list" | "output" | "kill" | "remove";
 
 interface Found {
@@ -24,8 +25,9 @@ interface Found {
 }
 
 /**
- * Lists the detached jobs of this machine (or of the target that is named) and the jobs that other processes have, or stops one. Of a detached one it
- * also shows the output (`follow`: until it ends), and forgets it when it has ended.
+ * Lists, shows, stops or removes jobs: the detached jobs of this machine (or of the named target), and the jobs of
+ * other processes, which can only be listed and stopped. `follow` prints the output of a detached job until it ends.
+ * Only a job that has ended can be removed.
  *
  * @throws ToolFailure when there is no such job.
  */
@@ -45,7 +47,7 @@ export async function jobs(
   }
 }
 
-/** Jobs of other processes are in the store; in one that processes do not share there are none. */
+/** Jobs of other processes are read from the store. A store that is not shared between processes has none. */
 async function localJobs(
   action: JobsAction,
   id: string | undefined,
@@ -74,16 +76,16 @@ async function localJobs(
   });
 }
 
-/** Jobs of other processes that ended longer ago are not listed. */
+/** Jobs of other processes that ended longer ago are not listed. Milliseconds. */
 const DAY_MS = 86_400_000;
 
-/** How long a job may take to end after it was asked to: TERM, two seconds, KILL. Milliseconds. */
+/** How long a job may take to end after it was stopped: TERM, two seconds, KILL. Milliseconds. */
 const STOPPING_MS = 10_000;
 
 async function ofOtherProcess(store: Store, { id, call, job, thread, ended }: RecordedJob, action: JobsAction) {
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
   if (action !== "kill") {
-    throw new ToolFailure(`job ${id} belongs to a process that runs, which has its output`, {
+    throw new ToolFailure(`job ${id} belongs to another running process, which has its output`, {
       hint: `In that session the tool jobs shows it as job ${job}. \`handrail jobs kill ${id}\` stops it.`,
     });
   }
@@ -92,7 +94,7 @@ async function ofOtherProcess(store: Store, { id, call, job, thread, ended }: Re
   for await (const event of store.events({ call, types: ["job.ended"], follow: true, signal })) {
     if (event.type === "job.ended" && event.job === job) return say(`${id} has ended`);
   }
-  throw new ToolFailure(`job ${id} was asked to end, and runs after ${STOPPING_MS / 1_000} s`);
+  throw new ToolFailure(`job ${id} was asked to end, but still runs after ${STOPPING_MS / 1_000} s`);
 }
 
 async function jobsOf(
@@ -128,7 +130,8 @@ async function stop({ job: { id, process }, kept }: Found): Promise<void> {
   throw new ToolFailure(`${id} did not end: ${describeExit(await process.exit)}`);
 }
 
-async function allJobs(): Promise<readonly Found[]> {
+/** The detached jobs of this machine, the oldest first. */
+export async function allJobs(): Promise<readonly Found[]> {
   const folder = jobsFolder(stateFolder());
   const owners = await readdir(folder).catch(() => []);
   const lists = await Promise.all(
@@ -145,7 +148,8 @@ function list(all: readonly Found[]): void {
   for (const { job } of all) {
     const state = job.ended === undefined ? `running for ${age(job.startedMs)}` : describeExit(job.ended);
     say(
-      `${job.id}  ${state}, ${formatSize(job.process.output.size)} of output  ${oneLine(job.label, 80)}  (in ${oneLine(job.cwd, 60)})`,
+      `${job.id}  ${state}, ${formatSize(job.process.output.size)} of output  ${oneLine(job.label, 80)}  (in ` +
+        `${oneLine(job.cwd, 60)})`,
     );
   }
 }
@@ -154,7 +158,7 @@ async function output({ process: { output: log } }: DetachedProcess, follow: boo
   const stopped = untilStopped();
   const show = (bytes: Uint8Array) =>
     new Promise<void>((resolve) => {
-      // A terminal is shown nothing that could take it over; a file or a pipe gets the bytes as they are.
+      // Output is made safe for a terminal. A file or a pipe gets the bytes unchanged.
       const shown = process.stdout.isTTY ? terminalSafe(Buffer.from(bytes).toString("utf8")) : bytes;
       process.stdout.write(shown, () => resolve());
     });

@@ -5,9 +5,16 @@ import type { GlobalOptions } from "../options.ts";
 import { howToApprove, loadedSettings, toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
-/** Serves MCP on stdin and stdout until the client goes or the process is asked to end. */
-export async function mcp(options: GlobalOptions): Promise<void> {
-  const { outputOwner: _, ...own } = await toolkitOptions(options); // outputs of one session are not another's
+export interface McpOptions extends GlobalOptions {
+  /** Where to listen. Default: stdin and stdout. */
+  readonly http?: { readonly host?: string; readonly port: number };
+}
+
+/** Serves MCP on stdin and stdout until the client disconnects, or over HTTP until the process is asked to end. */
+export async function mcp({ http, ...options }: McpOptions): Promise<void> {
+  if (http !== undefined) return mcpOverHttp(http, options);
+  // sessions must not share saved outputs
+  const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
   const { settings } = await loadedSettings(options);
   const stopped = untilStopped();
@@ -20,4 +27,32 @@ export async function mcp(options: GlobalOptions): Promise<void> {
   stopped.signal.addEventListener("abort", () => void server.close(), { once: true });
   await server.closed;
   stopped.release();
+}
+
+async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: GlobalOptions): Promise<void> {
+  const [{ apiToken, serveUntil }, { createHttpEndpoint }] = await Promise.all([
+    import("./serve.ts"),
+    import("../../mcp/http.ts"),
+  ]);
+  const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
+  const token = apiToken();
+  const { settings } = await loadedSettings(options);
+  const toolkit = await createToolkit({
+    ...own,
+    mask: { values: [token] },
+    ...(options.yes && { approver: approveAll }),
+  });
+  const endpoint = createHttpEndpoint(toolkit, {
+    askClient: !options.yes,
+    howToApprove: howToApprove(settings, "mcp"),
+    onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),
+  });
+  const stopped = untilStopped();
+  try {
+    const show = (url: string) => `${url}/mcp`;
+    await serveUntil(stopped.signal, { ...address, toolkit, token, mcp: endpoint, api: false, log: options.log, show });
+  } finally {
+    await toolkit.close();
+    stopped.release();
+  }
 }

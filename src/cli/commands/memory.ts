@@ -3,16 +3,17 @@ import { MEMORY_CATEGORIES, type Memories, type Memory, type NewMemory } from ".
 import { ToolFailure } from "../../contract/failure.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
+import { codeOf } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
 import { readStdin } from "../stdin.ts";
 
-/** Memories that are read at a time. */
+/** Memories read at a time. */
 const PAGE = 500;
 
-/** What people may do with memories; the names of the commands. */
+/** The names of the commands, and what they do. */
 const ACTIONS = {
   list: async (memories) => {
     let none = true;
@@ -39,7 +40,7 @@ const ACTIONS = {
     for await (const page of pages(memories)) await write(page.map(exported).join(""));
   },
   import: async (memories, file) => {
-    const given = imported(file === "-" ? await readStdin() : await readFile(file, "utf8"), file);
+    const given = file === "-" ? imported(await readStdin(), "stdin") : imported(await textOf(file), file);
     await memories.store(given.toSorted((one, other) => one.storedMs - other.storedMs));
     await write(`Imported ${plural(given.length, "memory", "memories")}\n`);
   },
@@ -48,9 +49,10 @@ const ACTIONS = {
 export type MemoryAction = keyof typeof ACTIONS;
 
 /**
- * Does something with the memories of the scope that is configured.
+ * Runs a command on the memories of the configured scope.
  *
- * @throws ToolFailure when there is no memory of a key; Error for a file that cannot be imported, of which nothing is stored then.
+ * @throws ToolFailure when there is no memory with the key; Error for a file that cannot be imported, in which case
+ * nothing is stored.
  */
 export async function useMemories(action: MemoryAction, argument: string, options: GlobalOptions): Promise<void> {
   const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
@@ -61,7 +63,7 @@ export async function useMemories(action: MemoryAction, argument: string, option
   }
 }
 
-/** All of them, the newest first. */
+/** Yields all memories, newest first. */
 async function* pages(memories: Memories): AsyncGenerator<readonly Memory[]> {
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await memories.list({ limit: PAGE, before });
@@ -73,14 +75,15 @@ async function* pages(memories: Memories): AsyncGenerator<readonly Memory[]> {
 }
 
 function line({ key, content, category, storedMs }: Memory): string {
-  return `${oneLine(key, 60)}  ${category}  ${new Date(storedMs).toISOString().slice(0, 10)}  ${oneLine(content, 80)}\n`;
+  const day = new Date(storedMs).toISOString().slice(0, 10);
+  return `${oneLine(key, 60)}  ${category}  ${day}  ${oneLine(content, 80)}\n`;
 }
 
 function exported({ key, content, category, storedMs }: Memory): string {
   return `${JSON.stringify({ key, content, category, stored: new Date(storedMs).toISOString() })}\n`;
 }
 
-/** The memories of lines of JSON. */
+/** Parses memories from lines of JSON. */
 function imported(text: string, file: string): readonly Required<NewMemory>[] {
   return text.split("\n").flatMap((each, index) => {
     if (each.trim() === "") return [];
@@ -89,10 +92,21 @@ function imported(text: string, file: string): readonly Required<NewMemory>[] {
     if (value !== undefined) return [value];
     const problem = parsed.ok ? "" : ` (${parsed.message})`;
     throw new Error(
-      `${file}:${index + 1}: expected {"key": "…", "content": "…", "category": "core", "stored": "2026-01-31T12:00:00Z"} on one line${problem}. ` +
+      `${file}:${index + 1}: expected {"key": "…", "content": "…", "category": "core", "stored": ` +
+        `"2026-01-31T12:00:00Z"} on one line${problem}. ` +
         "Nothing was imported.",
     );
   });
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    const hint = "Name a file that `handrail memory export` has written, or - for stdin.";
+    throw new Error(`memory import: there is no file ${oneLine(file, 500)}. ${hint}`, { cause: error });
+  }
 }
 
 function asMemory(value: unknown): Required<NewMemory> | undefined {

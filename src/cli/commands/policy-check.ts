@@ -15,17 +15,17 @@ export interface PolicyCheckOptions extends GlobalOptions {
   readonly op: Operation;
   readonly url?: string;
   readonly batch?: true;
-  /** Text for a person, wherever it goes. Default: on a terminal. */
+  /** Prints text, even when stdout is not a terminal. Default: text on a terminal, otherwise JSON. */
   readonly explain?: true;
-  /** JSON, on a terminal too. */
+  /** Prints JSON, even on a terminal. */
   readonly json?: true;
 }
 
 type Operation = "read" | "write" | "cwd";
 
 /**
- * Prints what the policy would say of a command, a path or a URL: as a text on a terminal, else as JSON; or of each line of stdin, as JSON. Exit
- * code 2 for lines that are wrong.
+ * Prints the policy's decision on a command, a path or a URL: as text on a terminal, otherwise as JSON. Or prints a
+ * decision for each line of stdin, as JSON. Exit code 2 for invalid lines.
  */
 export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
   const asked = questions(options);
@@ -71,11 +71,11 @@ async function batch(toolkit: Toolkit): Promise<void> {
     number++;
     if (line.trim() === "") continue;
     process.stdout.write(`${JSON.stringify(await judgeLine(toolkit, line, number))}\n`);
-    if (!read) return; // the answers go nowhere any more
+    if (!read) return; // nobody reads the answers any more
   }
 }
 
-/** What a line says: anything, until it is checked. */
+/** A parsed line of stdin, not yet validated. */
 interface Line {
   readonly id?: unknown;
   readonly area?: unknown;
@@ -120,11 +120,11 @@ function effectsIn({ area, input, op = "read" }: Line): readonly Effect[] {
 function effectsOf(area: Area, input: string, op: Operation): readonly Effect[] {
   if (area === "shell") return [{ kind: "exec", command: input }];
   if (area === "url") return [{ kind: "fetch", url: input, method: "GET" }];
-  // Standing in a folder is judged like looking at it.
+  // The working directory is judged like a path that is read.
   return op === "cwd" ? [{ kind: "read", path: input }] : [{ kind: op, path: input }];
 }
 
-/** With what was said of each part of a command. */
+/** Returns the answer with the decision on each part of a command. */
 function explained(decision: Decision): object {
   return { ...answer(decision), ...(decision.parts !== undefined && { parts: decision.parts }) };
 }

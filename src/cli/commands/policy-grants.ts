@@ -1,10 +1,12 @@
 import { stateFolder } from "../../config/state.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
-import { grantsFolder } from "../../toolkit.ts";
+import { grantsFolder } from "../../config/state.ts";
 import { EXIT } from "../exit.ts";
 
-/** Lists what was allowed for good, on every workspace: a line each, or with `json` `[{id, label, workspace, since, until}]`. */
+/**
+ * Lists the permanent grants of all workspaces: a line each, or with `json` `[{id, label, workspace, since, until}]`.
+ */
 export async function listGrants({ json }: { readonly json?: true }): Promise<void> {
   const grants = await ours().list();
   if (json) {
@@ -17,7 +19,7 @@ export async function listGrants({ json }: { readonly json?: true }): Promise<vo
     }));
     return say(JSON.stringify(listed));
   }
-  if (grants.length === 0) return say("Nothing is allowed for good.");
+  if (grants.length === 0) return say("There are no permanent grants.");
   for (const { id, label, workspace, since, until } of grants) {
     const ends = until === undefined ? "" : `, until ${isoTime(until)}`;
     say(`${id}  ${oneLine(label, Infinity)}`);
@@ -25,7 +27,10 @@ export async function listGrants({ json }: { readonly json?: true }): Promise<vo
   }
 }
 
-/** Takes back one grant, or with `all` every one: whoever asks next is asked about it again. Exit code 1 when there is none of this id. */
+/**
+ * Revokes one grant, or with `all` every grant. Later calls are asked about again. Exit code 1 when no grant has this
+ * id.
+ */
 export async function revokeGrants(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
     throw new Error("name the id of a grant (handrail policy grants lists them), or give --all");
@@ -35,7 +40,7 @@ export async function revokeGrants(id: string | undefined, { all }: { readonly a
   const revoked = await Promise.all(ids.map((each) => grants.revoke(each)));
   if (id === undefined) return say(`${revoked.filter(Boolean).length} revoked.`);
   if (revoked[0] === true) return say(`${id} is revoked.`);
-  process.stderr.write(`handrail: there is no grant ${oneLine(id, 100)}; handrail policy grants lists them\n`);
+  process.stderr.write(`handrail: there is no grant ${oneLine(id, 100)}. \`handrail policy grants\` lists them.\n`);
   process.exitCode = EXIT.notSucceeded;
 }
 

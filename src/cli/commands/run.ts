@@ -5,14 +5,15 @@ import { EXIT } from "../exit.ts";
 import { type RunView, jsonView, textView } from "../run-view.ts";
 import { untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
+import { commandToContinue } from "../threads.ts";
 
 export interface RunOptions extends AgentOptions {
   readonly json?: true;
 }
 
 /**
- * Gives an agent one prompt and shows its work: the text on stdout, progress on stderr, or with `json` each event as a line of JSON. Exit code 0: the
- * model has given its answer; 1: the turn ended in another way.
+ * Gives an agent one prompt and shows its work: text on stdout and progress on stderr, or with `json` each event as a
+ * line of JSON. Exit code 0 when the model has given its answer, 1 when the turn ended in another way.
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
   const parts = await openParts(options, options.yes ? approveAll : terminalApprover());
@@ -23,7 +24,7 @@ export async function run(words: string | undefined, options: RunOptions): Promi
     const prompt = words ?? (process.stdin.isTTY ? "" : (await readStdin()).trim());
     if (prompt === "") throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
     const agent = await createAgent({ ...given, ...(thread !== undefined && { thread }) });
-    const view = options.json ? jsonView(agent.thread) : textView(`handrail run --resume ${agent.thread}`);
+    const view = options.json ? jsonView(agent.thread) : textView(commandToContinue(agent.thread, options));
     await follow(agent, prompt, view, stopped.signal);
   } finally {
     await parts.close();
@@ -31,7 +32,7 @@ export async function run(words: string | undefined, options: RunOptions): Promi
   }
 }
 
-/** Until the turn has ended, and those that jobs start. */
+/** Follows until the turn has ended, and the turns that jobs start. */
 async function follow(agent: Agent, prompt: string, view: RunView, signal: AbortSignal): Promise<void> {
   const events = agent.events();
   const stop = () => void agent.close();

@@ -1,16 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
 import { keyFile, stateFolder } from "../../config/state.ts";
-import { type OpenAgent, isLoopback, serveApi } from "../../console/server.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
+import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
+import { keptGrants } from "../../policy/kept-grants.ts";
+import { grantsFolder } from "../../config/state.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { approveAll } from "../approver.ts";
+import { runChecks } from "../doctor/check.ts";
+import { checks } from "../doctor/checks.ts";
 import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
+import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
 
 export interface ServeOptions extends GlobalOptions {
@@ -21,20 +26,33 @@ export interface ServeOptions extends GlobalOptions {
   readonly agent?: string;
 }
 
-/** How often it looks for events of other processes: who watches in a browser should not wait. */
+/**
+ * How often the store is checked for events of other processes, in milliseconds. Short, so that browsers show them at
+ * once.
+ */
 const LOOK_MS = 15;
+const DEFAULT_PORT = 4747;
 
-/** Serves the HTTP API until the process is asked to end. Prints the address with the token, which opens a browser's session. */
+/**
+ * Serves the HTTP API, and MCP at /mcp, until the process is asked to end. Prints the address with the token, which
+ * opens a session in a browser.
+ */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { preset, instructions: own, coreBytes, model: chosen, limits } = await agentSettings(options);
+  const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
-  const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) }, LOOK_MS);
+  const given = await toolkitOptions(
+    { ...options, ...(preset !== undefined && { preset }) },
+    { lookMs: LOOK_MS, sources: true },
+  );
+  const others = loaded && (await loadSubAgents(options));
   const token = apiToken();
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [token, ...(loaded?.keys ?? [])] },
+    mask: { values: [token, ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(options.yes && { approver: approveAll }),
   });
+  const { createHttpEndpoint } = await import("../../mcp/http.ts");
+  const mcp = createHttpEndpoint(toolkit, { askClient: !options.yes });
   const stopped = untilStopped();
   const openAgent: OpenAgent = async (thread) => {
     if (loaded === undefined)
@@ -43,48 +61,90 @@ export async function serve(options: ServeOptions): Promise<void> {
       ...(own !== undefined && { own }),
       ...(coreBytes !== undefined && { coreBytes }),
     });
-    return await createAgent({ model: loaded.model, toolkit, instructions, thread, limits });
+    return await createAgent({
+      ...{ model: loaded.model, toolkit, instructions, thread, limits, disable },
+      agents: others?.of(toolkit) ?? {},
+      ...(options.agent !== undefined && { name: options.agent }),
+    });
   };
   try {
-    await serveUntil(stopped.signal, { toolkit, token, openAgent, options });
+    const { host, port = DEFAULT_PORT, log } = options;
+    await serveUntil(stopped.signal, {
+      ...{ toolkit, token, openAgent, mcp, port, log },
+      ...(host !== undefined && { host }),
+      grants: keptGrants(grantsFolder(stateFolder())),
+      async doctor() {
+        const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks
+        return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
+      },
+      show: (url) => `${url}/?token=${token}`,
+    });
   } finally {
     await toolkit.close();
     stopped.release();
   }
 }
 
-interface Served {
-  readonly toolkit: Toolkit;
-  readonly token: string;
-  readonly openAgent: OpenAgent;
-  readonly options: ServeOptions;
+export interface Served extends Omit<ServerOptions, "onError"> {
+  readonly port: number;
+  readonly log: GlobalOptions["log"];
+  /** Returns the line for stdout. */
+  readonly show: (url: string) => string;
 }
 
-async function serveUntil(signal: AbortSignal, { toolkit, token, openAgent, options }: Served): Promise<void> {
-  const { host, port = 4747, log } = options;
+/**
+ * Serves until the signal fires, and prints the address.
+ *
+ * @throws Error when the address cannot be listened on, or the store is not writable.
+ */
+export async function serveUntil(signal: AbortSignal, { log, show, ...options }: Served): Promise<void> {
+  const { host, port } = options;
   const server = await serveApi({
-    ...{ toolkit, token, openAgent, port },
-    ...(host !== undefined && { host }),
+    ...options,
     onError: ({ message }) => log?.write("warn", "serve.failed", { message }),
   }).catch((error: NodeJS.ErrnoException) => {
+    if (["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(error.code ?? ""))
+      throw new Error(`this machine has no address ${host}. Give one of its own with --host`, { cause: error });
     if (error.code !== "EADDRINUSE") throw error;
-    throw new Error(`port ${port} is in use. Choose another with --port, or 0 for one that is free`, { cause: error });
+    throw new Error(`port ${port} is in use. Choose another one with --port, or --port 0 for one that is free`, {
+      cause: error,
+    });
   });
-  process.stdout.write(`${server.url}/?token=${token}\n`);
+  const shown = show(reachable(server.url));
+  process.stdout.write(`${shown}\n`);
   process.stderr.write(`handrail: the token is kept in ${tokenFile()}\n`);
   if (host !== undefined && !isLoopback(host)) {
     process.stderr.write(`handrail: ${host} can be reached from other machines, and nothing is encrypted\n`);
+    if (process.stderr.isTTY) await showCode(shown);
   }
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await server.close();
 }
 
-/** In the state folder, which no tool reads and no contained command sees. Removing the file renews it. */
+/** Replaces "every address", which no browser can open, with an address of this machine. */
+function reachable(url: string): string {
+  const address = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+  return address === undefined ? url : url.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\]):/, `http://${address}:`);
+}
+
+/** Prints an address as a QR code, for a phone. */
+async function showCode(address: string): Promise<void> {
+  const { renderUnicodeCompact } = await import("uqr");
+  process.stderr.write(`${renderUnicodeCompact(address, { border: 2 })}\n`);
+}
+
+/**
+ * The path of the token file, in the state folder. No tool can read it, and no contained command can see it. Removing
+ * it renews the token.
+ */
 function tokenFile(): string {
   return join(stateFolder(), "api-token");
 }
 
-function apiToken(): string {
+/** Returns the token of the API and of MCP over HTTP. Creates it if there is none. */
+export function apiToken(): string {
   const file = tokenFile();
   mkdirSync(stateFolder(), { recursive: true, mode: 0o700 });
   try {

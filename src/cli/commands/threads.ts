@@ -22,8 +22,8 @@ export async function listThreads({ json, ...options }: Options): Promise<void> 
 }
 
 /**
- * Shows the messages of a thread: a line each, or with `json` each `ThreadMessage` as a line. `follow`: then those that come, each again when it
- * changes, until it is stopped.
+ * Shows the messages of a thread: a line each, or with `json` each `ThreadMessage` as a line. With `follow`, continues
+ * with new and changed messages until it is stopped.
  *
  * @throws ToolFailure when there is no such thread.
  */
@@ -59,7 +59,10 @@ function lineOf(message: ThreadMessage): string {
   const state =
     message.question === undefined ? (message.result ?? status) : `waiting for an answer (${message.question})`;
   const more = error ?? doing;
-  return `${at}  ${name} ${oneLine(JSON.stringify(input), 160)}: ${state}${more === undefined ? "" : `, ${oneLine(more, 200)}`}`;
+  return (
+    `${at}  ${name} ${oneLine(JSON.stringify(input), 160)}: ` +
+    `${state}${more === undefined ? "" : `, ${oneLine(more, 200)}`}`
+  );
 }
 
 function isoMinute(milliseconds: number): string {

@@ -3,17 +3,40 @@ import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, paramsHint, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
-import { placeOf, settingsFrom, toolChoice } from "../settings.ts";
+import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitOptions } from "../settings.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { pause } from "../../util/abort.ts";
+import { START_MS } from "./call.ts";
+import { untilStopped } from "../signals.ts";
 
-/** Prints the toolset: a table for people, or JSON for the receiver named. */
+/** Prints the toolset: as a table for people, or as JSON in the named format. */
 export async function tools({
   format,
   ...options
 }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
-  const settings = await settingsFrom(options);
+  const { settings } = await loadedSettings(options);
+  if (hasSources(settings, options)) return await withSources(format, options);
+  await settingsFrom(options); // prints notices about settings without effect
   const place = { ...placeOf(options), sandbox: settings.policy.sandbox };
   const conditions = { sandboxed: isContained(place), terminal: hasTerminal(place) };
   const set = toolset(chosenTools(toolChoice(settings), conditions));
+  print(set, format);
+}
+
+/** Prints the toolset including plugins and MCP servers. Starts them, and ends them again. */
+async function withSources(format: "table" | DefinitionFormat, options: GlobalOptions): Promise<void> {
+  const stopped = untilStopped();
+  const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: true })), lifetime: "call" });
+  try {
+    await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
+    print(toolkit.tools, format);
+  } finally {
+    await toolkit.close();
+    stopped.release();
+  }
+}
+
+function print(set: Toolset, format: "table" | DefinitionFormat): void {
   const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
   process.stdout.write(`${text}\n`);
 }

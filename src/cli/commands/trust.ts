@@ -1,20 +1,25 @@
 import { basename, resolve } from "node:path";
-import type { Ask } from "../../config/asking.ts";
-import { PROJECT_FILE, findConfig, findProjectFile } from "../../config/find.ts";
+import { MCP_FILE, PROJECT_FILE, findConfig, findProjectFile } from "../../config/find.ts";
+import { type McpFile, readMcpFile } from "../../config/mcp-file.ts";
 import { inRealFolder } from "../../config/read-file.ts";
-import { readSettings } from "../../config/read-settings.ts";
-import { readSource } from "../../config/source.ts";
+import { hashOf } from "../../config/program-trust.ts";
+import { type ProjectStanding, readSettings } from "../../config/read-settings.ts";
+import type { Settings } from "../../config/settings.ts";
 import { stateFolder } from "../../config/state.ts";
 import { type Trust, createTrust } from "../../config/trust.ts";
+import { unifiedDiff } from "../../files/diff.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
+import { pluginName } from "../../plugins/plugin.ts";
+import { trustFor } from "../sources.ts";
 import { untilStopped } from "../signals.ts";
 import { askOnTerminal, hasTerminal } from "../terminal.ts";
 
 /**
- * Shows what a project's file asks for that only the user can give, and asks them at their terminal; no option answers this. With
- * `list` what is trusted, with `revoke` no longer. Exit code 1 when the file is not trusted in the end.
+ * Shows what needs the user's trust: settings of a project's file that only the user may set, programs in the workspace
+ * that plugins run, and tools that have changed. Asks at the user's terminal; no option answers this. `list` shows what
+ * is trusted, `revoke` ends the trust. Exit code 1 when the file is not trusted in the end.
  */
 export async function trust(
   file: string | undefined,
@@ -22,43 +27,154 @@ export async function trust(
 ): Promise<void> {
   const trusted = createTrust(stateFolder());
   if (list) return await showTrusted(trusted);
-  const path = file === undefined ? findProjectFile(workDir) : resolve(file);
-  if (path === undefined) return say(`There is no ${PROJECT_FILE} here or above: nothing to trust.`);
-  if (basename(path) !== PROJECT_FILE) {
+  const named = file === undefined ? undefined : resolve(file);
+  const mcpFile = basename(named ?? "") === MCP_FILE ? named : findProjectFile(workDir, MCP_FILE);
+  const path = named === undefined ? findProjectFile(workDir) : named === mcpFile ? undefined : named;
+  if (path !== undefined && basename(path) !== PROJECT_FILE) {
     throw new Error(
-      `trust: expected a project's ${PROJECT_FILE}, got ${oneLine(path, 500)}; a file named with --config is your own and needs no trust`,
+      `trust: expected a project's ${PROJECT_FILE} or ${MCP_FILE}, got ${oneLine(path, 500)}; a file named ` +
+        "with --config is your own and needs no trust",
     );
   }
-  if (revoke) return await takeBack(path, trusted);
-  await offer(path, trusted);
+  if (!revoke) return await offer({ path, mcpFile }, trusted, workDir);
+  if (path === undefined && mcpFile === undefined) return say(NOTHING);
+  for (const each of [path, mcpFile]) if (each !== undefined) await takeBack(each, trusted);
 }
 
-async function offer(path: string, trusted: Trust): Promise<void> {
-  // As if it were not trusted, so that everything it asks for is shown.
+/** Something that a person is asked to trust. */
+interface Offer {
+  /** A description, in lines. */
+  readonly text: string;
+  accept(): Promise<void>;
+}
+
+const NOTHING = `There is no ${PROJECT_FILE} or ${MCP_FILE} here or above: nothing to trust.`;
+
+/** Trusts nothing. */
+const NOBODY: Pick<Trust, "standing"> = { standing: async () => "never trusted" };
+
+interface Files {
+  readonly path: string | undefined;
+  readonly mcpFile: string | undefined;
+}
+
+async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string): Promise<void> {
+  // Read as if it were not trusted, so that everything it asks for is shown.
   const { user } = findConfig();
-  const read = await readSettings(
-    { ...(user !== undefined && { user }), project: path },
-    { trust: { standing: async () => "never trusted" } },
+  const { project, settings } = await readSettings(
+    { ...(user !== undefined && { user }), ...(path !== undefined && { project: path }) },
+    { trust: NOBODY },
   );
-  const { project } = read;
-  if (project === undefined || project.asks.length === 0)
-    return say(`${shown(path)} asks for nothing that needs trust.`);
-  if ((await trusted.standing(project.file)) === "trusted") return say(`${shown(path)} is trusted already.`);
-  const asked = `${shown(path)} asks for what only you can give it:\n${project.asks.map(askLine).join("\n")}`;
+  const mcp = mcpFile === undefined ? undefined : await readMcpFile(mcpFile, NOBODY, {});
+  const offers = [
+    ...(await offersOfFile(project, trusted)),
+    ...(await offersOfFile(mcp, trusted)),
+    ...(await offersOfPrograms(programsOf(settings, mcp), trusted, { settings, workDir })),
+    ...(await offersOfTools(trusted)),
+  ];
+  if (offers.length === 0) {
+    const file = path ?? mcpFile;
+    if (file === undefined) return say(NOTHING);
+    for (const problem of mcp?.problems ?? []) process.stderr.write(`handrail: ${oneLine(problem, 500)}\n`);
+    if (path === undefined && mcp?.asks.length === 0 && mcp.problems.length > 0) {
+      process.exitCode = EXIT.notSucceeded;
+      return;
+    }
+    const isAsking = (project?.asks.length ?? 0) + (mcp?.asks.length ?? 0) > 0;
+    return say(isAsking ? `${shown(file)} is trusted already.` : `${shown(file)} asks for nothing that needs trust.`);
+  }
+  const asked = offers.map(({ text }) => text).join("\n");
   if (!hasTerminal()) {
     say(asked);
     process.stderr.write(
-      "handrail: only a person can answer this: run handrail trust in a terminal (--yes is no answer)\n",
+      "handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)\n",
     );
     process.exitCode = EXIT.notSucceeded;
     return;
   }
+  const what = shown(path ?? mcpFile ?? "This");
   if (!(await isAgreed(`${asked}\nTrust it, as it is now? [y/N] `))) {
     process.exitCode = EXIT.notSucceeded;
-    return say(`${shown(path)} is not trusted: this has no effect.`);
+    return say(`${what} is not trusted: this has no effect.`);
   }
-  await trusted.record(project.file);
-  say(`${shown(path)} is trusted until it changes.`);
+  for (const each of offers) await each.accept();
+  say(`${what} is trusted until it changes.`);
+}
+
+/** Returns what the project's file asks for. For a changed file, marks what is new and what is no longer asked for. */
+async function offersOfFile(
+  project: Pick<ProjectStanding, "file" | "asks"> | undefined,
+  trusted: Trust,
+): Promise<readonly Offer[]> {
+  if (project === undefined || project.asks.length === 0) return [];
+  const { file, asks } = project;
+  const standing = await trusted.standing(file);
+  if (standing === "trusted") return [];
+  const now = asks.map(({ key, gives }) => `${key}: ${gives}`);
+  const before = standing === "changed" ? (await trusted.known(file.path))?.asked : undefined;
+  const lines = asks.map(({ key, place, gives }) => {
+    const mark = before === undefined || before.includes(`${key}: ${gives}`) ? "" : "NEW ";
+    return `  line ${place.line}: ${mark}${oneLine(`${key}: ${gives}`, Infinity)}`;
+  });
+  const gone = (before ?? [])
+    .filter((line) => !now.includes(line))
+    .map((line) => `  no longer: ${oneLine(line, Infinity)}`);
+  const changed = before === undefined ? "" : " It has changed since you trusted it.";
+  const text = [`${shown(file.path)} asks for settings that need your trust.${changed}`, ...lines, ...gone].join("\n");
+  return [{ text: text.replace(".\n", ":\n"), accept: () => trusted.record({ ...file, asked: now }) }];
+}
+
+/** A program that provides tools. */
+interface NamedProgram {
+  readonly source: string;
+  readonly argv: readonly string[];
+}
+
+/** Returns the programs of plugins and MCP servers, including those of a project that is not trusted. */
+function programsOf({ tools }: Settings, mcp: McpFile | undefined): readonly NamedProgram[] {
+  const plugins = tools.plugins.map(({ path, args, name = pluginName(path, args) }) => {
+    return { source: `plugin:${name}`, argv: [path, ...args] };
+  });
+  const servers = Object.entries({ ...mcp?.named, ...tools.mcp }).flatMap(([name, { command, args = [] }]) => {
+    return command === undefined ? [] : [{ source: `mcp:${name}`, argv: [command, ...args] }];
+  });
+  return [...plugins, ...servers];
+}
+
+/** Returns the programs and scripts in the workspace that plugins and servers run. */
+async function offersOfPrograms(
+  named: readonly NamedProgram[],
+  trusted: Trust,
+  { settings, workDir }: { readonly settings: Settings; readonly workDir: string },
+): Promise<readonly Offer[]> {
+  const programs = trustFor(settings, { workDir });
+  const all = await Promise.all(
+    named.map(async ({ source, argv }): Promise<readonly Offer[]> => {
+      const files = await programs.files(argv);
+      const standings = await Promise.all(files.map((file) => trusted.standing(file)));
+      return files.flatMap((file, index): readonly Offer[] => {
+        if (standings[index] === "trusted") return [];
+        const changed = standings[index] === "changed" ? " It has CHANGED since you trusted it." : "";
+        const text =
+          `${oneLine(source, 100)} runs ${shown(file.path)} (sha256 ${file.sha256.slice(0, 12)}…), where a ` +
+          `model can write.${changed}`;
+        return [{ text, accept: () => trusted.record(file) }];
+      });
+    }),
+  );
+  return all.flat();
+}
+
+/** Returns the tools that have changed since they were trusted. */
+async function offersOfTools(trusted: Trust): Promise<readonly Offer[]> {
+  return (await trusted.changedTools()).map(({ name, text, before }) => {
+    const lines = unifiedDiff("trusted", "now", before, text).split("\n");
+    const diff = lines.map((line) => `  ${oneLine(line, Infinity)}`.trimEnd()).join("\n");
+    return {
+      text: `The tools of ${oneLine(name, 1_000)} have changed:\n${diff}`,
+      accept: () => trusted.acceptTools({ name, text }),
+    };
+  });
 }
 
 async function isAgreed(question: string): Promise<boolean> {
@@ -77,19 +193,15 @@ async function showTrusted(trusted: Trust): Promise<void> {
   const files = await trusted.list();
   if (files.length === 0) return say("No file is trusted.");
   for (const { path, sha256 } of files) {
-    const read = await readSource(path);
-    const now = read.ok && read.source.sha256 === sha256 ? "trusted" : read.ok ? "changed" : "gone";
-    say(`${now.padEnd(7)}  ${shown(path)}`);
+    const now = await hashOf(path).catch(() => undefined);
+    const standing = now === undefined ? "gone" : now === sha256 ? "trusted" : "changed";
+    say(`${standing.padEnd(7)}  ${shown(path)}`);
   }
 }
 
 async function takeBack(path: string, trusted: Trust): Promise<void> {
   const was = await trusted.revoke(inRealFolder(path));
   say(was ? `${shown(path)} is not trusted any more.` : `${shown(path)} was not trusted.`);
-}
-
-function askLine({ key, place, gives }: Ask): string {
-  return `  line ${place.line}: ${oneLine(`${key}: ${gives}`, Infinity)}`;
 }
 
 function shown(path: string): string {

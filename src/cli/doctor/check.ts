@@ -1,27 +1,33 @@
 import { messageOf } from "../../util/errors.ts";
 
-/** How one thing on this machine is, and what to type where it is not right. */
+/** The state of one thing on this machine, and what to type if it is not right. */
 export type Finding =
   | { readonly status: "ok"; readonly detail: string }
   | { readonly status: "missing" | "broken"; readonly detail: string; readonly fix: string };
 
-/** One thing to look at. To add one: a file beside this, and a line in checks.ts. */
+/** One check. To add one, add a file to this folder and a line in checks.ts. */
 export interface Check {
   readonly name: string;
-  /** False: Handrail works without it, only less well. */
+  /** False if Handrail works without it, with less. */
   readonly required: boolean;
-  /** What to type when it cannot even be looked at. */
+  /** What to type when the check itself fails. */
   readonly fix: string;
-  /** How long it may take. Default: as long as any other. */
+  /** How long it may take, in milliseconds. Default: the `deadlineMs` of `runChecks`. */
   readonly deadlineMs?: number;
-  /** Looks, really. May throw, and may hang: then it is broken. The signal fires at the deadline. */
+  /**
+   * Performs the check on the real system. If it throws or hangs, its status is "broken". The signal fires at the
+   * deadline.
+   */
   run(signal: AbortSignal): Promise<Finding>;
 }
 
-/** A finding with what it is about. */
+/** A finding with the name of its check. */
 export type Checked = Finding & Pick<Check, "name" | "required"> & { readonly timedOut: boolean };
 
-/** Runs the checks side by side, each for at most so long. In the order given; never rejects. */
+/**
+ * Runs the checks concurrently, each with a deadline in milliseconds. Returns findings in the given order; never
+ * rejects.
+ */
 export async function runChecks(checks: readonly Check[], deadlineMs = 10_000): Promise<readonly Checked[]> {
   return await Promise.all(checks.map((check) => runCheck({ deadlineMs, ...check })));
 }

@@ -15,8 +15,9 @@ import { savedOutputs } from "./saved-outputs.ts";
 import { sandboxed } from "./sandbox.ts";
 import { stateFolderCheck } from "./state-folder.ts";
 import { targetPrograms } from "./targets.ts";
+import { undo } from "./undo.ts";
 
-/** What `handrail doctor` looks at, in the order it is shown. */
+/** The checks of `handrail doctor`, in display order. */
 export const checks = (options: GlobalOptions): readonly Check[] => [
   node,
   ripgrep,
@@ -30,6 +31,7 @@ export const checks = (options: GlobalOptions): readonly Check[] => [
   stateFolderCheck,
   savedOutputs(options),
   database(options),
+  undo(options),
   configuration(options),
   pictures,
   models(options),

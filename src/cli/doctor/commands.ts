@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { local } from "../../backends/local/backend.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import type { Check } from "./check.ts";
 
-/** A command really runs, and its output really comes back. */
+/** Runs a command, and checks that its output comes back. */
 export const commands: Check = {
   name: "commands",
   required: true,
@@ -20,7 +20,7 @@ export const commands: Check = {
       if (exit.how !== "exited" || exit.code !== 0 || written !== "out\nerror\n") {
         throw new Error(`a command ended as ${JSON.stringify(exit)} and wrote ${JSON.stringify(written)}`);
       }
-      return { status: "ok", detail: "one ran, and what it wrote came back" };
+      return { status: "ok", detail: "a command ran and its output was read" };
     } finally {
       await backend.close();
       await rm(folder, { recursive: true, force: true });

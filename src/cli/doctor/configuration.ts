@@ -4,13 +4,13 @@ import { readSettings } from "../../config/read-settings.ts";
 import { stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
 import { ruleWarnings } from "../../policy/rules/rules.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings } from "../settings.ts";
 import type { Check } from "./check.ts";
 
-/** Which files configure this, and whether they and the options are valid. */
+/** Checks which files configure Handrail, and whether they and the options are valid. */
 export function configuration(options: GlobalOptions): Check {
   const { config } = options;
   const workDir = options.target === undefined ? options.workDir : undefined;
@@ -27,9 +27,9 @@ export function configuration(options: GlobalOptions): Check {
       try {
         const { project } = await readSettings(files, { trust: createTrust(stateFolder()) });
         const { settings } = await loadedSettings(options);
-        if (names.length === 0) return { status: "ok", detail: "no file, defaults hold" };
+        if (names.length === 0) return { status: "ok", detail: "no file; the defaults apply" };
         const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";
-        const untrusted = waits ? `; not all of it has effect (see: handrail trust)` : "";
+        const untrusted = waits ? `; some settings have no effect (see: handrail trust)` : "";
         const warnings = ruleWarnings(settings.policy.commands);
         return { status: "ok", detail: [`${names.join(", ")}${untrusted}`, ...warnings].join("\n") };
       } catch (error) {

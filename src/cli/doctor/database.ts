@@ -5,12 +5,14 @@ import { DEFAULT_MAX_DATABASE_BYTES } from "../../activity/sqlite-store.ts";
 import { databaseFile } from "../../config/state.ts";
 import { openDatabase } from "../../db/database.ts";
 import { formatSize } from "../../output/size.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import type { Check } from "./check.ts";
 import { settingsOf } from "./settings.ts";
 
-/** The record of calls: its engine works, the file, where there is one, is whole; how much it takes, and how much it may. */
+/**
+ * Checks the record of calls: its engine works, its file, if any, is intact, and how much of its size limit is used.
+ */
 export function database(options: GlobalOptions): Check {
   return {
     name: "database",
@@ -19,9 +21,8 @@ export function database(options: GlobalOptions): Check {
     async run() {
       const file = databaseFile();
       const size = await sizeOf(file);
-      if (size === undefined)
-        return { status: "ok", detail: `${await tryEngine()}; ${file} is made when it is needed` };
-      const log = (await sizeOf(`${file}-wal`)) ?? 0; // before it is opened: the last one to close it removes its log
+      if (size === undefined) return { status: "ok", detail: `${await tryEngine()}; ${file} is created on first use` };
+      const log = (await sizeOf(`${file}-wal`)) ?? 0; // read first: the last process to close removes it
       const open = await openDatabase({ file, patienceMs: 2_000 });
       try {
         const [found] = open.connection.all<{ quick_check: string }>("PRAGMA quick_check(1)");

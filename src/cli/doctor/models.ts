@@ -5,13 +5,13 @@ import type { GlobalOptions } from "../options.ts";
 import type { Check } from "./check.ts";
 import { settingsOf } from "./settings.ts";
 
-/** Where local servers answer unless they are told otherwise: Ollama, LM Studio, vLLM, llama.cpp. */
+/** The default addresses of local servers: Ollama, LM Studio, vLLM, llama.cpp. */
 const LOCAL = [11434, 1234, 8000, 8080].map((port) => `http://127.0.0.1:${port}/v1`);
 
-/** A local server answers at once, or is not there. Milliseconds. */
+/** How long to wait for a local server, in milliseconds. A running server answers at once. */
 const ANSWER_MS = 1_500;
 
-/** Which providers of models have a key, and which local server answers. */
+/** Checks which model providers have a key, and which local server answers. */
 export const models = (options: GlobalOptions): Check => ({
   name: "models",
   required: false,

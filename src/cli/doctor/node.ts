@@ -1,10 +1,10 @@
 import type { Check } from "./check.ts";
 
-// As package.json says under "engines".
+// The minimum version. Same as "engines" in package.json.
 const LEAST = [20, 19] as const;
 const FIX = "nvm install --lts";
 
-/** The Node.js that runs this. */
+/** Checks the version of Node.js. */
 export const node: Check = {
   name: "Node.js",
   required: true,

@@ -2,7 +2,7 @@ import type { Check } from "./check.ts";
 
 const FIX = "npm install sharp";
 
-/** sharp, which scales pictures that are too large for a model. */
+/** Checks sharp, which scales pictures that are too large for a model. */
 export const pictures: Check = {
   name: "pictures",
   required: false,

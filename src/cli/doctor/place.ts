@@ -17,15 +17,16 @@ import { placeOf, toolkitOptionsOf } from "../settings.ts";
 import type { Check, Finding } from "./check.ts";
 import { settingsOf } from "./settings.ts";
 
-/** On a slow line ripgrep, six megabytes, is on its way for so long. */
+/** Uploading ripgrep (6 MB) over a slow connection may take this long, in milliseconds. */
 const DEADLINE_MS = 60_000;
 
 /**
- * Where tools would work, here or at the target that was named: it is reached, the policy lets work be done there, and elsewhere
- * and in a terminal a command really runs. Nothing is left behind there but ripgrep, as by any search.
+ * Checks where tools would work: on this machine or on the named target. The target must be reachable and the policy
+ * must allow the folder. On a target and in a terminal, a command is run. Leaves only ripgrep behind, as any search
+ * does.
  */
 export const placeOfWork = (options: GlobalOptions): Check => ({
-  name: "place of work",
+  name: "work folder",
   required: true,
   fix: fixOf(options),
   deadlineMs: DEADLINE_MS,
@@ -41,7 +42,7 @@ export const placeOfWork = (options: GlobalOptions): Check => ({
       }
     } catch (error) {
       if (!(error instanceof ToolFailure)) throw error;
-      // What has no hint of its own is a folder that cannot be worked in.
+      // An error without a hint means that the folder cannot be worked in.
       const fix = error.hint ?? (options.workDir === undefined ? fixOf(options) : OTHER_FOLDER);
       return { status: "broken", detail: error.message, fix };
     } finally {
@@ -52,8 +53,9 @@ export const placeOfWork = (options: GlobalOptions): Check => ({
 
 const OTHER_FOLDER = "handrail … --work-dir FOLDER   (with each command)";
 
-/** A server that is killed leaves its socket behind. */
-const END_SERVER = `path=$(tmux -L "$0" display-message -p "#{socket_path}") && tmux -L "$0" kill-server && rm -f "$path"`;
+/** A killed tmux server leaves its socket behind. */
+const END_SERVER = `path=$(tmux -L "$0" display-message -p "#{socket_path}") &&
+  tmux -L "$0" kill-server && rm -f "$path"`;
 
 function isLive({ tmux: live, tmuxSession }: GlobalOptions): boolean {
   return live === true || tmuxSession !== undefined;
@@ -64,7 +66,10 @@ function fixOf({ target, targets }: GlobalOptions): string {
   return named?.kind.commandLine?.fix(named) ?? OTHER_FOLDER;
 }
 
-/** A toolkit as other commands make it, without its terminal and with a state of its own: what keeps them from starting is thrown here too. */
+/**
+ * Opens a toolkit as other commands do, but without its terminal and with its own state. Throws what keeps them from
+ * starting.
+ */
 async function openToolkit(options: GlobalOptions, settings: Settings, stateDir: string): Promise<Toolkit> {
   const { terminal: _, passEnv = [], ...rest } = toolkitOptionsOf(settings, options);
   requireContainment({ ...placeOf(options), sandbox: settings.policy.sandbox });
@@ -72,12 +77,12 @@ async function openToolkit(options: GlobalOptions, settings: Settings, stateDir:
     ...rest,
     stateDir,
     outputOwner: "doctor",
-    passEnv: [...passEnv, "TMUX_TMPDIR"], // where a server of tmux may have its socket
+    passEnv: [...passEnv, "TMUX_TMPDIR"], // the folder of the tmux server's socket
     ...(isLive(options) && { sandbox: "off" }),
   });
 }
 
-/** Where the policy closes the folder itself, no call succeeds. */
+/** Returns a finding if the policy denies the folder itself, in which case no call succeeds. */
 async function refused(
   backend: Backend,
   { policy: { workspaceOnly, allowedRoots, forbiddenPaths } }: Settings,
@@ -85,12 +90,12 @@ async function refused(
   const judge = pathJudge({ workspaceOnly, allowedRoots, forbiddenPaths }, backend)(createLookUps(backend.files));
   const { verdict, reason = "" } = await judge("cwd", ".", undefined);
   if (verdict !== "deny") return undefined;
-  return { status: "broken", detail: `work would begin in ${backend.workDir}. ${reason}`, fix: OTHER_FOLDER };
+  return { status: "broken", detail: `tools would work in ${backend.workDir}. ${reason}`, fix: OTHER_FOLDER };
 }
 
 async function tried(inner: Backend, options: GlobalOptions, signal: AbortSignal): Promise<Finding> {
   if (!isLive(options)) return { status: "ok", detail: await found(inner, inner, signal) };
-  // A server of its own: the session in which people may be working is left alone.
+  // Uses a separate server, so that the session in which people may be working is not touched.
   const socket = `handrail-doctor-${randomName(8)}`;
   const { tmuxSession: session } = options;
   const live = await tmux(inner, { socket, ...(session !== undefined && { session }) });
@@ -105,17 +110,20 @@ async function tried(inner: Backend, options: GlobalOptions, signal: AbortSignal
 async function found(inner: Backend, backend: Backend, signal: AbortSignal): Promise<string> {
   const { name, workDir, shell = "bash" } = backend;
   if (backend === inner && inner.sandbox !== undefined) {
-    // That commands run here another check has tried; that the sandbox can be there is a matter of the folder too.
+    // Another check runs a command on this machine. Whether the sandbox works depends on the folder too.
     const state = await inner.sandbox.state();
-    return `work begins in ${workDir}${state.works ? "" : `, not in the sandbox: ${state.reason} ${state.fix}`}`;
+    return `tools work in ${workDir}${state.works ? "" : `, not in the sandbox: ${state.reason} ${state.fix}`}`;
   }
   const asked = performance.now();
   await backend.files.stat("/");
   const answered = performance.now() - asked;
   const written = await runs(backend, ["sh", "-c", "echo out"], signal);
-  if (written !== "out\n") throw new Error(`a command there wrote ${JSON.stringify(written)}, not "out"`);
+  if (written !== "out\n") throw new Error(`a command wrote ${JSON.stringify(written)}, not "out"`);
   const search = (await searchWay(inner)) ?? "ripgrep";
-  return `${name} answers in ${answered.toFixed(1)} ms; work begins in ${workDir}, commands run in ${shell}, searches with ${search}`;
+  return (
+    `${name} answers in ${answered.toFixed(1)} ms; tools work in ${workDir}, commands run in ${shell}, searches ` +
+    `with ${search}`
+  );
 }
 
 async function runs(backend: Backend, argv: readonly [string, ...string[]], signal: AbortSignal): Promise<string> {

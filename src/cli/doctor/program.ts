@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /**
- * Runs a program and resolves to the first line of what it says, ended or not: it is killed, with its group, when the signal fires.
+ * Runs a program and resolves to the first line of its output. Kills it, with its process group, when the signal fires.
  *
  * @throws Error when it cannot be started or fails.
  */
@@ -14,7 +14,7 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // It has ended already.
     }
   };
   signal.addEventListener("abort", kill, { once: true });
@@ -24,7 +24,7 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
     const code = await new Promise<number | string>((resolve, reject) => {
       child.once("error", reject);
       child.once("exit", (status, by) => {
-        // What it wrote may come after its end, but a child of its own may hold the pipe for ever.
+        // Output may arrive after the exit, but a child process may hold the pipe open forever.
         setTimeout(() => resolve(status ?? by ?? "unknown"), 100).unref();
         child.stdout.once("close", () => resolve(status ?? by ?? "unknown"));
       });
@@ -38,13 +38,13 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
   }
 }
 
-/** Where a program is on the PATH. */
+/** Returns the path of a program on the PATH; `undefined` if there is none. */
 export function onPath(program: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
   return folders.map((folder) => join(folder, program)).find(isExecutable);
 }
 
-/** What to type to install a package here. */
+/** Returns the command that installs a package on this system. */
 export function installCommand(name: string): string {
   const [, command = "apt-get install"] = MANAGERS.find(([program]) => onPath(program) !== undefined) ?? [];
   const asRoot = command.startsWith("brew") || process.getuid?.() === 0 ? "" : "sudo ";

@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { Check } from "./check.ts";
 import { firstLineOf, installCommand, onPath } from "./program.ts";
 
-/** ripgrep, the very one that grep and find use. */
+/** Checks ripgrep: the same binary that grep and find use. */
 export const ripgrep: Check = {
   name: "ripgrep",
   required: true,
@@ -19,22 +19,22 @@ export const ripgrep: Check = {
   },
 };
 
-/** What runs commands. */
+/** Checks bash, which runs commands. */
 export const bash = programCheck({ name: "bash", required: true });
 
-/** What projects are kept with. */
+/** Checks git. */
 export const git = programCheck({ name: "git" });
 
-/** What commands are run in where people watch. */
+/** Checks tmux, in which commands run where people can watch them. */
 export const tmux = programCheck({ name: "tmux", version: "-V", use: "run commands where you can watch with --tmux" });
 
 interface ProgramCheck {
-  /** Of the program and of its package. */
+  /** The name of the program and of its package. */
   readonly name: string;
   readonly required?: boolean;
-  /** The option that asks for its version. */
+  /** The option that prints its version. */
   readonly version?: string;
-  /** What it is good for, where that is not plain. */
+  /** What it is used for, if that is not obvious. */
   readonly use?: string;
 }
 

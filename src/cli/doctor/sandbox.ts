@@ -5,7 +5,7 @@ import { local } from "../../backends/local/backend.ts";
 import { sandbox } from "../../backends/sandbox/sandbox.ts";
 import type { Check } from "./check.ts";
 
-/** A command really runs in the sandbox, and what it may not write stays as it is. */
+/** Runs a command in the sandbox, and checks that what it may not write stays unchanged. */
 export const sandboxed: Check = {
   name: "sandbox",
   required: false,
@@ -19,7 +19,7 @@ export const sandboxed: Check = {
       if (state?.works !== true) {
         return {
           status: "missing",
-          detail: `${state?.reason ?? "it is not there."} Commands run without it, and more is asked about`,
+          detail: `${state?.reason ?? "it is not installed."} Commands run without it, and more of them need approval`,
           fix: state?.fix ?? "",
         };
       }
@@ -32,10 +32,10 @@ export const sandboxed: Check = {
       const written = Buffer.from(await child.output.tail(100)).toString();
       if (written !== "held\n")
         throw new Error(`a command in it could write ${outside} (it wrote ${JSON.stringify(written)})`);
-      const missing = state.missing.length === 0 ? "" : `. What it does not do here: ${state.missing.join(" ")}`;
+      const missing = state.missing.length === 0 ? "" : `. Limits on this machine: ${state.missing.join(" ")}`;
       return {
         status: "ok",
-        detail: `commands are contained: no network, and only the workspace is written${missing}`,
+        detail: `commands run without network and write only the workspace${missing}`,
       };
     } finally {
       await backend.close();

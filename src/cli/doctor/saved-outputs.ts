@@ -2,13 +2,13 @@ import { stateFolder } from "../../config/state.ts";
 import { DEFAULT_MAX_OUTPUT_BYTES } from "../../output/outputs.ts";
 import { usedBytes } from "../../output/remove-old.ts";
 import { formatSize } from "../../output/size.ts";
-import { outputsFolder } from "../../toolkit.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { outputsFolder } from "../../config/state.ts";
+import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import type { Check } from "./check.ts";
 import { settingsOf } from "./settings.ts";
 
-/** How much the saved outputs take, and how much they may. */
+/** Checks the size of the saved outputs against its limit. */
 export function savedOutputs(options: GlobalOptions): Check {
   const folder = outputsFolder(stateFolder());
   return {

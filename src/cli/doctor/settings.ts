@@ -2,7 +2,7 @@ import { type Settings, defaultSettings } from "../../config/settings.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings } from "../settings.ts";
 
-/** The settings. What is wrong with files and options the check of the configuration reports: then they are the defaults. */
+/** Returns the settings, or the defaults if they are invalid: the check of the configuration reports errors. */
 export async function settingsOf(options: GlobalOptions): Promise<Settings> {
   return loadedSettings(options).then(
     ({ settings }) => settings,

@@ -5,13 +5,16 @@ import { stateFolder } from "../../config/state.ts";
 import { formatSize } from "../../output/size.ts";
 import { randomName } from "../../util/identifier.ts";
 import { createPrivateFile } from "../../util/private-file.ts";
-import { quoteWord } from "../../util/shell.ts";
+import { quoteWord } from "../../util/quote.ts";
 import type { Check } from "./check.ts";
 
-/** Below this a record or a saved output may soon not be written. */
+/** With less free space than this, in bytes, a record or a saved output may soon fail to be written. */
 const LEAST_FREE = 100 * 1024 * 1024;
 
-/** Where records, outputs and trust are kept: there or can be made, the user's alone, writable, with room. */
+/**
+ * Checks the folder of records, outputs and trust: it exists or can be created, only the user has access, it is
+ * writable, and there is free space.
+ */
 export const stateFolderCheck: Check = {
   name: "state folder",
   required: true,
@@ -28,7 +31,7 @@ export const stateFolderCheck: Check = {
     }
     if (there.path !== folder && !(await isWritable(there.path))) {
       const fix = `sudo install -d -m 700 -o "$(id -u)" ${quoteWord(folder)}`;
-      return { status: "broken", detail: `${folder} cannot be made: ${there.path} is not writable`, fix };
+      return { status: "broken", detail: `${folder} cannot be created: ${there.path} is not writable`, fix };
     }
     if (there.path === folder && (there.mode & 0o077) !== 0) {
       const mode = (there.mode & 0o777).toString(8);
@@ -53,7 +56,7 @@ export const stateFolderCheck: Check = {
   },
 };
 
-/** The folder, or the nearest above it that exists. */
+/** Returns the folder, or the nearest existing folder above it. */
 async function nearestThere(path: string): Promise<{ path: string; mode: number; isFolder: boolean }> {
   try {
     const info = await stat(path);

@@ -2,7 +2,7 @@ import type { TargetKind } from "../../contract/target.ts";
 import type { Check } from "./check.ts";
 import { installCommand } from "./program.ts";
 
-/** What reaches other systems: a check for each kind of target that has a flag. */
+/** Returns a check for each kind of target that has a flag. It checks the programs that reach the target. */
 export function targetPrograms(kinds: readonly TargetKind[]): readonly Check[] {
   return kinds.flatMap(({ commandLine }) => {
     if (commandLine === undefined) return [];

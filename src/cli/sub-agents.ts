@@ -1,0 +1,72 @@
+import type { SubAgentOptions, SubAgents } from "../agent/agent.ts";
+import { type LoadedModel, loadModel } from "../agent/models/load.ts";
+import { keyFile } from "../config/state.ts";
+import type { AgentChoice } from "../config/settings.ts";
+import type { Tool } from "../contract/tool.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { oneLine } from "../output/terminal-text.ts";
+import { chosenTools, sourceChoice } from "../tools/presets/choose.ts";
+import { messageOf } from "../util/errors.ts";
+import type { GlobalOptions } from "./options.ts";
+import { loadedSettings, toolChoice } from "./settings.ts";
+
+/** The configured agents, with their models loaded. */
+export interface ConfiguredAgents {
+  /** The API keys of their models, which must be masked. */
+  readonly keys: readonly string[];
+  /** Returns the agents as `createAgent` takes them. */
+  of(toolkit: Toolkit): SubAgents;
+}
+
+/** Loads the models of the configured agents. Omits an agent whose model cannot be loaded, and prints why to stderr. */
+export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredAgents> {
+  const { settings } = await loadedSettings(options);
+  const { memory } = settings;
+  const loaded: { readonly name: string; readonly agent: AgentChoice; readonly own?: LoadedModel }[] = [];
+  for (const [name, agent] of Object.entries(settings.agents)) {
+    try {
+      const own = agent.model && (await loadModel(agent.model, { keyFile: keyFile() }));
+      loaded.push({ name, agent, ...(own !== undefined && { own }) });
+    } catch (error) {
+      const why = `agent ${name} is not available: ${messageOf(error)}`;
+      process.stderr.write(`handrail: ${oneLine(why, 1_000)}\n`);
+    }
+  }
+
+  /**
+   * Returns the tools of a toolset: the built-in ones, and those that plugins and servers provide at the time of the
+   * call.
+   */
+  const toolsOf = (preset: string, toolkit: Toolkit): (() => readonly Tool[]) => {
+    const { sandbox, terminal, shell } = toolkit.backend;
+    const choice = { ...toolChoice(settings), preset };
+    const own = chosenTools(choice, {
+      ...{ sandboxed: sandbox !== undefined, terminal: terminal !== undefined, hasSources: true },
+      ...(shell !== undefined && { shell }),
+      ...(memory.scope !== undefined && { memoryScope: memory.scope }),
+    });
+    const { choose } = sourceChoice(choice);
+    const isForeign = ({ touches }: Tool) => touches.includes("foreign");
+    return () => [...own, ...[...toolkit.tools.values()].filter(isForeign).flatMap((tool) => choose(tool) ?? [])];
+  };
+
+  return {
+    keys: loaded.flatMap(({ own }) => own?.keys ?? []),
+    of(toolkit) {
+      const all = loaded.map(({ name, agent, own }): [string, SubAgentOptions] => {
+        const { model, toolset, instructions, limits } = agent;
+        const context = model?.context;
+        const given: SubAgentOptions = {
+          ...(own !== undefined && { model: own.model }),
+          ...(instructions !== undefined && { instructions }),
+          ...(memory.coreBytes !== undefined && { coreBytes: memory.coreBytes }),
+          limits: { ...limits, ...(context !== undefined && { context }) },
+        };
+        if (toolset === undefined) return [name, given];
+        const tools = toolsOf(toolset, toolkit);
+        return [name, Object.defineProperty(given, "tools", { enumerable: true, get: tools })];
+      });
+      return Object.fromEntries(all);
+    },
+  };
+}
