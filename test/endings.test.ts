@@ -9,22 +9,22 @@ import type { Approver } from "../src/contract/policy.ts";
 import type { Toolkit } from "../src/contract/toolkit.ts";
 import { defineTool } from "../src/contract/tool.ts";
 import { asText } from "../src/engine/result.ts";
-import { quoteWords } from "../src/util/shell.ts";
+import { quoteWords } from "../src/util/quote.ts";
 import { PROGRAM, commandLine } from "./cli/program.ts";
 import { throwing } from "./fixtures/endings/tools.mjs";
 import { until } from "./support/until.ts";
 import { temporaryFolder, toolkitWith } from "./support/workspace.ts";
 
-/** A program that has tools of its own beside those for coding. */
+/** A program with its own tools in addition to those for coding. */
 const FIXTURE = fileURLToPath(new URL("fixtures/endings/program.mjs", import.meta.url));
 
-/** One way a call can go wrong, and how each of the three ways in comes to it. */
+/** One way in which a call can go wrong, and how to cause it through each of the three entries. */
 interface Ending {
   readonly ending: string;
   readonly name: string;
   /** The arguments as a model writes them. */
   readonly input: string;
-  /** What a model reads, word for word. */
+  /** The text that a model reads, word for word. */
   readonly text: (folder: string) => string;
   readonly library: "a call" | "an approver that refuses" | "a tool of ours" | "a signal that fires";
   readonly commandLine: "handrail call" | "a person who types n" | "the fixture, which has the tool" | "SIGTERM";
@@ -32,9 +32,9 @@ interface Ending {
     | "handrail mcp"
     | "a client whose person declines"
     | "the fixture, which has the tool"
-    // Arguments in MCP are JSON already, so broken ones come only from a tool that hands on what a model wrote.
+    // Arguments in MCP are JSON already, so broken ones come only from a tool that passes on what a model wrote.
     | "the fixture, whose tool makes the call"
-    // A request that its client cancels gets no answer (MCP, cancellation), so here the server's toolkit is closed.
+    // A request that its client cancels gets no answer (MCP, cancellation), so the server's toolkit is closed here.
     | "the fixture, whose toolkit is closed";
 }
 
@@ -183,7 +183,7 @@ async function onCommandLine({ name, input, commandLine: how }: Ending): Promise
   }
 }
 
-/** The program ends what it prints with one line break. */
+/** The program ends its output with one line break. */
 function answerOf({ code, stdout }: { readonly code: number | null; readonly stdout: string }): Answer {
   expect(stdout.at(-1)).toBe("\n");
   return { text: stdout.slice(0, -1), isError: code === 1 };
@@ -214,7 +214,7 @@ interface Connection {
   readonly pid: number;
 }
 
-/** The SDK's client on a server of its own, with a person who answers every question alike. */
+/** The SDK's client with its own server, and a person who answers every question alike. */
 async function connect(args: string[], answer: "accept" | "decline" = "decline"): Promise<Connection> {
   const client = new Client({ name: "test", version: "1" }, { capabilities: { elicitation: { form: {} } } });
   client.setRequestHandler("elicitation/create", async () =>
@@ -239,7 +239,7 @@ async function callOver({ client }: Connection, name: string, input: { [name: st
   return { text: part?.text ?? "", isError };
 }
 
-/** Does it as soon as the command is there, and makes room for the next. */
+/** Acts as soon as the command runs, and makes room for the next. */
 async function whenItRuns(act: () => void): Promise<void> {
   await until("the command runs", () => existsSync(running));
   await rm(running);

@@ -1,16 +1,55 @@
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { LLMock } from "@copilotkit/aimock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-const folder = fileURLToPath(new URL("../examples/", import.meta.url));
+const root = fileURLToPath(new URL("../", import.meta.url));
+const folder = `${root}examples/`;
+const examples = readdirSync(folder).filter((file) => file.endsWith(".mjs"));
+
+/** A replacement for the providers: calls a tool once, then answers. */
+const mock = new LLMock({ port: 0 });
+beforeAll(async () => {
+  await mock.start();
+  const calls = {
+    "gpt-5": { name: "read", arguments: '{"path":"notes.txt"}' },
+    "claude-sonnet-4-5": { name: "write", arguments: '{"path":"hello.txt","content":"hello\\n"}' },
+  };
+  for (const [model, call] of Object.entries(calls)) {
+    mock.addFixture({
+      match: { model, predicate: ({ messages }) => messages.at(-1)?.role === "user" },
+      response: { toolCalls: [call] },
+    });
+    mock.addFixture({ match: { model }, response: { content: "That is done." } });
+  }
+});
+afterAll(() => mock.stop());
 
 describe("every example runs and its assertions hold", () => {
-  for (const name of readdirSync(folder).filter((file) => file.endsWith(".mjs"))) {
-    test(name, async () => {
-      const { stdout } = await promisify(execFile)(process.execPath, [folder + name], { cwd: folder, timeout: 30_000 });
-      expect(stdout).not.toBe("");
-    });
+  test.each(examples)("%s", async (name) => {
+    const env = {
+      ...process.env,
+      ...{ OPENAI_API_KEY: "test", OPENAI_BASE_URL: `${mock.url}/v1` },
+      ...{ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: mock.url },
+    };
+    const options = { cwd: folder, timeout: 30_000, env };
+    const { stdout } = await promisify(execFile)(process.execPath, [folder + name], options);
+    expect(stdout).not.toBe("");
+  });
+});
+
+test("programs on the pages about the library and MCP are parts of the examples", () => {
+  const programs = examples.map((name) => readFileSync(folder + name, "utf8"));
+  for (const page of ["library.md", "mcp.md"]) {
+    const text = readFileSync(`${root}docs/${page}`, "utf8");
+    const blocks = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = ""]) => code);
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const block of blocks)
+      expect(
+        programs.some((program) => program.includes(block)),
+        block,
+      ).toBe(true);
   }
 });

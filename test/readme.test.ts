@@ -29,7 +29,7 @@ test("the program in the README prints what its comment says", async () => {
   }
 });
 
-test("every link of the README and the docs leads to something in the package", async () => {
+test("every link of the README and the docs leads to a file in the package", async () => {
   const { stdout } = await run("npm", ["pack", "--dry-run", "--ignore-scripts", "--json"], { cwd: root });
   const [packed] = JSON.parse(stdout) as readonly { readonly files: readonly { readonly path: string }[] }[];
   const files = (packed?.files ?? []).map(({ path }) => path);

@@ -1,21 +1,23 @@
 import { type ToolChoice, chosenTools } from "../tools/presets/choose.ts";
 import type { Given, KeysWith } from "./keys.ts";
 import { toolsetsIn } from "./layer.ts";
+import { startOf } from "./mcp.ts";
 import type { Place } from "./problem.ts";
-import type { Settings } from "./settings.ts";
+import { quoteWords } from "../util/quote.ts";
+import type { PluginSetting, Settings } from "./settings.ts";
 
-/** Something in a project's file that takes effect only when the user trusts it. */
+/** A part of a project's file that takes effect only when the user trusts the file. */
 export interface Ask {
   readonly key: string;
   readonly place: Place;
-  /** What trust would give it, for people: "commands get GITHUB_TOKEN from your environment". Not fit for a terminal yet. */
+  /** What trust would allow, for people: "commands get GITHUB_TOKEN from your environment". Not safe for a terminal. */
   readonly gives: string;
 }
 
-/** What holds without the project's file. */
+/** What applies without the project's file. */
 export interface Without {
   readonly settings: Settings;
-  /** The user's own file says which preset. */
+  /** True if the user's own file sets the preset. */
   readonly choseTools: boolean;
 }
 
@@ -25,7 +27,7 @@ type Rule<K extends KeysWith<"when trusted">> = (
   without: Without,
 ) => string | undefined;
 
-/** What trust would give a project's value; `undefined` when it needs none. */
+/** Returns what trust would allow for a project's value; `undefined` if the value needs no trust. */
 export const ASKING: { readonly [K in KeysWith<"when trusted">]: Rule<K> } = {
   "tools.preset": ({ value: preset }, all, { settings, choseTools }) => {
     if (!choseTools) return undefined;
@@ -34,21 +36,34 @@ export const ASKING: { readonly [K in KeysWith<"when trusted">]: Rule<K> } = {
     const added = actingTools({ preset, toolsets: { ...toolsets, ...toolsetsIn(all) } }).filter(
       (name) => !own.includes(name),
     );
-    return added.length === 0 ? undefined : `tools that act and that your own choice leaves out: ${added.join(", ")}`;
+    return added.length === 0 ? undefined : `tools that act and are not in your own toolset: ${added.join(", ")}`;
+  },
+  "tools.plugins": ({ value }) => (value.length === 0 ? undefined : value.map(describePlugin).join("; ")),
+  "tools.mcp": ({ value: servers }) => {
+    const starts = Object.entries(servers).map(([name, server]) => `${name} ${startOf(server)}`);
+    return starts.length === 0 ? undefined : `MCP servers: ${starts.join("; ")}`;
   },
   model: ({ value: { provider, name, baseUrl } }) =>
-    `what you ask and what tools read goes to the model ${provider}:${name}${baseUrl === undefined ? "" : ` at ${baseUrl}`}`,
+    "your prompts and what tools read are sent to the model " +
+    `${provider}:${name}${baseUrl === undefined ? "" : ` at ${baseUrl}`}`,
   agents: ({ value }) => {
     const names = Object.keys(value);
     return names.length === 0
       ? undefined
-      : `agents with a model, tools and instructions of the project's: ${names.join(", ")}`;
+      : `agents with the project's own model, tools and instructions: ${names.join(", ")}`;
   },
   "policy.env.pass": ({ value: names }) =>
     names.length === 0 ? undefined : `commands get ${names.join(", ")} from your environment`,
 };
 
-/** Those that do more than look. A preset that is not there has none; that it is not there is said elsewhere. */
+/** Describes a plugin: "runs ./weather.py --verbose with WEATHER_KEY of your environment, in the sandbox". */
+function describePlugin({ path, args, env, sandbox = true }: PluginSetting): string {
+  const variables = env.length === 0 ? "" : ` with ${env.join(", ")} of your environment`;
+  const where = sandbox ? "in the sandbox" : "OUTSIDE the sandbox, as you";
+  return `runs ${quoteWords([path, ...args])}${variables}, ${where}`;
+}
+
+/** Returns the tools that do more than look. An unknown preset has none here; other code reports it. */
 function actingTools(choice: ToolChoice): readonly string[] {
   try {
     const acting = chosenTools(choice, { terminal: true }).filter(({ touches }) =>

@@ -3,14 +3,14 @@ import { didYouMean } from "./nearest.ts";
 import { type Reading, entriesOf, shown, within } from "./shape.ts";
 import type { Node } from "./yaml-tree.ts";
 
-/** Checks what a file says, each key by itself. All that is wrong is reported; what is right comes back. */
+/** Validates the content of a file, key by key. Reports everything that is invalid, and returns what is valid. */
 export function check(root: Node, reading: Reading): Given {
   return Object.fromEntries(checkGroup(root, "", reading));
 }
 
-/** What stands under `group`: "" for the whole file, "policy", "policy.env". */
+/** Validates the content of `group`: "" for the whole file, "policy", "policy.env". */
 function checkGroup(node: Node, group: string, reading: Reading): readonly (readonly [Key, unknown])[] {
-  if (node.kind === "other" && node.value === null) return []; // nothing behind the colon, or an empty file
+  if (node.kind === "other" && node.value === null) return []; // nothing after the colon, or an empty file
   const known = namesIn(group);
   if (node.kind !== "map") {
     reading.report(node.place, group, `expected a map of ${known.join(", ")}, got ${kindOf(node)}`);
@@ -29,12 +29,12 @@ function checkGroup(node: Node, group: string, reading: Reading): readonly (read
   });
 }
 
-/** What is no configuration at all is not cited: it can be any file of the user's. */
+/** Describes the kind of a node. The content is not quoted, because the file may be any file of the user's. */
 function kindOf(node: Node): string {
   return node.kind === "text" ? "text" : shown(node);
 }
 
-/** A right name in a wrong place. */
+/** Returns advice for a known name in the wrong group. */
 function elsewhere(name: string): string | undefined {
   const key = Object.keys(KEYS).find((full) => full.endsWith(`.${name}`));
   return key && `Did you mean ${JSON.stringify(key)}?`;

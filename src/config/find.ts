@@ -6,24 +6,27 @@ import { configFolder } from "./state.ts";
 /** The name of a project's file. */
 export const PROJECT_FILE = "handrail.yaml";
 
-/** Which files configure this run. Absolute; left out where there is none. */
+/** The name of the file in which projects configure MCP servers for all agents. */
+export const MCP_FILE = ".mcp.json";
+
+/** The configuration files of this run, as absolute paths. Absent if there is none. */
 export interface ConfigFiles {
   /** The user's own: `config.yaml` in `configFolder()`. */
   readonly user?: string;
-  /** The one that the user named: it is their own as well, and then no project's file is looked for. */
+  /** The file named with `--config`. It counts as the user's own, and no project's file is searched for then. */
   readonly named?: string;
-  /** The one that came with the project. */
+  /** The file that came with the project. */
   readonly project?: string;
 }
 
 export interface FindOptions {
   /** `--config`: a file, relative to the current folder. */
   readonly named?: string;
-  /** Where the search begins. Default: the current folder. */
+  /** The folder in which the search begins. Default: the current folder. */
   readonly from?: string;
 }
 
-/** Finds the configuration files: a few looks at the disk, nothing is read. */
+/** Finds the configuration files. Checks a few paths, and reads none. */
 export function findConfig({ named, from = "." }: FindOptions = {}): ConfigFiles {
   const user = join(configFolder(), "config.yaml");
   const project = named === undefined ? findProjectFile(from) : undefined;
@@ -35,19 +38,20 @@ export function findConfig({ named, from = "." }: FindOptions = {}): ConfigFiles
 }
 
 /**
- * The nearest `handrail.yaml` in the folder or one above it, up to the home folder (itself included) or the root. One that is
- * there in any form counts, so that a broken link or a folder of that name is an error and not passed over.
+ * Returns the nearest `handrail.yaml` (or file named `name`) in the folder or above it, up to and including the home
+ * folder, or up to the root. Anything with that name counts, so that a broken link or a folder causes an error and is
+ * not skipped.
  */
-export function findProjectFile(from = "."): string | undefined {
+export function findProjectFile(from = ".", name = PROJECT_FILE): string | undefined {
   const homes = [homedir(), real(homedir())];
   for (let folder = real(resolve(from)); ; folder = dirname(folder)) {
-    const file = join(folder, PROJECT_FILE);
+    const file = join(folder, name);
     if (isThere(file)) return file;
     if (homes.includes(folder) || folder === dirname(folder)) return undefined;
   }
 }
 
-/** In a folder that may not be entered nothing is there for us. */
+/** Returns false in a folder that may not be entered. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -1,19 +1,23 @@
 import { SANDBOX_MODES } from "../contract/containment.ts";
 import { MEMORY_SCOPES } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
+import { isToolName } from "../contract/tool.ts";
 import type { Verdict } from "../contract/decision.ts";
 import { hostRule } from "../network/hosts.ts";
-import { FETCH_MODES, PROXY_MODES } from "../network/settings.ts";
+import { FETCH_MODES, PROXY_MODES } from "../network/network-settings.ts";
 import { SEARCH_ENGINES } from "../web/search.ts";
 import { checkExamples } from "../policy/rules/examples.ts";
 import { parseRule } from "../policy/rules/rule.ts";
-import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
+import { ASK_IN_SANDBOX, type CommandRule } from "../policy/policy-settings.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
+import { isOfSource } from "../tools/presets/choose.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
+import { absolutePath } from "../util/paths.ts";
 import { didYouMean } from "./nearest.ts";
 import { type Shape, shape } from "./shape.ts";
+import { mcpServers } from "./mcp.ts";
 import { modelShape } from "./model-shape.ts";
-import { type AgentChoice, STORE_KINDS, type ToolSetting } from "./settings.ts";
+import { type PluginSetting, STORE_KINDS, type ToolSetting, UNDO_MODES } from "./settings.ts";
 import {
   choice,
   fields,
@@ -29,23 +33,39 @@ import {
   yesOrNo,
 } from "./shapes.ts";
 
-/** From the strictest to the loosest. */
+/** The autonomies, strictest first. */
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
 
 const TOOL_NAMES = Object.keys(BUILT_IN);
+
+/**
+ * The name of any tool. Which tools exist is known only after plugins and MCP servers have started. `*` matches any
+ * characters.
+ */
+const toolName = located(
+  text("the name of a tool", (name) => (/^[a-zA-Z_*][a-zA-Z0-9_*-]{0,127}$/.test(name) ? undefined : toolsNear(name))),
+);
+
+/**
+ * Returns what is wrong with a tool's name if there are only built-in tools; `undefined` for a valid name or a pattern.
+ */
+export function unknownTool(name: string): string | undefined {
+  if (TOOL_NAMES.includes(name) || isOfSource(name)) return undefined;
+  return `expected the name of a tool, got ${JSON.stringify(name)}. ${toolsNear(name)}`;
+}
+
+const SOURCE_NAME = /^[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*$/;
 const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
-const toolName = text("the name of a tool", (name) => (TOOL_NAMES.includes(name) ? undefined : toolsNear(name)));
-
 const variableName = text("the name of an environment variable", (name) =>
-  /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "A name is letters, digits and _; patterns are not understood.",
+  /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "A name is letters, digits and _; patterns are not supported.",
 );
 
 const host = text('a host ("example.org", "*.example.org", "10.0.0.7", "localhost:3000")', (written) => {
-  return typeof hostRule(written) === "string" ? "Leave out scheme and path; a * stands only in front." : undefined;
+  return typeof hostRule(written) === "string" ? "Omit scheme and path; a * may only be the first part." : undefined;
 });
 
-/** Where a rule is about a path, any will do to see whether it can be read. */
+/** Used to validate rules about paths, for which any base will do. */
 const ANY_BASE = { workDir: "/", home: "/" };
 
 const ruleText = text("a rule", (written) => {
@@ -54,7 +74,7 @@ const ruleText = text("a rule", (written) => {
 });
 const ruleFields = fields({ rule: ruleText, match: list(text("an example")), not_match: list(text("an example")) });
 
-/** Rules of one list, which decides what they match. Those that fail their own examples are wrong. */
+/** The rules of one list. The list decides their verdict. A rule that does not satisfy its own examples is invalid. */
 function rules(verdict: Verdict): Shape<readonly (string | CommandRule)[]> {
   const rule = shape<string | CommandRule>(
     "a rule, or a map of rule, match, not_match",
@@ -65,7 +85,7 @@ function rules(verdict: Verdict): Shape<readonly (string | CommandRule)[]> {
       if (read === undefined) return undefined;
       const { rule: written, match, not_match } = read;
       if (written === undefined) {
-        const isGiven = node.entries.some((entry) => entry.key === "rule"); // and then its fault is reported already
+        const isGiven = node.entries.some((entry) => entry.key === "rule"); // the fault of the rule is reported already
         return isGiven ? undefined : wrong("The rule itself is missing.");
       }
       const given = {
@@ -85,7 +105,7 @@ function rules(verdict: Verdict): Shape<readonly (string | CommandRule)[]> {
 const limit = fields({ lines: integer(1, 1_000_000), bytes: integer(1, 10_485_760) });
 const maxResults = integer(1, 10_000);
 
-/** What can be set about single tools, beside the `limit` that all have. */
+/** Settings of single tools, besides `limit`, which all tools have. */
 const OF_ONE_TOOL: { readonly [tool: string]: Shape<ToolSetting> } = {
   bash: fields({ limit, timeout: positive(86_400, "seconds") }),
   shell: fields({ limit, timeout: positive(86_400, "seconds") }),
@@ -97,9 +117,40 @@ const OF_ONE_TOOL: { readonly [tool: string]: Shape<ToolSetting> } = {
 const OF_ANY_TOOL: Shape<ToolSetting> = fields({ limit });
 
 const toolOptions = record("a map of tools, each with its options", (name) => {
-  if (!TOOL_NAMES.includes(name)) return `unknown tool. ${toolsNear(name)}`;
-  return Object.hasOwn(OF_ONE_TOOL, name) ? (OF_ONE_TOOL[name] ?? OF_ANY_TOOL) : OF_ANY_TOOL;
+  if (!isToolName(name)) return `this is not the name of a tool. ${toolsNear(name)}`;
+  return located(Object.hasOwn(OF_ONE_TOOL, name) ? (OF_ONE_TOOL[name] ?? OF_ANY_TOOL) : OF_ANY_TOOL);
 });
+
+const pluginFields = fields({
+  path: text("a program: a path, or a name that is found on the PATH", (given) =>
+    given.trim() === "" ? "It is empty." : undefined,
+  ),
+  args: list(text("an argument")),
+  env: list(variableName),
+  sandbox: yesOrNo,
+  name: text("a name", (given) => (SOURCE_NAME.test(given) ? undefined : "A name is letters, digits and -.")),
+  timeout: positive(86_400, "seconds"),
+});
+
+const plugins = list(
+  shape<PluginSetting>(pluginFields.expected, (node, { key, reading, wrong }) => {
+    const read = pluginFields.read(node, key, reading);
+    if (read === undefined) return undefined;
+    const { path: program, args = [], env = [], ...rest } = read;
+    if (program === undefined)
+      return node.kind === "map" && node.entries.some((each) => each.key === "path")
+        ? undefined
+        : wrong("The path is missing.");
+    const base = { workDir: reading.folder, home: reading.home };
+    const isPath = program.includes("/");
+    return {
+      path: isPath ? absolutePath(program, base) : program,
+      args: args.map((arg) => (/^(?:\.\.?|~)\//.test(arg) ? absolutePath(arg, base) : arg)),
+      env,
+      ...rest,
+    };
+  }),
+);
 
 const toolsets = record("a map of names, each with a list of tools", (name) => {
   if (!NAME.test(name)) return 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"';
@@ -112,21 +163,28 @@ const searchUrl = text("the URL of a SearXNG instance", (written) =>
 );
 
 const model = modelShape();
-const agents = record("a map of names, each with model, toolset, instructions", (name) =>
-  NAME.test(name) ? agentShape : 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
-);
-const agentShape: Shape<AgentChoice> = fields({
+const agent = fields({
   model,
-  toolset: text("the name of a preset or of a toolset"),
+  toolset: located(text("the name of a preset or of a toolset")),
   instructions: text("text for the model"),
+  limits: fields({
+    rounds: integer(1, 1_000_000),
+    time: positive(86_400, "seconds"),
+    tokens: integer(1, 1_000_000_000),
+  }),
 });
+const agents = record("a map of names, each with model, toolset, instructions, limits", (name) =>
+  NAME.test(name) ? agent : 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
+);
 
-/** Every key there is, and what is expected there. An unknown key is an error. */
+/** All keys, and the shape of their values. An unknown key is an error. */
 export const KEYS = {
   "tools.preset": located(text("the name of a preset or of a toolset")),
   "tools.work_dir": located(path),
   "tools.disable": located(list(toolName)),
   "tools.options": located(toolOptions),
+  "tools.plugins": located(plugins),
+  "tools.mcp": located(mcpServers),
   toolsets: located(toolsets),
   "policy.autonomy": located(choice(AUTONOMIES)),
   "policy.workspace_only": located(yesOrNo),
@@ -163,41 +221,48 @@ export const KEYS = {
   store: located(choice(STORE_KINDS)),
   "state.outputs_mb": located(integer(1, 16_777_216)),
   "state.database_mb": located(integer(1, 16_777_216)),
+  "state.undo_mb": located(integer(1, 16_777_216)),
+  undo: located(choice(UNDO_MODES)),
   log_file: located(path),
 } satisfies { readonly [key: string]: Shape<unknown> };
 
 export type Key = keyof typeof KEYS;
 
-/** What a file says: the keys that it sets, each checked by itself. */
+/** The content of a file: the keys that it sets, each validated by itself. */
 export type Given = { readonly [K in Key]?: (typeof KEYS)[K] extends Shape<infer T> ? T : never };
 
 /**
- * What a project's file may say of a key. It came with the project, so whoever wrote it is not the user. (A user's own file, and
- * one named with `--config`, may say anything.)
+ * What a project's file may set a key to. The file came with the project, so its author is not the user. (The user's
+ * own file, and one named with `--config`, may set anything.)
  */
 export type ProjectRule =
-  /** Anything: it makes nothing possible that was not. */
+  /** Any value: it allows nothing that was not allowed before. */
   | "free"
-  /** Nothing looser than what holds without it (tightening.ts says how that is seen); anything else is an error. */
+  /** Nothing looser than what applies without it (see tightening.ts). Anything else is an error. */
   | "tightening"
-  /** It hands out what is the user's, or has something act (asking.ts says what): passed over until the user trusts the file. */
+  /**
+   * The value gives away something of the user's, or makes something run (see asking.ts). It is ignored until the user
+   * trusts the file.
+   */
   | "when trusted"
-  /** Nothing: it is the user's alone, so it is an error. */
+  /** No value: only the user may set it, so it is an error. */
   | "never";
 
-/** Who may set what: the one table. `${NAME}` in any value is "when trusted" too, since it hands out the environment. */
+/** Who may set which key. `${NAME}` in any value is "when trusted" too, because it gives away the environment. */
 export const PROJECT_RULES = {
-  "tools.preset": "when trusted", // only one that adds tools that act to a choice of the user's own
-  "tools.work_dir": "tightening", // in the project's folder
+  "tools.preset": "when trusted", // only a preset that adds acting tools to the user's own choice
+  "tools.work_dir": "tightening", // only inside the project's folder
   "tools.disable": "free", // adds
   "tools.options": "free",
-  toolsets: "tightening", // no name that the user has taken
+  "tools.plugins": "when trusted", // adds: they are programs
+  "tools.mcp": "when trusted", // starts programs
+  toolsets: "tightening", // not names of the user's toolsets
   "policy.autonomy": "tightening",
   "policy.workspace_only": "tightening",
-  "policy.allowed_roots": "tightening", // in the project's folder; adds
+  "policy.allowed_roots": "tightening", // only inside the project's folder; adds
   "policy.forbidden_paths": "free", // adds
-  "policy.commands.allow": "never", // what it allows runs without a question
-  "policy.commands.only": "tightening", // where you have one, only what is on yours
+  "policy.commands.allow": "never", // allowed commands run without a question
+  "policy.commands.only": "tightening", // if the user has a list, only its entries
   "policy.commands.ask": "free", // adds
   "policy.commands.deny": "free", // adds
   "policy.block_high_risk_commands": "tightening",
@@ -206,31 +271,33 @@ export const PROJECT_RULES = {
   "policy.shell_confirm": "tightening",
   "policy.sandbox": "tightening",
   "policy.ask_in_sandbox": "tightening",
-  "policy.sandbox_limits.processes": "never", // what this machine can bear is the user's to say
+  "policy.sandbox_limits.processes": "never", // the user decides how much of this machine to use
   "policy.sandbox_limits.memory_mb": "never",
   "policy.sandbox_limits.disk_free_mb": "never",
   "policy.sandbox_alarm.per_minute": "never",
   "policy.sandbox_alarm.cooldown": "never",
   "policy.network.fetch": "tightening",
-  "policy.network.proxy": "never", // which way out there is, the user knows
-  "policy.network.allow_hosts": "never", // like what it allows to run
+  "policy.network.proxy": "never", // the user knows the way out
+  "policy.network.allow_hosts": "never", // requests to allowed hosts are made without a question
   "policy.network.deny_hosts": "free", // adds
-  "policy.network.allow_private": "never", // what is inside is the user's
+  "policy.network.allow_private": "never", // private networks are the user's
   "policy.env.pass": "when trusted", // adds
-  "search.engine": "never", // what is searched for goes there
+  "search.engine": "never", // it is sent all queries
   "search.url": "never",
   "search.key_variable": "never",
-  model: "when trusted", // what is said and read goes there
+  model: "when trusted", // it is sent the whole conversation
   agents: "when trusted",
-  "memory.scope": "never", // what you have stored is yours to share
+  "memory.scope": "never", // stored memories are the user's to share
   "memory.core_bytes": "never",
-  store: "never", // the record of what was done is the user's
-  "state.outputs_mb": "never", // they are those of all projects
+  store: "never", // the record of calls is the user's
+  "state.outputs_mb": "never", // shared by all projects
   "state.database_mb": "never",
-  log_file: "never", // it would write to any file of the user's
+  "state.undo_mb": "never",
+  undo: "never", // only the user may give up undo
+  log_file: "never", // it could write to any file of the user's
 } as const satisfies { readonly [K in Key]: ProjectRule };
 
-/** The keys with this rule. */
+/** The keys with a rule. */
 export type KeysWith<Rule extends ProjectRule> = {
   [K in Key]: (typeof PROJECT_RULES)[K] extends Rule ? K : never;
 }[Key];

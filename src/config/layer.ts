@@ -1,11 +1,13 @@
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import type { Given } from "./keys.ts";
-import { type Settings, type ToolSettings, frozen } from "./settings.ts";
+import { ofProject } from "./mcp.ts";
+import { type AgentChoice, type Settings, type ToolSettings, frozen } from "./settings.ts";
 
-/** Settings with what a file of the user's says over them: what it names is replaced, lists too. */
+/** Returns the settings, overridden by a file of the user's. Lists are replaced. */
 export function withOwn(base: Settings, given: Given): Settings {
   const outputs = given["state.outputs_mb"]?.value;
   const database = given["state.database_mb"]?.value;
+  const undo = given["state.undo_mb"]?.value;
   const scope = given["memory.scope"]?.value;
   const coreBytes = given["memory.core_bytes"]?.value;
   const searchUrl = given["search.url"]?.value ?? base.search.url;
@@ -45,17 +47,32 @@ export function withOwn(base: Settings, given: Given): Settings {
       ...base.state,
       ...(outputs !== undefined && { outputs: outputs * MEBIBYTE }),
       ...(database !== undefined && { database: database * MEBIBYTE }),
+      ...(undo !== undefined && { undo: undo * MEBIBYTE }),
     },
+    undo: given.undo?.value ?? base.undo,
     ...(logFile !== undefined && { logFile }),
   });
 }
 
-/** Settings with what a project's file says over them, of which nothing is left that it may not say: its lists add. */
+/**
+ * Returns the settings, extended by a project's file. The file must be reduced to what it may set. Lists are appended.
+ */
 export function withProject(base: Settings, given: Given): Settings {
   const { tools, ...rest } = common(base, given);
   return frozen({
     ...base,
-    tools: { ...tools, disable: union(base.tools.disable, given["tools.disable"]?.value) },
+    tools: {
+      ...tools,
+      disable: union(
+        base.tools.disable,
+        given["tools.disable"]?.value.map(({ value }) => value),
+      ),
+      plugins: [
+        ...base.tools.plugins,
+        ...(given["tools.plugins"]?.value ?? []).map((each) => ({ project: "trusted" as const, ...each })),
+      ],
+      mcp: { ...ofProject(given["tools.mcp"]?.value ?? {}), ...base.tools.mcp }, // the user's override them
+    },
     ...rest,
     policy: {
       autonomy: given["policy.autonomy"]?.value ?? base.policy.autonomy,
@@ -82,7 +99,7 @@ export function withProject(base: Settings, given: Given): Settings {
   });
 }
 
-/** What both kinds of file say in the same way. */
+/** Settings that both kinds of file override in the same way. */
 function common(
   { tools, toolsets, agents, ...base }: Settings,
   given: Given,
@@ -93,16 +110,18 @@ function common(
     tools: {
       preset: given["tools.preset"]?.value ?? tools.preset,
       ...(workDir !== undefined && { workDir }),
-      disable: given["tools.disable"]?.value ?? tools.disable,
+      disable: given["tools.disable"]?.value.map(({ value }) => value) ?? tools.disable,
       options: withOptions(tools.options, given["tools.options"]?.value ?? {}),
+      plugins: given["tools.plugins"]?.value ?? tools.plugins,
+      mcp: { ...tools.mcp, ...given["tools.mcp"]?.value },
     },
     toolsets: { ...toolsets, ...toolsetsIn(given) },
-    agents: { ...agents, ...given.agents?.value },
+    agents: { ...agents, ...agentsIn(given) },
     ...(model !== undefined && { model }),
   };
 }
 
-/** What a file of either kind says in place of what was said before; of a project's nothing looser is left. */
+/** The limits that a file overrides. A project's file has been reduced to limits that are not looser. */
 function limits(
   { policy }: Settings,
   given: Given,
@@ -147,16 +166,38 @@ function limits(
 
 const MEBIBYTE = 1_048_576;
 
-/** The toolsets of a file, by name. */
+/** Returns the toolsets of a file, by name. */
 export function toolsetsIn(given: Given): Settings["toolsets"] {
   return Object.fromEntries(
-    Object.entries(given.toolsets?.value ?? {}).map(([name, { value }]) => [name, value] as const),
+    Object.entries(given.toolsets?.value ?? {}).map(
+      ([name, { value }]) => [name, value.map((each) => each.value)] as const,
+    ),
   );
 }
 
-/** A limit of one kind leaves the other as it is. */
-function withOptions(base: ToolSettings, added: ToolSettings): ToolSettings {
-  const merged = Object.entries(added).map(([tool, options]) => {
+/** Returns the agents of a file, by name. */
+function agentsIn(given: Given): Settings["agents"] {
+  const all = Object.entries(given.agents?.value ?? {}).map(([name, agent]) => {
+    const { model, toolset, instructions, limits: { rounds, time, tokens } = {} } = agent;
+    const bounds = {
+      ...(rounds !== undefined && { rounds }),
+      ...(time !== undefined && { timeMs: time * 1_000 }),
+      ...(tokens !== undefined && { tokens }),
+    };
+    const choice: AgentChoice = {
+      ...(model !== undefined && { model }),
+      ...(toolset !== undefined && { toolset: toolset.value }),
+      ...(instructions !== undefined && { instructions }),
+      limits: bounds,
+    };
+    return [name, choice] as const;
+  });
+  return Object.fromEntries(all);
+}
+
+/** Merges options of tools. A limit on lines or bytes keeps the other limit. */
+function withOptions(base: ToolSettings, added: NonNullable<Given["tools.options"]>["value"]): ToolSettings {
+  const merged = Object.entries(added).map(([tool, { value: options }]) => {
     const before = Object.hasOwn(base, tool) ? base[tool] : undefined;
     const limit = options.limit && { limit: { ...DEFAULT_LIMIT, ...before?.limit, ...options.limit } };
     return [tool, { ...before, ...options, ...limit }] as const;

@@ -2,22 +2,22 @@ import { findConfig } from "./find.ts";
 import { type Flags, type Settings, defaultSettings, withFlags } from "./settings.ts";
 import { stateFolder } from "./state.ts";
 
-/** The settings of one run, and what a person should know of them. */
+/** The settings of one run, and notices for people. */
 export interface Loaded {
   readonly settings: Settings;
-  /** Not fit for a terminal yet. */
+  /** Sentences, not safe for a terminal. */
   readonly notices: readonly string[];
 }
 
 export interface LoadOptions extends Flags {
-  /** The file to use in place of the project's: `--config`. */
+  /** The file to use instead of the project's: `--config`. */
   readonly config?: string;
 }
 
 /**
- * Settings from files and flags over the defaults. Where there is no file, this is a few looks at the disk.
+ * Loads the settings: flags override files, files override the defaults. Without files, only checks a few paths.
  *
- * @throws ConfigError with everything that is wrong in any of the files.
+ * @throws ConfigError with all problems of all files.
  */
 export async function loadSettings({ config, ...flags }: LoadOptions = {}): Promise<Loaded> {
   const files = findConfig({
@@ -40,6 +40,6 @@ export async function loadSettings({ config, ...flags }: LoadOptions = {}): Prom
     notices:
       passedOver.length === 0
         ? []
-        : [`${project?.shown} ${why}, so this in it has no effect: ${keys}. See: handrail trust`],
+        : [`${project?.shown} ${why}, so these settings have no effect: ${keys}. See: handrail trust`],
   };
 }

@@ -3,7 +3,7 @@ import { messageOf } from "../util/errors.ts";
 import { type Shape, shape } from "./shape.ts";
 import { choice, fields, integer, text } from "./shapes.ts";
 
-/** `openai:gpt-5`, or a map of provider, name, base_url, key_variable and context. */
+/** The shape of a model: `openai:gpt-5`, or a map of provider, name, base_url, key_variable and context. */
 export function modelShape(): Shape<ModelSettings> {
   const written = text("PROVIDER:NAME", problemOf);
   const map = fields({

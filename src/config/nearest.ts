@@ -1,12 +1,12 @@
 import { distance } from "fastest-levenshtein";
 
-/** 'Did you mean "autonomy"?', or nothing when no known word is near. */
+/** Returns 'Did you mean "autonomy"?', or "" if no known word is similar. */
 export function didYouMean(written: string, known: readonly string[]): string {
   const word = nearest(written, known);
   return word === undefined ? "" : `Did you mean ${JSON.stringify(word)}?`;
 }
 
-/** The known word that is closest to what was written, if any is close enough to be meant. */
+/** Returns the most similar known word, if any is similar enough. */
 function nearest(written: string, known: readonly string[]): string | undefined {
   const asked = written.slice(0, 64).toLowerCase();
   const [best] = known

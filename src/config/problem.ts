@@ -1,27 +1,27 @@
 import { oneLine } from "../output/terminal-text.ts";
 
-/** Where something stands in a file. Lines and columns count from 1. */
+/** A position in a file. Lines and columns start at 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** One thing that is wrong with a configuration file. */
+/** A problem of a configuration file. */
 export interface Problem {
-  /** As people would write it. */
+  /** The path, as people would write it. */
   readonly file: string;
-  /** Left out when the whole file is meant. */
+  /** Absent if the problem concerns the whole file. */
   readonly place?: Place;
-  /** "policy.autonomy"; left out where no key is meant. */
+  /** The key, such as "policy.autonomy"; absent if the problem concerns no key. */
   readonly key?: string;
   /** What was expected, what came, what to do. */
   readonly message: string;
 }
 
-/** So many problems are told one by one. */
+/** The maximum number of problems that are listed. */
 const MOST_TOLD = 100;
 
-/** The configuration cannot be used. The message has all problems, one a line, fit for a terminal. */
+/** The configuration is invalid. The message lists all problems, one per line, safe for a terminal. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly Problem[];
@@ -36,7 +36,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** "handrail.yaml:7:3: policy.autonomi: unknown key. Did you mean "autonomy"?", fit for a terminal. */
+/**
+ * Returns a problem as a line: "handrail.yaml:7:3: policy.autonomi: unknown key. Did you mean "autonomy"?". Safe for a
+ * terminal.
+ */
 function problemLine({ file, place, key, message }: Problem): string {
   const where = place === undefined ? file : `${file}:${place.line}:${place.column}`;
   return oneLine([where, ...(key === undefined ? [] : [key]), message].join(": "), 1_000);

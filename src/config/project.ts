@@ -6,17 +6,18 @@ import type { Problem } from "./problem.ts";
 import type { ConfigFile } from "./read-file.ts";
 import type { Located } from "./shape.ts";
 import { configFolder } from "./state.ts";
+import { held } from "./mcp.ts";
 import { TIGHTENING, withRealPaths } from "./tightening.ts";
 
-/** What is left of a project's file. */
+/** The part of a project's file that may take effect. */
 export interface Allowed {
   /** Without what waits for trust. */
   readonly given: Given;
-  /** What trust gives the file, whether or not it has it. */
+  /** What trust allows or would allow. */
   readonly asks: readonly Ask[];
 }
 
-/** Holds a project's file to `PROJECT_RULES`. What it may not say at all is added to the problems. */
+/** Applies `PROJECT_RULES` to a project's file. Adds forbidden values to the problems. */
 export function allowedOfProject(file: ConfigFile, without: Without, trusted: boolean, problems: Problem[]): Allowed {
   const project = { folder: dirname(file.path), home: homedir() };
   const given = withRealPaths(file.given, project);
@@ -47,8 +48,21 @@ export function allowedOfProject(file: ConfigFile, without: Without, trusted: bo
     if (value === undefined) continue;
     problems.push({ file: file.shown, place: value.place, key, message: `a project cannot set this. ${advice}` });
   }
-  const kept = Object.entries(given).filter(([key]) => !passedOver.has(key));
-  return { given: Object.fromEntries(kept), asks };
+  const kept: Given = Object.fromEntries(Object.entries(given).filter(([key]) => !passedOver.has(key)));
+  // Plugins count here, so that the names of their tools are not reported as unknown.
+  const plugins = given["tools.plugins"];
+  const isWithoutPlugins = plugins === undefined || !passedOver.has("tools.plugins");
+  const heldPlugins = plugins?.value.map((each) => ({ ...each, project: "not trusted" as const })) ?? [];
+  const mcp = given["tools.mcp"];
+  const isWithoutMcp = mcp === undefined || !passedOver.has("tools.mcp");
+  return {
+    given: {
+      ...kept,
+      ...(!isWithoutPlugins && { "tools.plugins": { ...plugins, value: heldPlugins } }),
+      ...(!isWithoutMcp && { "tools.mcp": { ...mcp, value: held(mcp.value) } }),
+    },
+    asks,
+  };
 }
 
 function keysWith<Rule extends ProjectRule>(rule: Rule): readonly KeysWith<Rule>[] {

@@ -9,26 +9,26 @@ import type { Problem } from "./problem.ts";
 import { readSource } from "./source.ts";
 import { parseYaml } from "./yaml-tree.ts";
 
-/** A configuration file, read and checked by itself. */
+/** A configuration file, read and validated by itself. */
 export interface ConfigFile {
-  /** As people would write it. */
+  /** The path, as people would write it. */
   readonly shown: string;
-  /** In its real folder; a link in its own place is not followed. */
+  /** The path in its real folder. If the file itself is a link, it is not followed. */
   readonly path: string;
-  /** "" when it could not be read. */
+  /** "" if the file could not be read. */
   readonly sha256: string;
-  /** What is right in it. */
+  /** The valid parts. */
   readonly given: Given;
-  /** Values with `${NAME}` that were passed over, since the file may not have the environment. */
+  /** Values with `${NAME}` that were ignored, because the file may not read the environment. */
   readonly leftOut: readonly Ask[];
 }
 
-/** Where names in `${NAME}` come from, for a file with this content; `undefined` when it may have none. */
+/** Returns the environment for `${NAME}` in a file with this content; `undefined` if the file may not read it. */
 export type EnvFor = (file: Pick<ConfigFile, "path" | "sha256">) => Promise<NodeJS.ProcessEnv | undefined>;
 
 /**
- * Reads and checks one file. Never rejects: what is wrong is added to the problems. A project's file may be a link only to a file in or below its
- * own folder.
+ * Reads and validates one file. Never rejects: adds errors to the problems. A project's file may only be a link to a
+ * file in or below its own folder.
  */
 export async function readConfigFile(
   path: string,
@@ -64,12 +64,15 @@ export async function readConfigFile(
   return { ...file, sha256, given, leftOut };
 }
 
-/** Whether a message names a key. At the top of a file what is no plain word may be text of a file that is no configuration at all. */
+/**
+ * Returns whether a message names a key. At the top of a file, anything but a plain word may be text of a file that is
+ * no configuration at all.
+ */
 function isNamed(key: string): boolean {
   return /^\w{1,80}$/.test(key) || Object.keys(KEYS).some((known) => key.startsWith(known.replace(/(\..*)?$/, ".")));
 }
 
-/** The path with the links of its folder followed, but not of its own last part. */
+/** Follows the links of the path's folder, but not of its last part. */
 export function inRealFolder(path: string): string {
   try {
     return join(realpathSync(dirname(path)), basename(path));

@@ -1,8 +1,10 @@
 import { basename } from "node:path";
+import { isOfAgent } from "../tools/presets/choose.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
 import type { Ask, Without } from "./asking.ts";
 import { type ConfigFiles, PROJECT_FILE } from "./find.ts";
 import { withOwn, withProject } from "./layer.ts";
+import { unknownTool } from "./keys.ts";
 import { didYouMean } from "./nearest.ts";
 import { ConfigError, type Problem } from "./problem.ts";
 import { allowedOfProject } from "./project.ts";
@@ -10,34 +12,40 @@ import { type ConfigFile, readConfigFile } from "./read-file.ts";
 import { DEFAULT_SETTINGS, type Settings, defaultSettings, frozen } from "./settings.ts";
 import type { Standing, Trust, TrustedFile } from "./trust.ts";
 
-/** What the files say. */
+/** The settings from the files. */
 export interface FileSettings {
   readonly settings: Settings;
-  /** Left out when there is no project's file. */
+  /** Absent if there is no project's file. */
   readonly project?: ProjectStanding;
 }
 
-/** A project's file and what of it needs trust. */
+/** A project's file, and what in it needs trust. */
 export interface ProjectStanding {
   readonly file: TrustedFile;
-  /** As people would write it. */
+  /** The path, as people would write it. */
   readonly shown: string;
   readonly standing: Standing;
-  /** What trust gives it, passed over unless it is trusted. Of a trusted file, values with `${NAME}` are not among these. */
+  /**
+   * What trust would allow. Ignored unless the file is trusted. For a trusted file, does not include values with
+   * `${NAME}`.
+   */
   readonly asks: readonly Ask[];
 }
 
 export interface ReadOptions {
   readonly trust: Pick<Trust, "standing">;
   readonly env?: NodeJS.ProcessEnv;
-  /** The preset that a flag says. It counts before those of the files for what presets say of the policy, and for nothing else here. */
+  /**
+   * The preset that a flag names. It replaces those of the files when the presets' policy defaults are chosen, and has
+   * no other effect here.
+   */
   readonly preset?: string;
 }
 
 /**
- * Reads and checks the files, and puts one over the other: the user's own, the one they named, the project's.
+ * Reads and validates the files. The named file overrides the user's own; the project's file extends both.
  *
- * @throws ConfigError with everything that is wrong in any of them.
+ * @throws ConfigError with all problems of all files.
  */
 export async function readSettings(
   files: ConfigFiles,
@@ -56,7 +64,8 @@ export async function readSettings(
     return readProject(files.project, { settings: without, choseTools }, { trust, env }, problems);
   };
   let all = await withProjectOver(settings);
-  // A project that wants another preset gets none of what the user's own would loosen.
+  // If the project sets another preset, the policy defaults of the user's preset do not apply, because they may be
+  // looser.
   const isOwn = preset !== undefined || all.settings.tools.preset === settings.tools.preset;
   if (!isOwn && problems.length === 0 && defaultSettings(chosen) !== DEFAULT_SETTINGS) {
     all = await withProjectOver(over(DEFAULT_SETTINGS, own, problems));
@@ -65,12 +74,13 @@ export async function readSettings(
   return files.named === undefined ? all : { settings: protecting(all.settings, files.named) };
 }
 
-/** The user's own files, one over the other. */
+/** Applies the user's own files in order. */
 function over(base: Settings, files: readonly ConfigFile[], problems: Problem[]): Settings {
   let settings = base;
   for (const file of files) {
     settings = withOwn(settings, file.given);
     requirePreset(file, settings, problems);
+    requireTools(file, settings, problems);
   }
   return settings;
 }
@@ -87,20 +97,46 @@ async function readProject(
   const { given, asks } = allowedOfProject(file, without, standing === "trusted", problems);
   const settings = withProject(without.settings, given);
   requirePreset(file, settings, problems);
+  requireTools(file, settings, problems);
   return { settings, project: { file: { path: file.path, sha256: file.sha256 }, shown: file.shown, standing, asks } };
 }
 
-/** A preset or toolset that holds for this file must be there. */
+/** Requires that the preset or toolset of this file, or of an agent in it, exists. */
 function requirePreset({ shown, given }: ConfigFile, { toolsets }: Settings, problems: Problem[]): void {
-  const preset = given["tools.preset"];
   const known = [...Object.keys(PRESETS), ...Object.keys(toolsets)];
-  if (preset === undefined || known.includes(preset.value)) return;
-  const advice = JSON.stringify(preset.value) === preset.written ? didYouMean(preset.value, known) : "";
-  const message = `expected a preset or a toolset (${known.join(", ")}), got ${preset.written}. ${advice}`;
-  problems.push({ file: shown, place: preset.place, key: "tools.preset", message: message.trimEnd() });
+  const named = [
+    ["tools.preset", given["tools.preset"]] as const,
+    ...Object.entries(given.agents?.value ?? {}).map(
+      ([name, { toolset }]) => [`agents.${name}.toolset`, toolset] as const,
+    ),
+  ];
+  for (const [key, preset] of named) {
+    if (preset === undefined || known.includes(preset.value)) continue;
+    const advice = JSON.stringify(preset.value) === preset.written ? didYouMean(preset.value, known) : "";
+    const message = `expected a preset or a toolset (${known.join(", ")}), got ${preset.written}. ${advice}`;
+    problems.push({ file: shown, place: preset.place, key, message: message.trimEnd() });
+  }
 }
 
-/** File by file, and in each from top to bottom. */
+/** Requires known tools if there are neither plugins nor MCP servers: then only the built-in tools exist. */
+function requireTools({ shown, given }: ConfigFile, { tools }: Settings, problems: Problem[]): void {
+  if (tools.plugins.length + Object.keys(tools.mcp).length > 0) return;
+  const require = (key: string, name: string, place: Problem["place"]) => {
+    const message = unknownTool(name);
+    if (message !== undefined) problems.push({ file: shown, ...(place && { place }), key, message });
+  };
+  given["tools.disable"]?.value.forEach(({ value, place }, index) => {
+    if (!isOfAgent(value)) require(`tools.disable[${index}]`, value, place);
+  });
+  for (const [name, { place }] of Object.entries(given["tools.options"]?.value ?? {})) {
+    require(`tools.options.${name}`, name, place);
+  }
+  for (const [name, { value: names }] of Object.entries(given.toolsets?.value ?? {})) {
+    names.forEach(({ value, place }, index) => require(`toolsets.${name}[${index}]`, value, place));
+  }
+}
+
+/** Sorts by file, and in each file from top to bottom. */
 function inOrder(problems: readonly Problem[]): readonly Problem[] {
   const files = [...new Set(problems.map(({ file }) => file))];
   const start = { line: 0, column: 0 };
@@ -110,7 +146,10 @@ function inOrder(problems: readonly Problem[]): readonly Problem[] {
   );
 }
 
-/** A file by another name than a project's is not protected by its name, and yet it says what is allowed. */
+/**
+ * Protects the named file from changes. Its name does not protect it as that of a project's file does, yet it contains
+ * permissions.
+ */
 function protecting(settings: Settings, named: string): Settings {
   if (basename(named) === PROJECT_FILE) return settings;
   const forbiddenPaths = [...settings.policy.forbiddenPaths, named];

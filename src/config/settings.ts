@@ -1,45 +1,62 @@
 import { resolve } from "node:path";
+import type { Limits } from "../agent/turn.ts";
 import type { ModelSettings } from "../agent/models/load.ts";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { MemoryScope } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
-import type { FetchMode, ProxyMode } from "../network/settings.ts";
+import type { FetchMode, ProxyMode } from "../network/network-settings.ts";
 import type { SearchEngine } from "../web/search.ts";
-import { type AskInSandbox, type CommandRule, type CommandRules, DEFAULT_FORBIDDEN_PATHS } from "../policy/settings.ts";
+import {
+  type AskInSandbox,
+  type CommandRule,
+  type CommandRules,
+  DEFAULT_FORBIDDEN_PATHS,
+} from "../policy/policy-settings.ts";
+import type { McpChoices } from "./mcp.ts";
 import { presetPolicy } from "../tools/presets/policies.ts";
 
-/** What is set for one run: files and flags, checked, over the defaults. Immutable. Paths are absolute or start with `~`. */
+/**
+ * The settings of one run: validated files and flags over the defaults. Immutable. Paths are absolute or start with
+ * `~`.
+ */
 export interface Settings {
   readonly tools: {
-    /** A preset, or a toolset of the user's. */
+    /** A preset, or a toolset of the user. */
     readonly preset: string;
-    /** Left out: the current folder. */
+    /** Default: the current folder. */
     readonly workDir?: string;
-    /** Tools that are left out, by name. */
+    /** The names of tools to omit. */
     readonly disable: readonly string[];
     readonly options: ToolSettings;
+    /** External programs that provide tools. */
+    readonly plugins: readonly PluginSetting[];
+    /** MCP servers, by name. */
+    readonly mcp: McpChoices;
   };
-  /** The user's own presets: names of tools. */
+  /** The user's own presets, as names of tools. */
   readonly toolsets: { readonly [name: string]: readonly string[] };
   readonly policy: {
     readonly autonomy: Autonomy;
     readonly workspaceOnly: boolean;
     readonly allowedRoots: readonly string[];
     readonly forbiddenPaths: readonly string[];
-    /** The user's own rules: deny before ask before allow. */
+    /** The user's own rules. Deny rules precede ask rules, which precede allow rules. */
     readonly commands: { readonly [List in keyof CommandRules]-?: readonly (string | CommandRule)[] };
     readonly blockHighRiskCommands: boolean;
     readonly requireApprovalForMediumRisk: boolean;
-    /** null: no limit; 0: none. */
+    /** null for no limit; 0 for none. */
     readonly maxActionsPerHour: number | null;
-    /** Every command is asked about. */
+    /** True if every command is asked about. */
     readonly shellConfirm: boolean;
     readonly sandbox: SandboxMode;
-    /** Which contained commands are asked about that no rule, name or request asks about. */
+    /** Which contained commands are asked about when no rule, name or request requires it. */
     readonly askInSandbox: AskInSandbox;
-    /** What a command in the sandbox may use at most. Left out: the sandbox's own limits. */
+    /** The resource limits of a command in the sandbox. Default: those of the sandbox. */
     readonly sandboxLimits: { readonly processes?: number; readonly memory?: number; readonly diskFree?: number };
-    /** From how many refusals of the sandbox in a minute on there is an alarm (0: never), and for how many seconds then no other. */
+    /**
+     * How many sandbox refusals within a minute raise an alarm (0 for never), and for how many seconds no other alarm
+     * is raised then.
+     */
     readonly sandboxAlarm: { readonly perMinute?: number; readonly cooldown?: number };
     readonly network: {
       readonly fetch: FetchMode;
@@ -48,58 +65,90 @@ export interface Settings {
       readonly denyHosts: readonly string[];
       readonly allowPrivate: readonly string[];
     };
-    /** Variables of our environment that commands get beside the harmless ones. */
+    /** Environment variables that commands get in addition to the harmless ones. */
     readonly env: { readonly pass: readonly string[] };
   };
-  /** What web_search asks. Left out: DuckDuckGo. */
+  /** The search engine of web_search. Default: DuckDuckGo. */
   readonly search: SearchSettings;
-  /** The model of agents that name none. Left out: it has to be named where one is started. */
+  /** The model of agents that set none. Without it, a model must be named when an agent is started. */
   readonly model?: ModelSettings;
   readonly agents: { readonly [name: string]: AgentChoice };
-  /** Who shares memories, and bytes of core memories in an agent's instructions. Left out: the defaults of `createToolkit` and `buildInstructions`. */
+  /**
+   * Who shares memories, and the size of core memories in an agent's instructions, in bytes. Default: those of
+   * `createToolkit` and `buildInstructions`.
+   */
   readonly memory: { readonly scope?: MemoryScope; readonly coreBytes?: number };
-  /** Where calls are recorded: in a file of the state folder, or only as long as the program runs. */
+  /** Where calls are recorded: in a file of the state folder, or only in memory. */
   readonly store: StoreKind;
-  /** Bytes that saved outputs and the database may take in the state folder. Left out: the defaults of `createOutputs` and `sqliteStore`. */
-  readonly state: { readonly outputs?: number; readonly database?: number };
-  /** Where the command line logs what it does. Left out: nowhere. */
+  /**
+   * Size limits of saved outputs, the database, and the undo store of a workspace, in bytes. Default: those of their
+   * stores.
+   */
+  readonly state: { readonly outputs?: number; readonly database?: number; readonly undo?: number };
+  /** Whether changes of tools are kept, so that they can be undone. */
+  readonly undo: (typeof UNDO_MODES)[number];
+  /** The log file of the command line. Default: no log. */
   readonly logFile?: string;
+}
+
+/** A plugin, as a file configures it. */
+export interface PluginSetting {
+  /** Absolute, or a name to look up on the PATH. */
+  readonly path: string;
+  readonly args: readonly string[];
+  /** The names of environment variables that are passed to it. */
+  readonly env: readonly string[];
+  /** Whether it runs in the sandbox. Default: only if a project configures it. */
+  readonly sandbox?: boolean;
+  /** Default: see `pluginName`. */
+  readonly name?: string;
+  /** How long a call may take without a result or an update, in seconds. */
+  readonly timeout?: number;
+  /**
+   * Absent for the user's own plugin. Otherwise whether the user has trusted the project that configures it. Without
+   * trust it is not started.
+   */
+  readonly project?: "trusted" | "not trusted";
 }
 
 export interface SearchSettings {
   readonly engine: SearchEngine["engine"];
-  /** Of the user's SearXNG instance. */
+  /** The URL of the user's SearXNG instance. */
   readonly url?: string;
-  /** The variable that holds the key for Brave Search. Left out: BRAVE_API_KEY. */
+  /** The environment variable with the key for Brave Search. Default: BRAVE_API_KEY. */
   readonly keyVariable?: string;
 }
 
-/** An agent of the user's. */
+/** An agent that the user configures. */
 export interface AgentChoice {
   readonly model?: ModelSettings;
+  /** A preset, or a toolset of the user. */
   readonly toolset?: string;
   readonly instructions?: string;
+  readonly limits?: Pick<Limits, "rounds" | "timeMs" | "tokens">;
 }
 
 export const STORE_KINDS = ["sqlite", "memory"] as const;
 export type StoreKind = (typeof STORE_KINDS)[number];
+
+export const UNDO_MODES = ["on", "off"] as const;
 
 /** Options of tools, by the tool's name. */
 export interface ToolSettings {
   readonly [tool: string]: ToolSetting;
 }
 
-/** What can be set about a tool; which of it, `tools.options` of the key table says. */
+/** The settings of a tool. `tools.options` of the key table decides which of them a tool has. */
 export interface ToolSetting {
-  /** How much of a result a model is shown. */
+  /** How much of a result a model gets. */
   readonly limit?: { readonly lines?: number; readonly bytes?: number };
-  /** How many results are shown unless a call says otherwise. */
+  /** The number of results if a call sets none. */
   readonly max_results?: number;
-  /** Seconds that a command may take unless a call says otherwise. */
+  /** The timeout of a command if a call sets none, in seconds. */
   readonly timeout?: number;
 }
 
-/** What flags say; each wins over every file. */
+/** The settings from flags. Each overrides every file. */
 export interface Flags {
   readonly preset?: string;
   /** Relative to the current folder. */
@@ -108,9 +157,9 @@ export interface Flags {
   readonly sandbox?: SandboxMode;
 }
 
-/** What holds where nothing is said. */
+/** The defaults. */
 export const DEFAULT_SETTINGS: Settings = frozen({
-  tools: { preset: "coding", disable: [], options: {} },
+  tools: { preset: "coding", disable: [], options: {}, plugins: [], mcp: {} },
   toolsets: {},
   search: { engine: "duckduckgo" },
   agents: {},
@@ -134,16 +183,17 @@ export const DEFAULT_SETTINGS: Settings = frozen({
   memory: {},
   store: "sqlite",
   state: {},
+  undo: "on",
 });
 
-/** What holds where nothing is said but which preset the user wants. */
+/** The defaults, for the user's choice of preset. */
 export function defaultSettings(preset: string | undefined): Settings {
   const policy = presetPolicy(preset);
   if (policy === undefined) return DEFAULT_SETTINGS;
   return frozen({ ...DEFAULT_SETTINGS, policy: { ...DEFAULT_SETTINGS.policy, ...policy } });
 }
 
-/** The settings with what flags say in place of what files say. */
+/** Returns the settings, overridden by flags. */
 export function withFlags(
   { tools, policy, ...settings }: Settings,
   { preset, workDir, autonomy, sandbox }: Flags,
@@ -163,7 +213,7 @@ export function withFlags(
   });
 }
 
-/** The value, with all that is in it, made immutable. */
+/** Makes a value and everything in it immutable. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.values(value).forEach(frozen);

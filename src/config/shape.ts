@@ -2,39 +2,39 @@ import { clip } from "../util/text.ts";
 import type { Place } from "./problem.ts";
 import type { Entry, Node } from "./yaml-tree.ts";
 
-/** What is expected at a key, and how it is read. */
+/** The expected value of a key, and how it is read. */
 export interface Shape<T> {
-  /** In words that go behind "expected": "true or false". */
+  /** The words after "expected": "true or false". */
   readonly expected: string;
-  /** The value; `undefined` when it is none, which the reading was told, or when it is left out until the file is trusted. */
+  /** Returns the value; `undefined` if it is invalid, which is reported, or ignored until the file is trusted. */
   read(node: Node, key: string, reading: Reading): T | undefined;
 }
 
-/** Reading one file. */
+/** The state of reading one file. */
 export interface Reading {
-  /** The folder that relative paths start from. */
+  /** The base of relative paths. */
   readonly folder: string;
   readonly home: string;
-  /** Names in `${NAME}` are replaced from here; `undefined` while the file may not have them. */
+  /** The environment for `${NAME}`; `undefined` if the file may not read it. */
   readonly env: NodeJS.ProcessEnv | undefined;
-  /** Takes note of what is wrong. */
+  /** Reports an invalid value. */
   report(place: Place, key: string, message: string): void;
-  /** Takes note of a `${NAME}` that was left out because the file may not have the environment. */
+  /** Reports a `${NAME}` that was ignored because the file may not read the environment. */
   leftOut(place: Place, key: string, names: readonly string[]): undefined;
 }
 
-/** A value with the place where it stands, for what is said about it later. */
+/** A value with its position in the file, for later messages. */
 export interface Located<T> {
   readonly value: T;
   readonly place: Place;
-  /** As it stands in the file, for people. */
+  /** As it is written in the file, for people. */
   readonly written: string;
 }
 
 interface Here {
   readonly key: string;
   readonly reading: Reading;
-  /** Reports what was expected and what came, with advice if there is some. */
+  /** Reports what was expected and what came, with optional advice. */
   wrong(advice?: string): undefined;
 }
 
@@ -54,7 +54,7 @@ export function shape<T>(expected: string, read: (node: Node, here: Here) => T |
   };
 }
 
-/** The entries of a map, each key once: one that is given again is reported. */
+/** Returns the entries of a map, each key once. Reports duplicate keys. */
 export function entriesOf(entries: readonly Entry[], key: string, reading: Reading): readonly Entry[] {
   const first = new Map<string, Entry>();
   for (const entry of entries) {
@@ -70,12 +70,12 @@ export function entriesOf(entries: readonly Entry[], key: string, reading: Readi
   return [...first.values()];
 }
 
-/** "policy" and "autonomy" make "policy.autonomy". */
+/** Joins "policy" and "autonomy" to "policy.autonomy". */
 export function within(key: string, name: string): string {
   return key === "" ? name : `${key}.${name}`;
 }
 
-/** What stands there, for people. */
+/** Describes a node to people. */
 export function shown(node: Node): string {
   if (node.kind === "map") return "a map";
   if (node.kind === "list") return "a list";

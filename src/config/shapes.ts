@@ -6,8 +6,10 @@ import type { Node } from "./yaml-tree.ts";
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /**
- * Text, with `${NAME}` replaced by the environment variable where there is one. `judge` says what is wrong with it, if anything;
- * `ofNothing` is what to do where there is nothing.
+ * Text, with `${NAME}` replaced by the environment variable, if there is one.
+ *
+ * @param judge returns what is wrong with the text, if anything
+ * @param ofNothing advice for an empty text
  */
 export function text(
   expected: string,
@@ -22,11 +24,11 @@ export function text(
     const value = node.value.replace(VARIABLE, (found, name: string) => reading.env?.[name] ?? found);
     const complaint = value.includes("\0") ? "There is a NUL character in it." : judge(value);
     if (complaint === undefined) return value;
-    return wrong(value === node.value ? complaint : ""); // what the environment holds is shown to nobody
+    return wrong(value === node.value ? complaint : ""); // values of the environment are never shown
   });
 }
 
-/** One of the words. */
+/** One of several words. */
 export function choice<const T extends string>(words: readonly T[]): Shape<T> {
   const isOne = (value: string): value is T => words.some((word) => word === value);
   const any = text(`one of ${words.join(", ")}`, (value) => (isOne(value) ? undefined : didYouMean(value, words)));
@@ -40,22 +42,25 @@ const BARE_TILDE = 'In YAML a bare ~ is nothing: for the home folder write "~".'
 const anyPath = text("a path", emptyPath, BARE_TILDE);
 const plainPath = text("a path", patternOrEmpty, BARE_TILDE);
 
-/** A path: absolute, or relative to the folder of the file, or beginning with `~`, the home folder. The value is absolute. */
+/**
+ * A path: absolute, relative to the folder of the file, or beginning with `~` for the home folder. The value is
+ * absolute.
+ */
 export const path: Shape<string> = shape(anyPath.expected, (node, { key, reading }) => {
   const written = anyPath.read(node, key, reading);
   return written === undefined ? undefined : absolutePath(written, { workDir: reading.folder, home: reading.home });
 });
 
-/** A path of the policy. A `~` stays, since it means the home of wherever work happens. */
+/** A path of the policy. A `~` is kept, because it means the home folder of the target. */
 export const policyPath: Shape<string> = shape(plainPath.expected, (node, { key, reading }) => {
   const written = plainPath.read(node, key, reading);
   if (written === undefined || written === "~" || written.startsWith("~/")) return written;
   return absolutePath(written, { workDir: reading.folder, home: reading.home });
 });
 
-/** A pattern would be taken as the name of a file that is not there, and nothing be forbidden by it. */
+/** Rejects a pattern, which would be taken as the name of a missing file and forbid nothing. */
 function patternOrEmpty(value: string): string | undefined {
-  return value.includes("*") ? "Patterns are not understood here: name the folder." : emptyPath(value);
+  return value.includes("*") ? "Patterns are not supported: name the folder." : emptyPath(value);
 }
 
 function emptyPath(value: string): string | undefined {
@@ -66,7 +71,7 @@ export const yesOrNo: Shape<boolean> = shape("true or false", (node, { wrong }) 
   node.kind === "other" && typeof node.value === "boolean" ? node.value : wrong(),
 );
 
-/** A whole number, both ends included. */
+/** A whole number from `least` to `most`. */
 export function integer(least: number, most: number): Shape<number> {
   return shape(`a whole number from ${least} to ${most}`, (node, { wrong }) => {
     const value = node.kind === "other" ? node.value : undefined;
@@ -91,7 +96,7 @@ export function positive(most: number, unit: string): Shape<number> {
   });
 }
 
-/** The same, with its place. */
+/** Adds the position to a value. */
 export function located<T>(inner: Shape<T>): Shape<Located<T>> {
   return shape(inner.expected, (node, { key, reading }) => {
     const value = inner.read(node, key, reading);
@@ -99,7 +104,7 @@ export function located<T>(inner: Shape<T>): Shape<Located<T>> {
   });
 }
 
-/** A list. What is wrong in it is reported; the rest is read. */
+/** A list. Reports invalid items and returns the others. */
 export function list<T>(item: Shape<T>): Shape<readonly T[]> {
   return shape("a list", (node, { key, reading, wrong }) => {
     if (node.kind === "other" && node.value === null) return wrong("For an empty list write [].");
@@ -111,7 +116,7 @@ export function list<T>(item: Shape<T>): Shape<readonly T[]> {
   });
 }
 
-/** A map of certain keys, each of which may be left out. */
+/** A map with certain optional keys. */
 export function fields<const S extends { readonly [key: string]: Shape<unknown> }>(
   shapes: S,
 ): Shape<{ readonly [K in keyof S]?: S[K] extends Shape<infer T> ? T : never }> {
@@ -119,12 +124,12 @@ export function fields<const S extends { readonly [key: string]: Shape<unknown> 
   const valueOf = (name: string) =>
     Object.hasOwn(shapes, name) ? (shapes[name] ?? "") : ["unknown key.", didYouMean(name, known)].join(" ").trimEnd();
   return shape(`a map of ${known.join(", ")}`, (node, { key, reading, wrong }) => {
-    // Each value is of its own key's shape; that cannot be said of a whole object in one step.
+    // Each value has the shape of its own key. TypeScript cannot express that for the whole object.
     return mapOf<unknown>(node, key, reading, wrong, valueOf) as { readonly [K in keyof S]?: never };
   });
 }
 
-/** A map whose keys are names; `valueOf` gives the shape behind a name, or says what is wrong with it. */
+/** A map whose keys are names. `valueOf` returns the shape of a name's value, or what is wrong with the name. */
 export function record<T>(
   expected: string,
   valueOf: (name: string) => Shape<T> | string,
@@ -139,7 +144,7 @@ function mapOf<T>(
   wrong: () => undefined,
   valueOf: (name: string) => Shape<T> | string,
 ): { readonly [name: string]: T } | undefined {
-  if (node.kind === "other" && node.value === null) return {}; // nothing behind the colon
+  if (node.kind === "other" && node.value === null) return {}; // nothing after the colon
   if (node.kind !== "map") return wrong();
   const read = entriesOf(node.entries, key, reading).flatMap(({ key: name, place, value }): [string, T][] => {
     const expected = valueOf(name);
@@ -150,5 +155,5 @@ function mapOf<T>(
     const found = expected.read(value, within(key, name), reading);
     return found === undefined ? [] : [[name, found]];
   });
-  return Object.fromEntries(read); // makes "__proto__" a key like any other
+  return Object.fromEntries(read); // stores "__proto__" like any other key
 }

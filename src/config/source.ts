@@ -4,10 +4,10 @@ import { codeOf, messageOf } from "../util/errors.ts";
 import { isInside } from "../util/paths.ts";
 import { readRange } from "../util/private-file.ts";
 
-/** A file as it was read, once: what is checked, shown and trusted is this very content. */
+/** The content of a file, read once: exactly this content is validated, shown and trusted. */
 export interface Source {
   readonly text: string;
-  /** Of the bytes, in hexadecimal digits. */
+  /** The SHA-256 of the bytes, in hexadecimal. */
   readonly sha256: string;
 }
 
@@ -15,21 +15,22 @@ export type ReadSource =
   | { readonly ok: true; readonly source: Source }
   | { readonly ok: false; readonly message: string };
 
-/** A configuration is text that people write. */
+/** The maximum size of a configuration file. People write it by hand. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Reads a configuration file. Never rejects, and waits for nothing: a FIFO or a device is refused. With `within`, a real folder, a link that
- * leads out of it is not read: whoever made the project could have it lead to a file of the user's, and learn of it from the errors.
+ * Reads a configuration file. Never rejects and never blocks: refuses a FIFO or a device. With `within`, a real folder,
+ * refuses a link that leads out of it. Otherwise the author of a project could link to a file of the user's and learn
+ * its content from the errors.
  */
 export async function readSource(path: string, within = "/"): Promise<ReadSource> {
   try {
     const real = await realpath(path);
     if (!isInside(real, within)) {
-      const message = `not read, because it is a link to ${real}, which is outside its folder. Put the file itself there`;
+      const message = `not read, because it links to ${real}, which is outside its folder. Put the file itself there`;
       return { ok: false, message };
     }
-    // O_NONBLOCK: opening a FIFO must not wait for its other end.
+    // O_NONBLOCK: opening a FIFO must not block.
     const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
       const opened = process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : real;
@@ -49,7 +50,7 @@ async function readOpen(file: FileHandle): Promise<ReadSource> {
   if (!info.isFile()) return { ok: false, message: "this is a pipe, a socket or a device, expected a regular file" };
   const bytes = await readRange(file, 0, MAX_BYTES + 1);
   if (bytes.length > MAX_BYTES)
-    return { ok: false, message: `larger than ${MAX_BYTES} bytes: this is no configuration` };
+    return { ok: false, message: `larger than ${MAX_BYTES} bytes: this is not a configuration` };
   const text = decoded(bytes);
   if (text === undefined) return { ok: false, message: "this is not UTF-8 text; save it as UTF-8" };
   const sha256 = createHash("sha256").update(bytes).digest("hex");

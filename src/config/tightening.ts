@@ -2,23 +2,23 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { SANDBOX_MODES } from "../contract/containment.ts";
-import { FETCH_MODES } from "../network/settings.ts";
-import { ASK_IN_SANDBOX, type CommandRule } from "../policy/settings.ts";
+import { FETCH_MODES } from "../network/network-settings.ts";
+import { ASK_IN_SANDBOX, type CommandRule } from "../policy/policy-settings.ts";
 import { AUTONOMIES, type Given, type KeysWith } from "./keys.ts";
 import type { Place } from "./problem.ts";
 import type { Settings } from "./settings.ts";
 import type { Located } from "./shape.ts";
 
-/** A project's file, as far as the rules need it. */
+/** The parts of a project's file that the rules need. */
 export interface ProjectFolder {
-  /** The real folder that the file stands in. */
+  /** The real folder of the file. */
   readonly folder: string;
   readonly home: string;
 }
 
 export interface Complaint {
   readonly place: Place;
-  /** Added to the key that the rule is for: "[2]", ".mine". */
+  /** Appended to the key of the rule: "[2]", ".mine". */
   readonly at?: string;
   readonly message: string;
 }
@@ -29,7 +29,9 @@ type Rule<K extends KeysWith<"tightening">> = (
   project: ProjectFolder,
 ) => readonly Complaint[];
 
-/** What makes a project's value looser than the settings `without` it. No complaints: it may stand. */
+/**
+ * Returns what makes a project's value looser than the settings `without` it. A value without complaints is accepted.
+ */
 export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
   "tools.work_dir": (given, without, project) => {
     const message = outsideProject(given.value, without, project);
@@ -63,7 +65,9 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
       ? [
           {
             place,
-            message: `a project can only tighten the policy, and ${value === null ? "no limit" : written} is looser than ${maxActionsPerHour}`,
+            message:
+              `a project can only tighten the policy, and ${value === null ? "no limit" : written} is looser ` +
+              `than ${maxActionsPerHour}`,
           },
         ]
       : [],
@@ -78,7 +82,7 @@ function textOf(entry: string | CommandRule): string {
   return typeof entry === "string" ? entry : entry.rule;
 }
 
-/** Of settings that are one of a few words, the loosest first. */
+/** For settings with one of several words. `words` lists the loosest first. */
 function looserWord(
   { value, place }: Located<string>,
   without: string,
@@ -88,13 +92,13 @@ function looserWord(
   return [{ place, message: `a project can only tighten the policy, and "${value}" is looser than "${without}"` }];
 }
 
-/** Of settings that are stricter when they are true. */
+/** For settings whose value true is stricter. */
 function looserThan({ value, place }: Located<boolean>, without: boolean): readonly Complaint[] {
   if (value || !without) return [];
   return [{ place, message: "a project can only tighten the policy, and false is looser than true" }];
 }
 
-/** The same value with its paths as they really are, which is what was checked. */
+/** Replaces paths with their real paths, which are those that were checked. */
 export function withRealPaths(given: Given, { home, folder }: ProjectFolder): Given {
   const real = (path: Located<string>) => ({
     ...path,
@@ -109,17 +113,17 @@ export function withRealPaths(given: Given, { home, folder }: ProjectFolder): Gi
   };
 }
 
-/** A project opens up nothing but its own folder, and in it nothing that the user has forbidden. */
+/** Returns a complaint if a path is not in the project's folder, or is in a path that the user has forbidden. */
 function outsideProject(path: string, { policy }: Settings, { folder, home }: ProjectFolder): string | undefined {
   const real = realPath(absolutePath(path, { workDir: folder, home }));
   if (!isInside(real, folder)) return "a project can only open up its own folder, and this leads out of it";
   const forbidden = policy.forbiddenPaths
     .map((each) => realPath(absolutePath(each, { workDir: folder, home })))
     .find((each) => isInside(each, folder) && isInside(real, each));
-  return forbidden && "a project can only tighten the policy, and this is in what you have forbidden";
+  return forbidden && "a project can only tighten the policy, and you have forbidden this path";
 }
 
-/** Every link followed; what does not exist yet keeps its name behind the real path of what does. */
+/** Follows every link. A path that does not exist yet is appended to the real path of its nearest existing folder. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -1,7 +1,7 @@
 import type * as Yaml from "yaml";
 import type { Place } from "./problem.ts";
 
-/** What a YAML file says: plain data, each piece with its place. Nothing of it is trusted. */
+/** The content of a YAML file: plain data, each node with its position. Nothing of it is trusted. */
 export type Node =
   | { readonly kind: "map"; readonly place: Place; readonly entries: readonly Entry[] }
   | { readonly kind: "list"; readonly place: Place; readonly items: readonly Node[] }
@@ -23,19 +23,19 @@ export type Tree =
   | { readonly ok: true; readonly root: Node }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
-// A file that comes with a project may be made to keep us busy. No configuration comes near these.
+// Limits against a project's file that is made to keep Handrail busy. Real configurations do not come near them.
 const MOST_ALIASES = 100;
 const MOST_NODES = 50_000;
 const MOST_LEVELS = 32;
-/** Parsing takes time in proportion to these: half a second for so many. */
+/** The maximum length in characters. Parsing time is proportional to it: half a second at this limit. */
 const MOST_SIGNS = 100_000;
 
 const START: Place = { line: 1, column: 1 };
 
-/** Reads YAML 1.2 as data: no tags of its own, no merge keys, one document. Never rejects: what is wrong is among the faults. */
+/** Parses YAML 1.2 as data: no custom tags, no merge keys, one document. Never rejects: errors are in `faults`. */
 export async function parseYaml(text: string): Promise<Tree> {
   if (signsIn(text) > MOST_SIGNS) {
-    return failed({ place: START, message: `more than ${MOST_SIGNS} punctuation marks: this is no configuration` });
+    return failed({ place: START, message: `more than ${MOST_SIGNS} punctuation marks: this is not a configuration` });
   }
   const yaml = await import("yaml");
   const lineCounter = new yaml.LineCounter();
@@ -47,7 +47,7 @@ export async function parseYaml(text: string): Promise<Tree> {
     const document = yaml.parseDocument(text, {
       lineCounter,
       prettyErrors: false,
-      uniqueKeys: false, // it compares each with each; a key given twice is found later, with its name
+      uniqueKeys: false, // the library compares all pairs; duplicate keys are found later, with their names
       schema: "core",
       resolveKnownTags: false,
       merge: false,
@@ -65,7 +65,7 @@ export async function parseYaml(text: string): Promise<Tree> {
   }
 }
 
-/** Reads the library's nodes into ours, within bounds, aliases written out. */
+/** Converts the library's nodes to ours, within limits, with aliases expanded. */
 function treeReader(
   { isAlias, isMap, isScalar, isSeq }: typeof Yaml,
   lineCounter: Yaml.LineCounter,
@@ -113,25 +113,25 @@ function treeReader(
     if (typeof value === "string") return { kind: "text", place, value };
     if (typeof value === "number" || typeof value === "boolean" || value === null)
       return { kind: "other", place, value };
-    return fault(place, "expected plain data: a text, a number, true or false");
+    return fault(place, "expected plain data: a string, a number, true or false");
   };
 
   return read;
 }
 
-/** Ends the reading of a tree that is beyond all measure. */
+/** Stops reading a tree that exceeds the limits. */
 class TooMuch extends Error {}
 
 const SENTENCES: { readonly [code: string]: string } = {
-  TAB_AS_INDENT: "a tab stands where YAML wants spaces; indent with spaces",
+  TAB_AS_INDENT: "a tab is used where YAML requires spaces; indent with spaces",
   MULTIPLE_DOCS: 'expected one document, but "---" begins a second one; remove it and what follows',
   RESOURCE_EXHAUSTION: "nested too deeply",
-  TAG_RESOLVE_FAILED: "tags (!name) are not understood here; write the value without one",
+  TAG_RESOLVE_FAILED: "tags (!name) are not supported; write the value without one",
   BAD_DIRECTIVE: "a line that begins with % is a directive of YAML, and this one is not known; remove it",
   BAD_DQ_ESCAPE: "after a backslash in double quotes YAML expects an escape it knows; use single quotes",
 };
 
-/** Without what the library cites of the file behind a colon: the file need not be the configuration that it should be. */
+/** Removes what the library quotes of the file after a colon: the file may be something other than a configuration. */
 function sentence(message: string): string {
   return `broken YAML: ${message.replace(/(?<=\w): .*/s, "")}`;
 }

@@ -5,136 +5,149 @@ import type { Lifetime } from "./lifetime.ts";
 import type { CaptureOptions, Captured, Keys } from "./terminal.ts";
 
 /**
- * Where work happens: this machine, a sandbox, a container, a host over SSH, a tmux pane on any of them. Every tool works
- * unchanged on every backend, because it touches the world through this alone.
+ * Where work happens: this machine, a sandbox, a container, a host over SSH, or a tmux pane on any of them. Every tool
+ * works unchanged on every backend, because it uses files and programs only through this interface.
  */
 export interface Backend {
-  /** "local", "docker:web", "ssh:deploy@host", "tmux(ssh:deploy@host)". */
+  /** Such as "local", "docker:web", "ssh:deploy@host", "tmux(ssh:deploy@host)". */
   readonly name: string;
-  /** Absolute, canonical, *there*. */
+  /** The working directory on the target: absolute and canonical. */
   readonly workDir: string;
-  /** The home folder *there*. */
+  /** The home folder on the target. */
   readonly home: string;
-  /** The best shell for scripts there. Default "bash". */
+  /** The best shell for scripts on the target. Default "bash". */
   readonly shell?: ScriptShell;
   /**
-   * The folders in which commands find programs, in order: the absolute ones of their PATH. Default: those that every system has (`/usr/local/bin`,
-   * `/usr/bin`, `/bin` and the `sbin` beside each). A script that runs unasked runs the programs that are found in them.
+   * The absolute folders of the PATH in which commands find programs, in order. Default: `/usr/local/bin`, `/usr/bin`,
+   * `/bin` and their `sbin` counterparts. A script that runs unasked runs the programs found in these folders.
    */
   readonly programFolders?: readonly string[];
-  /** How people get to it from this machine. Omit it when the backend is this machine. */
+  /** How people access the target from this machine. Omit it when the backend is this machine. */
   readonly access?: Access;
   readonly files: Files;
-  /** Files as programs see them that are not contained; only on a backend where contained commands see others. Default: `files`. */
+  /** Files as uncontained programs see them, if contained commands see others. Default: `files`. */
   readonly outside?: Files;
   /**
-   * Starts a program. Rejects with a `ToolFailure` when it cannot be started at all (no such folder, no such program);
-   * whatever happens after that is in `exit`.
+   * Starts a program. Rejects with a `ToolFailure` when it cannot be started (no such folder, no such program);
+   * everything later is reported by `exit`.
    */
   spawn(command: Command): Promise<Process>;
   /**
-   * Searches files for lines. Rejects with a `ToolFailure` where `path` is neither a file nor a folder, the pattern cannot be searched for, or
-   * there is no program to search with.
+   * Searches files for lines. Rejects with a `ToolFailure` when `path` is neither a file nor a folder, the pattern is
+   * invalid, or there is no program to search with.
    */
   search(query: SearchQuery): Promise<SearchResult>;
-  /** Finds files, folders and links. Rejects with a `ToolFailure` where `path` is not a folder or there is no program to search with. */
+  /**
+   * Finds files, folders and links. Rejects with a `ToolFailure` when `path` is not a folder or there is no program to
+   * search with.
+   */
   find(query: FindQuery): Promise<FindResult>;
-  /** Only on a backend whose commands run in a live terminal. */
+  /** The live terminal, on a backend whose commands run in one. */
   readonly terminal?: Terminal;
-  /** What contains its commands; only on a backend that has a sandbox. */
+  /** The sandbox of its commands, on a backend that has one. */
   readonly sandbox?: Sandbox;
-  /** Processes that outlive the backend; only on a backend that can keep them. */
+  /** Processes that outlive the backend, if it supports them. */
   readonly detached?: DetachedProcesses;
   /**
-   * What has happened to it since this was last asked, in sentences for a model and for people ("the connection to … was lost and is open again"). Each is
-   * told once. Only on a backend to which something can happen.
+   * Returns sentences for models and people about events of the backend since the last call ("the connection to … was
+   * lost and is open again"). Each is returned once. Absent on backends without such events.
    */
   notices?(): readonly string[];
-  /** Stops what it started and lets go of what it holds; detached processes go on. */
+  /** Stops its processes and releases its resources; detached processes continue. */
   close(): Promise<void>;
 }
 
 /**
- * The backend as a running tool gets it: narrowed to what its call declared, without what is the toolkit's. How a command is contained and how long it
- * lives is not a tool's to say.
+ * The backend as a tool gets it: limited to what its call declared. A tool does not decide how a command is contained
+ * or how long it lives.
  */
 export interface ToolBackend extends Pick<
   Backend,
   "name" | "workDir" | "home" | "shell" | "access" | "files" | "search" | "find" | "terminal"
 > {
-  /** Starts a program, which ends with the call at the latest. One that is to run longer is started as a job. */
+  /** Starts a program, which ends with the call at the latest. To outlive the call, start a job. */
   spawn(command: Omit<Command, "lifetime" | "label" | "within">): Promise<Process>;
 }
 
-/** What people type on this machine for a place that is elsewhere. */
+/** How people on this machine access a remote target. */
 export interface Access {
-  /** Stands before a program there that they are to have in front of them: ["ssh", "-t", "deploy@host"], ["docker", "exec", "-it", "web"]. */
+  /**
+   * The prefix that runs a program on the target in the person's terminal: ["ssh", "-t", "deploy@host"], ["docker",
+   * "exec", "-it", "web"].
+   */
   readonly program: readonly string[];
-  /** Tells the `handrail` command of the place: ["--ssh", "deploy@host"], ["--container", "docker:web"]. */
+  /** The options with which `handrail` uses the target: ["--ssh", "deploy@host"], ["--container", "docker:web"]. */
   readonly options: readonly string[];
 }
 
-/** What runs a script: bash, or on a small system that has none the POSIX shell. */
+/** The shell that runs a script: bash, or the POSIX shell on a system without bash. */
 export type ScriptShell = "bash" | "sh";
 
-/** A live terminal that people share with a model: a tmux pane that they attach to, watch and take over. */
+/** A live terminal that people share with a model: a tmux pane that they can attach to, watch and type in. */
 export interface Terminal {
-  /** What a person types to join in: "tmux -L handrail attach -t main". */
+  /** The command with which a person attaches: "tmux -L handrail attach -t main". */
   readonly attach: string;
-  /** True: its pane is a person's own, and we may be what runs in it. Default false: it was opened for commands. */
+  /**
+   * Whether its pane belongs to a person, and Handrail may itself run in it. Default false: it was opened for commands.
+   */
   readonly isPersons?: boolean;
-  /** What a pane shows, as text. Rejects with a `ToolFailure` when there is no such pane. */
+  /** Returns the text in a pane. Rejects with a `ToolFailure` when there is no such pane. */
   capture(options?: CaptureOptions): Promise<Captured>;
-  /** Types into a pane: the text first, then the keys, then Enter. Rejects with a `ToolFailure` when there is no such pane or key. */
+  /**
+   * Types into a pane: the text, then the keys, then Enter. Rejects with a `ToolFailure` for an unknown pane or key.
+   */
   sendKeys(keys: Keys): Promise<{ readonly pane: string }>;
-  /** Types a command into the pane where commands are typed, and does not wait for its end. Rejects with a `ToolFailure` when it cannot be started. */
+  /**
+   * Types a command into the pane where commands run, and does not wait for its end. Rejects with a `ToolFailure` when
+   * it cannot be started.
+   */
   dispatch(command: Command): Promise<{ readonly pane: string }>;
   /**
-   * Whether a pane (as tmux's `-t`) was opened for commands of ours, and is no other pane of a person's. False where there is no such pane. Left
-   * out: only the pane where commands are typed counts as ours.
+   * Whether a pane (as tmux's `-t`) was opened for Handrail's commands. False for a person's pane and when there is
+   * none. Without this method, only the pane where commands run counts as such.
    */
   isOwn?(target: string): Promise<boolean>;
 }
 
 /** Processes with the lifetime "detached", started by this backend or an earlier one like it. */
 export interface DetachedProcesses {
-  /** The oldest first. One that has ended stays listed until it is removed. */
+  /** Oldest first. A process that has ended stays listed until it is removed. */
   list(): Promise<readonly DetachedProcess[]>;
-  /** Forgets one that has ended, with its output. One that runs is left alone. */
+  /** Removes a process that has ended, and its output. Does nothing while it runs. */
   remove(id: string): Promise<void>;
 }
 
 export interface DetachedProcess {
-  /** As `Process.id` said when it was started. */
+  /** The `Process.id` that it had when it was started. */
   readonly id: string;
-  /** As `Command.label`. */
+  /** The `Command.label`. */
   readonly label: string;
   readonly cwd: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
-  /** How it had ended when it was listed; `undefined`: it ran. */
+  /** How it ended; `undefined` if it was running when it was listed. */
   readonly ended: Exit | undefined;
-  /** When that was, as far as is known. Milliseconds since 1970. */
+  /** When it ended, as far as known. Milliseconds since 1970. */
   readonly endedMs: number | undefined;
-  /** Reads its output, writes to its stdin and stops it, like the process that `spawn` returned. */
+  /** The process, as `spawn` returned it: its output, stdin and `kill`. */
   readonly process: Process;
 }
 
 export type FileKind = "file" | "folder" | "fifo" | "socket" | "device";
 
 export interface FileInfo {
-  /** The real path, every link followed. */
+  /** The real path, with every link followed. */
   readonly path: string;
   readonly kind: FileKind;
-  /** In bytes; 0 for what has no size. */
+  /** In bytes; 0 for anything without a size. */
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly modifiedMs: number;
-  /** Permission bits, as 0o644. */
+  /** Permission bits, such as 0o644. */
   readonly mode: number;
-  /** Names of the same file: more than 1 means that it is hard-linked. */
+  /** The number of hard links: more than 1 means that the file has other names. */
   readonly links: number;
-  /** Changes whenever the file does (device, inode, size and modification time). Compare, never parse. */
+  /** Changes whenever the file does (device, inode, size and modification time). Opaque: compare, do not parse. */
   readonly version: string;
 }
 
@@ -143,7 +156,7 @@ export interface FileEntry {
   readonly kind: FileKind | "link";
   readonly size: number;
   readonly modifiedMs: number;
-  /** Where a link points, as written in it. */
+  /** The target of a link, as written in it. */
   readonly target?: string;
 }
 
@@ -152,107 +165,130 @@ export interface OpenFile {
   readonly info: FileInfo;
   /** Up to `length` bytes from `offset`; fewer only at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array>;
+  /** What a tool leaves open is closed with its call. */
   close(): Promise<void>;
 }
 
-/** How a path is meant. */
+/** How to interpret a path. */
 export interface PathOptions {
   /**
-   * True: the path is real already, as `realPath` gave it, so no link is followed on the way. Where one stands there by now, it is a failure
-   * and nothing is touched. Default false.
+   * Whether the path is already real, as `realPath` returned it: no link is followed, and if one has appeared on the
+   * way, the operation fails without effect. Default false.
    */
   readonly real?: boolean;
 }
 
 /**
  * Files of a backend. A path is absolute, or relative to the working directory, or starts with `~/`. Failures are
- * `ToolFailure`s that name the path and what is there.
+ * `ToolFailure`s that name the path and what is at it.
  */
 export interface Files {
-  /** The path with every link followed. What does not exist yet keeps its name behind the real path of what does. */
+  /**
+   * The path with every link followed. A part that does not exist yet is appended to the real path of the existing
+   * part.
+   */
   realPath(path: string): Promise<string>;
-  /** What the path leads to; `undefined` when there is nothing. */
+  /** The info of what is at the path; `undefined` when nothing is. */
   stat(path: string, options?: PathOptions): Promise<FileInfo | undefined>;
-  /** Opens a regular file; anything else is a failure at once (a FIFO or a device is never waited for). */
+  /** Opens a regular file. Anything else fails at once (a FIFO or a device never blocks). */
   open(path: string, options?: PathOptions): Promise<OpenFile>;
   /**
-   * Replaces or creates the file whole: at any moment there is the old content or the new. Makes missing folders. Permissions (0o777)
-   * and owner stay; setuid, setgid and sticky bits do not. A file with several names (hard links) keeps them all, and only there a
-   * kill in the middle can leave a mixture.
+   * Creates or replaces the whole file atomically: readers see the old content or the new. Creates missing folders.
+   * Keeps the permissions (0o777) and the owner, but not setuid, setgid and sticky bits. Keeps all names of a file with
+   * hard links; only such a write can leave a mixture when it is killed.
    */
   write(path: string, bytes: Uint8Array, options?: PathOptions): Promise<FileInfo>;
   /** The entries of a folder, sorted by name (code units). */
   list(path: string, options?: PathOptions): Promise<readonly FileEntry[]>;
-  /** Removes a file or a link, or a folder with all in it. */
+  /** Removes a file, a link, or a folder with its content. */
   remove(path: string, options?: PathOptions): Promise<void>;
 }
 
 export interface Command {
-  /** Program and arguments; no shell reads them. */
+  /** Program and arguments, not interpreted by a shell. */
   readonly argv: readonly [program: string, ...args: string[]];
   /** Default: the working directory. */
   readonly cwd?: string;
-  /** True: `cwd` is a real path. Where a link has taken its place by now, `spawn` rejects and nothing is run. Default false. */
+  /** Whether `cwd` is a real path: if a link has replaced it, `spawn` rejects and nothing runs. Default false. */
   readonly isRealCwd?: boolean;
-  /** Added to the backend's own clean environment. */
+  /** Added to the clean environment of the backend. */
   readonly env?: Env;
-  /** Default "closed": reading ends at once. "terminal": a person can type; only on a backend that has one, "closed" elsewhere. */
+  /**
+   * Default "closed": reading it returns end of file. "terminal": a person can type; same as "closed" on a backend
+   * without one.
+   */
   readonly stdin?: "closed" | "pipe" | "terminal";
   /**
-   * "merged" (the default) keeps stdout and stderr in the order they were written; "split" keeps them apart. A command with another lifetime than
-   * "call" is always merged.
+   * "merged" (the default) keeps stdout and stderr in the order they were written; "split" separates them. Commands
+   * with another lifetime than "call" are always merged. "live" is for a dialogue with a program, on this machine only:
+   * stdout and stderr are separate and not kept. `output.follow()` yields each chunk once, to one reader; a program
+   * that writes faster than it is read waits. The last 64 KiB of stderr are kept. When the program has ended,
+   * everything that it started is ended too.
    */
-  readonly streams?: "merged" | "split";
-  /** After this long it is stopped like by `kill`. Default: never. */
+  readonly streams?: "merged" | "split" | "live";
+  /** Whether it gets the variables that the backend passes to commands (`passEnv`). Default true. */
+  readonly passEnv?: boolean;
+  /** Stops it as `kill` does after this time. Default: no limit. */
   readonly timeoutMs?: number;
-  /** Stops it like `kill`. */
+  /** Stops it as `kill` does. */
   readonly signal?: AbortSignal;
   /** Default "call". */
   readonly lifetime?: Lifetime;
-  /** What a detached process is called in lists. Default: its argv. */
+  /** The name of a detached process in lists. Default: its argv. */
   readonly label?: string;
-  /** What it has beside what every contained command has, paths real. A backend without a sandbox pays no heed. Default `{}`: nothing. */
+  /**
+   * What the sandbox allows it besides the default, as real paths. Ignored by a backend without a sandbox. Default
+   * `{}`: nothing.
+   */
   readonly within?: Containment;
 }
 
 export interface Process {
-  /** On this machine the process id, of a detached process a name; elsewhere what that backend calls it. */
+  /** The process id on this machine; the name of a detached process; on a remote target the backend's own id. */
   readonly id: string;
-  /** stdout, or with merged streams both. */
+  /** stdout; with merged streams also stderr. */
   readonly output: OutputLog;
   /** stderr of split streams; `undefined` when they are merged. */
   readonly errors: OutputLog | undefined;
-  /** Never rejects. Settles when the process has ended and what it wrote is in its output: no background child can hold it. */
+  /**
+   * Never rejects. Settles when the process has ended and its output is complete; a background child cannot delay it.
+   */
   readonly exit: Promise<Exit>;
-  /** Of a contained process: what the sandbox kept it from, as far as that can be told. Known when `exit` is; never rejects. */
+  /** What the sandbox refused to a contained process, as far as known. Settles no later than `exit`; never rejects. */
   readonly refusals?: Promise<readonly Refusal[]>;
-  /** Of a process in a live terminal: where it is, as "pane %1". */
+  /** The pane of a process in a live terminal: "pane %1". */
   readonly place?: string;
-  /** Of a process in a live terminal: resolves to true when it waits for somebody to type, to false when it has ended or the signal fires. Never rejects. */
+  /**
+   * For a process in a live terminal. Resolves to true when it waits for input, to false when it has ended or the
+   * signal fires. Never rejects.
+   */
   awaitsInput?(signal: AbortSignal): Promise<boolean>;
-  /** Writes to stdin. Rejects with a `ToolFailure` where stdin is closed. */
+  /** Writes to stdin. Rejects with a `ToolFailure` when stdin is closed. */
   write(text: string): Promise<void>;
   /** Ends stdin. */
   endInput(): Promise<void>;
-  /** TERM, a grace of two seconds, KILL; everything it started goes too. Resolves when `exit` is known: "lost" where some of it cannot be ended. */
+  /**
+   * Sends TERM, and KILL after two seconds, to the process and everything it started. Resolves when `exit` is known:
+   * "lost" if some of it cannot be ended.
+   */
   kill(): Promise<void>;
 }
 
 export type Exit =
   | { readonly how: "exited"; readonly code: number }
-  /** `signal` as "SIGKILL". */
+  /** `signal` is a name such as "SIGKILL". */
   | { readonly how: "signaled"; readonly signal: string }
   | { readonly how: "timed-out"; readonly afterMs: number }
   | { readonly how: "aborted" }
-  /** Nobody can say how it ended: what watched over it has died, or the connection to it. `reason` says which. */
+  /** The exit status is unknown: the watching process, or the connection to it, was lost. `reason` says which. */
   | { readonly how: "lost"; readonly reason: string };
 
 /**
- * What a process wrote, growing while it runs. That of a process with the lifetime "call" is kept on this machine; that of another stays where it
- * runs, and is read from there.
+ * The output of a process, growing while it runs. The output of a process with the lifetime "call" is kept on this
+ * machine; that of others stays where they run, and is read from there.
  */
 export interface OutputLog {
-  /** Bytes written so far; of those beyond what is kept, as many as are known of. */
+  /** Bytes written so far, including those beyond what is kept, as far as known. */
   readonly size: number;
   /** Bytes that are kept and can be read. */
   readonly kept: number;
@@ -260,13 +296,16 @@ export interface OutputLog {
   tail(bytes: number): Promise<Uint8Array>;
   /** Bytes `start` (inclusive) to `end` (exclusive) of what is kept. */
   read(start: number, end: number): Promise<Uint8Array>;
-  /** Resolves when more than so many bytes are kept, when no more will come, or when the signal fires. Never rejects. */
+  /**
+   * Resolves when more than `beyond` bytes are kept, when the output is complete, or when the signal fires. Never
+   * rejects.
+   */
   grown(beyond: number, signal?: AbortSignal): Promise<void>;
-  /** Chunks from the beginning, then as they come, until the process has ended or the signal fires. */
+  /** Yields chunks from the beginning, then as they come, until the process has ended or the signal fires. */
   follow(signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * Lets go of what is kept (a saved output made of it stays; so does the output of a detached process). Reading fails from now on. Never
-   * rejects.
+   * Releases the kept bytes. Saved outputs made of them remain, and so does the output of a detached process. Later
+   * reads fail. Never rejects.
    */
   dispose(): Promise<void>;
 }

@@ -4,19 +4,21 @@ import type { CallId, ThreadId } from "./identity.ts";
 import type { Approval, Decision } from "./decision.ts";
 import type { Tool } from "./tool.ts";
 
-/** What a model asked for. Nothing about it is trusted yet. */
+/** A call as a model made it. Nothing in it is trusted yet. */
 export interface ToolCall {
   readonly id: CallId;
   readonly name: string;
-  /** The arguments, parsed; the text itself where it is not JSON. */
+  /** The parsed arguments, or the text if it is not JSON. */
   readonly input: unknown;
-  /** What is wrong with the text, where it is not JSON. */
+  /** The parse error, if the text is not JSON. */
   readonly notJson?: string;
   readonly thread: ThreadId;
-  /** The agent's turn that it belongs to, if one made it. */
+  /** The agent's turn, if an agent makes the call. */
   readonly turn?: string;
-  /** The call during which this one was made, when a tool calls another. */
+  /** The call that made this one, when a tool calls another tool. */
   readonly parent?: CallId;
+  /** The name of the sub-agent that makes the call, if any. A question about the call shows it. */
+  readonly agent?: string;
 }
 
 /** A call whose tool exists and whose input fits: what the policy and people judge. */
@@ -25,21 +27,36 @@ export interface CheckedCall {
   readonly tool: Tool;
   /** Checked, coerced and, by a Standard Schema, transformed. */
   readonly input: unknown;
-  /** Exactly what the call will touch. */
+  /** Exactly what the call will touch. The policy judges these. */
   readonly effects: readonly Effect[];
-  /** What was found at the real paths that it writes to when those were looked up; a path that is not in it has not been looked at. */
+  /** The files found at the real paths that the call writes; a path without an entry was not looked up. */
   readonly found?: ReadonlyMap<string, FileInfo | undefined>;
 }
 
 declare const approved: unique symbol;
 
 /**
- * A checked call that the policy, and where it asked a person, let through. Only the approve stage makes one (the brand has no
- * other maker), so that nothing can be executed that was not approved.
+ * A checked call that the policy, and a person if asked, has allowed. Only the approve stage makes one (nothing else
+ * can make the brand), so that nothing runs without approval.
  */
 export interface ApprovedCall extends CheckedCall {
   readonly decision: Decision;
-  /** What the person answered, where one was asked. */
+  /** The person's answer, if one was asked. */
   readonly approval?: Approval;
   readonly [approved]: true;
+}
+
+/**
+ * Runs before the first effect of an act (`isAct`), which waits for it. It runs again in the same call when
+ * `ToolContext.permit` allows another act; `call.effects` holds the effects that are about to happen. A rejection ends
+ * the call without these effects. `signal` fires when the call is stopped.
+ */
+export type BeforeAct = (call: ApprovedCall, signal: AbortSignal) => Promise<ActFollowUp | undefined>;
+
+/** What a `BeforeAct` hook adds to the end of the call. */
+export interface ActFollowUp {
+  /** A sentence added to the call's result. */
+  readonly notice?: string;
+  /** Called once, when the call has ended. Must not throw. */
+  readonly ended?: () => void;
 }

@@ -1,90 +1,111 @@
 /**
- * How a command is run: contained by the sandbox, with what it was given beside what every contained command has, or "none", like any program
- * of the user's.
+ * How a command runs: in the sandbox with extra access (`SandboxAccess`), or "none" for outside the sandbox, like any
+ * program of the user.
  */
-export type Containment = "none" | Needs;
+export type Containment = "none" | SandboxAccess;
 
-/** What a contained command needs beyond the workspace. As a tool asks for it paths are as written; as the policy grants it they are real. */
-export interface Needs {
-  /** Hosts it may reach, as rules of `policy.network` ("registry.example.org", "*.example.org", "example.org:8443"); "*" is every public one. */
+/**
+ * Access of a contained command besides the workspace. Paths are as written when a tool asks, and real when the policy
+ * grants.
+ */
+export interface SandboxAccess {
+  /**
+   * Hosts it may connect to, as rules of `policy.network` ("registry.example.org", "*.example.org",
+   * "example.org:8443"); "*" is any public host.
+   */
   readonly network?: readonly string[];
-  /** Folders and files it may write, with all under them. */
+  /** Folders and files it may write. A folder includes everything in it. */
   readonly write?: readonly string[];
   /** Folders and files it may read although the sandbox hides them. */
   readonly read?: readonly string[];
-  /** True: the workspace is read-only, too; private caches and temporary files are not. The policy sets it in read-only autonomy. Default false. */
-  readonly readOnly?: boolean;
-  /** Set by the policy where it has seen a git command that may begin or continue a rebase, cherry-pick, revert or bisect. Default: none. */
-  readonly git?: GitNeeds;
   /**
-   * True: sensitive files of the workspace (.env, keys) are hidden, but for those in `read` and `write`. The policy sets it for a command with hosts
-   * unless a person approved these hosts for this very call. Default false.
+   * Whether the workspace is read-only too, but not private caches and temporary files. The policy sets it in read-only
+   * autonomy. Default false.
+   */
+  readonly readOnly?: boolean;
+  /**
+   * Set by the policy for a git command that may start or continue a rebase, cherry-pick, revert or bisect. Default:
+   * none.
+   */
+  readonly git?: GitAccess;
+  /**
+   * Whether sensitive files of the workspace (.env, keys) are hidden, except those in `read` and `write`. The policy
+   * sets it for a command with hosts, unless a person approved these hosts for this call. Default false.
    */
   readonly hideSensitive?: boolean;
 }
 
-export interface GitNeeds {
-  /** What the command names to be run between commits: `make` of `git rebase --exec make`. */
+export interface GitAccess {
+  /** The commands that it runs between commits: `make` of `git rebase --exec make`. */
   readonly exec: readonly string[];
 }
 
-/** Something that the sandbox kept a command from. */
+/** Something that the sandbox refused to a command. */
 export type Refusal =
-  /** It is read-only there, or hidden. */
-  | { readonly kind: "write" | "read"; readonly path: string }
-  /** It was made, and put aside when the command had ended: it would have led git to programs, for whoever looks at the repository later. */
+  /** A path that the sandbox hides, and that the command's output names as missing or denied. */
+  | { readonly kind: "read"; readonly path: string }
+  /**
+   * A file that the command made and that would make git run programs. It was renamed, or disabled in place, when the
+   * command ended.
+   */
   | { readonly kind: "held-back"; readonly path: string }
-  /** "registry.example.org:443"; `reason` when more is known than that nobody allowed it. */
+  /** A host that the proxy refused: "registry.example.org:443". `reason` when asking for the host would not help. */
   | { readonly kind: "host"; readonly host: string; readonly reason?: string }
-  /** It tried to reach the network, and which host is not known. */
-  | { readonly kind: "network" }
-  /** A system call that no tool needs; `what` is the line of the output that says so. */
-  | { readonly kind: "system-call"; readonly what: string }
-  /** It was too much for this machine, and was stopped or held back. */
-  | { readonly kind: "limit"; readonly what: "processes" | "memory" | "disk" };
+  /** A limit of the sandbox that the command reached. */
+  | { readonly kind: "limit"; readonly what: "processes" | "memory" | "disk" }
+  /** A probable cause, from a phrase in the output of a failed command. The path, host or call is not known. */
+  | { readonly kind: "likely"; readonly what: "write" | "network" | "temporary" | "system-call" };
 
-/** More was refused than is usual. */
+/** Unusually many refusals. */
 export interface Alarm {
-  /** So many refusals … */
+  /** How many refusals there were … */
   readonly refused: number;
-  /** … within so many milliseconds. */
+  /** … within how many milliseconds. */
   readonly withinMs: number;
 }
 
-/** Is told of refusals as they happen. */
+/** Counts refusals as they happen; returns an alarm when there are too many. */
 export type Alarms = (refusals: readonly Refusal[]) => Alarm | undefined;
 
-/** "auto": a sandbox where it works; "on": without a working one nothing runs; "off": none. From the loosest to the strictest. */
+/**
+ * "auto": use the sandbox where it works; "on": run nothing without it; "off": do not use it. In order of strictness.
+ */
 export const SANDBOX_MODES = ["off", "auto", "on"] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
-/** What a mode comes down to on a system: where there can be no sandbox, "auto" is none, nothing is tried and tools offer nothing of it. */
+/**
+ * The effective mode on a platform: "auto" is "off" where no sandbox exists, so that nothing is tried and tools offer
+ * nothing of it.
+ */
 export function sandboxModeOn(platform: NodeJS.Platform, mode: SandboxMode = "auto"): SandboxMode {
   return mode === "auto" && platform !== "linux" ? "off" : mode;
 }
 
 /** The sandbox of a backend. */
 export interface Sandbox {
-  /** True: without it nothing is run. False: where it does not work, commands run without it, and more is asked about. */
+  /**
+   * Whether nothing runs without the sandbox. If false and it does not work, commands run without it, with more
+   * questions.
+   */
   readonly required: boolean;
-  /** Real paths that contained commands do not see, with all under them: where keys and secrets are kept. */
+  /** Real paths that are hidden from contained commands, with everything in them: folders of keys and secrets. */
   readonly hidden: readonly string[];
   /**
-   * Real paths of temporary folders ("/tmp"). Where the sandbox works they are the session's own for contained commands, and for the backend's files
-   * and helpers too; paths in them are those that commands use.
+   * Real paths of temporary folders ("/tmp"). With a working sandbox they are private to the session, for contained
+   * commands and for the backend's files and helpers; paths in them mean the private ones.
    */
   readonly temporary: readonly string[];
-  /** Whether it works here; tried once. Never rejects. */
+  /** Whether the sandbox works on this machine. Tried once. Never rejects. */
   state(): Promise<SandboxState>;
 }
 
 export type SandboxState =
-  /** `missing`: what it does not do here, each a sentence with its reason ("Memory is not limited: …"). */
+  /** `missing`: what it cannot do on this machine, each a sentence with its reason ("Memory is not limited: …"). */
   | { readonly works: true; readonly missing: readonly string[] }
-  /** Why, and what a person can do about it; both sentences. */
+  /** The reason and the fix, both sentences. */
   | { readonly works: false; readonly reason: string; readonly fix: string };
 
-/** What both allow. Left out is contained with nothing more, so that is what comes of it with anything else but itself. */
+/** What both allow. An absent containment means contained without extra access. */
 export function narrower(one: Containment = {}, other: Containment = {}): Containment {
   if (one === "none") return other;
   if (other === "none") return one;

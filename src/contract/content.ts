@@ -1,10 +1,10 @@
-/** One part of what a model reads. */
+/** One part of a result that a model reads. */
 export type Content =
   | { readonly type: "text"; readonly text: string }
-  /** `data` is base64; `mimeType` is one a model takes: image/png, image/jpeg, image/gif, image/webp. */
+  /** `data` is base64; `mimeType` is image/png, image/jpeg, image/gif or image/webp, which models accept. */
   | { readonly type: "image"; readonly data: string; readonly mimeType: string };
 
-/** A text part. */
+/** Makes a text part. */
 export function text(value: string): Content {
   return { type: "text", text: value };
 }

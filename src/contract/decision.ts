@@ -1,64 +1,68 @@
 import { type Containment, narrower } from "./containment.ts";
 import type { Env } from "./effect.ts";
+import type { Json } from "./schema.ts";
 
 export type Verdict = "allow" | "ask" | "deny";
 export type Risk = "low" | "medium" | "high";
 
-/** What a policy says of a call. */
+/** A policy's decision on a call. */
 export interface Decision {
   readonly verdict: Verdict;
   readonly risk: Risk;
-  /** Why, for the model and for people: what is in the way and what would be accepted. */
+  /** The reason, for the model and for people: what is in the way and what would be accepted. */
   readonly reason?: string;
-  /** The rule that decided, by name: "workspace", "forbidden_paths", … */
+  /** The name of the rule that decided: "workspace", "forbidden_paths", … */
   readonly rule?: string;
-  /** What of the call was asked about, part by part: a person who allows all of it for longer is asked no more. */
+  /** The parts of the call that need approval. When a person grants all of them for longer, nothing is asked again. */
   readonly scopes?: readonly Scope[];
   /**
-   * Real paths that stay closed, with all under them, although a folder above them is read or written: what the policy forbids, or would ask
-   * about, where it is named itself.
+   * Real paths that stay closed, with everything in them, although a folder above them is read or written: paths that
+   * the policy forbids, or would ask about if named.
    */
   readonly except?: readonly string[];
-  /** What runs in place of commands that are plain, as a whole or in parts. A command that is not in it runs as it is written. */
+  /** What runs instead of plain commands, whole or in parts. A command without an entry runs as written. */
   readonly runs?: readonly CommandRun[];
-  /** How a command is run where there is a sandbox, paths real. Left out: contained, with nothing beside the workspace. */
+  /**
+   * How a command runs on a backend with a sandbox, with real paths. Absent: contained, without access besides the
+   * workspace.
+   */
   readonly within?: Containment;
-  /** Of a command: what was said of each part of its script, in the order of the script. */
+  /** The decisions on the parts of a command's script, in order. */
   readonly parts?: readonly DecisionPart[];
 }
 
-/** A command as the policy wrote it anew, so that nothing in it depends on how a shell reads the text. */
+/** A command as the policy rewrote it, so that nothing depends on how a shell reads the text. */
 export type CommandRun = {
-  /** The command that it stands for, as the call declared it, and the real folder of that. */
+  /** The declared command that it replaces, and its real folder. */
   readonly command: string;
   readonly folder: string;
-  /** Real. */
+  /** A real path. */
   readonly cwd: string;
 } & (
   | {
       readonly argv: readonly [program: string, ...args: string[]];
-      /** Variables that it gets instead of those of other commands. */
+      /** Variables that replace those of other commands. */
       readonly env: Env;
     }
-  /** Takes the place of the script behind the `-c` of the shell that the call names. */
+  /** Replaces the script after the shell's `-c`. */
   | { readonly script: string }
 );
 
-/** What was said of one part of a command. */
+/** The decision on one part of a command. */
 export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "runs" | "within" | "parts"> {
-  /** The part, as it is written. Raw: whoever shows it escapes it. */
+  /** The text of the part. Raw: escape it for display. */
   readonly text: string;
 }
 
-/** Something a person can allow for longer than one call. */
+/** Something that a person can grant for longer than one call. */
 export interface Scope {
-  /** As people are shown it: "npm test", "git push origin main". Raw: whoever shows it escapes it. */
+  /** The text for people: "npm test", "git push origin main". Raw: escape it for display. */
   readonly label: string;
-  /** Equal keys are the same permission; it holds all that the permission is bound to. */
+  /** Equal keys are the same grant. The key includes everything that the grant is bound to. */
   readonly key: string;
-  /** The host that it lets a contained command reach, as `Needs.network` has it. */
+  /** The host that it opens to a contained command, in the form of `SandboxAccess.network`. */
   readonly host?: string;
-  /** It is not granted for longer than the session. Default: for as long as the person says. */
+  /** The longest grant. Default: as long as the person chooses. */
   readonly upTo?: "session";
 }
 
@@ -67,8 +71,8 @@ const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny
 const DANGER: { readonly [R in Risk]: number } = { low: 0, medium: 1, high: 2 };
 
 /**
- * Both decisions in one: the stricter verdict with its reason, of two alike that of the higher risk, else the first. What is asked about by
- * both is asked about together, and what either leaves out stays out. `undefined` is no decision.
+ * Combines two decisions: the stricter verdict with its reason; of equal verdicts the higher risk, else the first.
+ * Scopes and exceptions of both are kept. `undefined` is no decision.
  */
 export function stricter(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
   if (one === undefined || other === undefined) return one ?? other;
@@ -89,20 +93,25 @@ export function stricter(one: Decision | undefined, other: Decision | undefined)
   };
 }
 
-/** One that asks without scopes asks about the whole call, which then is the scope. */
+/** A decision that asks without scopes asks about the whole call: then the result has no scopes. */
 function scopesOfBoth(one: Decision, other: Decision): readonly Scope[] | undefined {
   if (one.verdict !== "ask") return other.verdict === "ask" ? other.scopes : undefined;
   if (other.verdict !== "ask") return one.scopes;
   return one.scopes && other.scopes && [...one.scopes, ...other.scopes];
 }
 
-/** What a person answered. A refusal may say why. */
+/** What a person filled into a form: a value for some of its fields. It is not checked against the form. */
+export interface FormInput {
+  readonly [field: string]: Json;
+}
+
+/** A person's answer. A refusal may have a reason. */
 export type Approval =
-  /** This call only. */
-  | { readonly answer: "once" }
+  /** This call only. `input`: what the person filled in, where an effect has a `form`. */
+  | { readonly answer: "once"; readonly input?: FormInput }
   /**
-   * The same again in this toolkit ("session"), or in this workspace, also later and by other processes ("always"), unasked: all scopes of the
-   * decision. `until`: no longer than this, in milliseconds since 1970.
+   * Grants all scopes of the decision: in this toolkit ("session"), or in this workspace, also later and for other
+   * processes ("always"). `until`: the end of the grant, in milliseconds since 1970.
    */
   | { readonly answer: "session" | "always"; readonly until?: number }
   | { readonly answer: "refuse"; readonly reason?: string };

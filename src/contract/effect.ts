@@ -1,19 +1,20 @@
 import type { Containment } from "./containment.ts";
 import type { Lifetime } from "./lifetime.ts";
+import type { JsonSchema } from "./schema.ts";
 
-/** Variables added to a command's environment, beside the clean one its backend gives it. */
+/** Variables added to the clean environment that a backend gives to commands. */
 export type Env = { readonly [name: string]: string };
 
 /**
- * What a call touches. The policy judges effects, never tool names, so a plugin's tool and a built-in one fall under the same
- * rules. Paths are as the model wrote them: relative to the backend's working directory, `~` for its home.
+ * What a call touches. The policy judges effects, never tool names, so the same rules hold for built-in tools and those
+ * of plugins. Paths are as the model wrote them: relative to the backend's working directory, `~` for its home.
  */
 export type Effect =
-  /** A folder means everything under it. `real` is filled in by the approve stage: see there. */
+  /** A folder includes everything in it. The approve stage fills in `real`, the real path. */
   | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
   /**
-   * A shell script, as written; `cwd` defaults to the working directory, `real` is where that really is. `lifetime` defaults to "call".
-   * `within` is what it asks the sandbox for; nothing by default.
+   * A shell script, as written. `cwd` defaults to the working directory; `real` is its real path. `lifetime` defaults
+   * to "call". `within` is the extra access that it asks the sandbox for; default none.
    */
   | {
       readonly kind: "exec";
@@ -25,9 +26,9 @@ export type Effect =
       readonly real?: string;
     }
   /**
-   * A live terminal, or a job by its id: what is typed into it, the text first, then the keys by their names (Enter among them). Neither `types`
-   * nor `keys`: it only looks, or stops what the toolkit started itself. `pane` is a pane of the terminal, as it was named; left out, the one
-   * where commands are typed. `real` is filled in like that of a path: the one pane that the name means.
+   * A live terminal, or a job by its id. `types` is the text that is typed, `keys` the names of the keys after it
+   * (including Enter). Without both, the call only looks, or stops what the toolkit itself started. `pane` is the name
+   * of a pane; default: the pane where commands run. The approve stage fills in `real`, the pane that the name means.
    */
   | {
       readonly kind: "terminal";
@@ -37,14 +38,14 @@ export type Effect =
       readonly keys?: readonly string[];
       readonly real?: string;
     }
-  /** Gets a URL. `headers` are those that the model chose. */
+  /** Gets a URL. `headers` are those that the model has set. */
   | {
       readonly kind: "fetch";
       readonly url: string;
       readonly method: "GET" | "HEAD";
       readonly headers?: { readonly [name: string]: string };
     }
-  /** Sends to a URL, with any other method. */
+  /** Sends a request with any other method. */
   | {
       readonly kind: "request";
       readonly url: string;
@@ -52,20 +53,38 @@ export type Effect =
       readonly headers?: { readonly [name: string]: string };
       readonly body?: string;
     }
-  /** Asks a search engine, by its origin ("https://search.example.org"). GET requests to this origin are a part of it. */
+  /**
+   * Queries a search engine, named by its origin ("https://search.example.org"). Includes GET requests to this origin.
+   */
   | { readonly kind: "search"; readonly engine: string; readonly query: string }
-  /** A saved output of this toolkit, `output://ID`. */
+  /** Reads a saved output of this toolkit, `output://ID`. */
   | { readonly kind: "output"; readonly id: string }
   | { readonly kind: "state"; readonly store: "memory" | "schedule"; readonly change: boolean }
-  | { readonly kind: "delegate"; readonly agent: string }
-  /** A plugin's or MCP server's tool that says nothing of what it touches. */
-  | { readonly kind: "foreign"; readonly from: string };
+  /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
+  | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }
+  /**
+   * Calls a tool of another program, whose effects are unknown. `from` is its source ("plugin:weather", "mcp:github"),
+   * `tool` the tool's name in that source, `input` the arguments as JSON text, for people. `destructive`: the tool
+   * declares that it may destroy something, which raises the risk; a declaration of the opposite has no effect. `asks`:
+   * the program asks a person during a call, in these words of its own; `input` is what an approval answers, and `form`
+   * the JSON Schema of what the person may answer in its place (`Approval.input`). No autonomy, rule or grant approves
+   * it.
+   */
+  | {
+      readonly kind: "foreign";
+      readonly from: string;
+      readonly tool?: string;
+      readonly input?: string;
+      readonly destructive?: boolean;
+      readonly asks?: string;
+      readonly form?: JsonSchema;
+    };
 
 export type EffectKind = Effect["kind"];
 
 /**
- * True for an effect that changes something, or may: it is recorded durably before it runs, and read-only autonomy refuses it.
- * A fetch and a search only look.
+ * Whether an effect changes something, or may: it is recorded durably before it runs, and read-only autonomy refuses
+ * it. Fetches and searches only read.
  */
 export function isAct(effect: Effect): boolean {
   switch (effect.kind) {

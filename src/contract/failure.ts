@@ -1,18 +1,18 @@
 import type { Content } from "./content.ts";
 import type { Json } from "./schema.ts";
 
-/** What a failure carries beside its message. */
+/** Details of a failure besides its message. */
 export interface FailureDetails {
   /** The next step, one sentence. */
   readonly hint?: string;
-  /** What there was before it failed: partial output, a diff. */
+  /** Partial results, such as output or a diff. */
   readonly content?: readonly Content[];
   readonly data?: Json;
-  /** The error underneath, for logs; models and people are not shown it. */
+  /** The underlying error, for logs. Not shown to models and people. */
   readonly cause?: unknown;
 }
 
-/** The one error a tool or a backend throws on purpose. The message says what was expected and what came. */
+/** The error that tools and backends throw on purpose. The message says what was expected and what came. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly hint: string | undefined;
@@ -27,9 +27,9 @@ export class ToolFailure extends Error {
   }
 }
 
-/** There is no way to where work happens, or no more: nothing can be said of it, and nothing done. */
+/** The target cannot be reached, or not any more: nothing about it is known, and nothing was done. */
 export class Unreachable extends ToolFailure {
-  /** True: it may be there again in a moment, without anybody's doing. */
+  /** Whether it may become reachable again soon without a person's help. */
   readonly mayPass: boolean;
 
   constructor(message: string, { mayPass, ...details }: FailureDetails & { readonly mayPass: boolean }) {

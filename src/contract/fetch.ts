@@ -1,29 +1,29 @@
-/** What a tool may set about a request. */
+/** Options of a request. */
 export interface FetchOptions {
-  /** In capitals. Default "GET". */
+  /** Upper case. Default "GET". */
   readonly method?: string;
   readonly headers?: { readonly [name: string]: string };
   readonly body?: string;
-  /** How many redirects of GET and HEAD are followed. With 0, a redirect is the response. Default and maximum 5. */
+  /** The most redirects of GET and HEAD to follow. With 0, a redirect is the response. Default and maximum 5. */
   readonly maxRedirects?: number;
-  /** How many bytes of the decoded body are read; the connection is closed behind them. Default 10 MiB (10,485,760). */
+  /** The most bytes of the decoded body to read; then the connection is closed. Default 10 MiB (10,485,760). */
   readonly maxBytes?: number;
-  /** For all hops together, without the time in which a person is asked. Milliseconds; default 30,000. */
+  /** Timeout for all redirects together, not counting the time for approvals. Milliseconds; default 30,000. */
   readonly timeoutMs?: number;
 }
 
-/** The response of the last hop, whatever its status. */
+/** The final response, whatever its status. */
 export interface Fetched {
-  /** The URL that answered, behind all redirects. */
+  /** The URL of the response, after all redirects. */
   readonly url: string;
   readonly status: number;
-  /** As the server wrote it, or the usual text: "Not Found". */
+  /** The server's text, or the usual one: "Not Found". */
   readonly statusText: string;
-  /** By name in small letters; several values of one name are joined with ", ", cookies with a newline. */
+  /** By lower-case name. Values of one name are joined with ", ", cookies with a newline. */
   readonly headers: { readonly [name: string]: string };
   /** Decoded from gzip, deflate, br or zstd. Empty for HEAD. */
   readonly body: Uint8Array;
-  /** True: the body is longer than `maxBytes`, and `body` its beginning. */
+  /** Whether the body was longer than `maxBytes`, so that `body` is its beginning. */
   readonly truncated: boolean;
   /** How many redirects were followed. */
   readonly redirects: number;

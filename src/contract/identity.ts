@@ -1,4 +1,4 @@
-/** Names one call in its thread, its events and its approval. Unique in a store. */
+/** The id of a call. Unique in a store. */
 export type CallId = string;
-/** Names a conversation. A call without one belongs to "main". */
+/** The id of a thread. Calls without one belong to "main". */
 export type ThreadId = string;

@@ -2,13 +2,13 @@ import type { Command, Exit, Process } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { JobLifetime } from "./lifetime.ts";
 
-/** A command in the background: it outlives the call that started it. */
+/** A background command. It outlives the call that started it. */
 export interface Job {
-  /** "1", "2", … in the order they were started; of a detached one the id it keeps for ever. */
+  /** "1", "2", … in the order of their start; the permanent id of a detached job. */
   readonly id: string;
-  /** The call that started it. Left out of a detached job of an earlier toolkit. */
+  /** The call that started it. Absent for a detached job of an earlier toolkit. */
   readonly call?: CallId;
-  /** The script, as it was written. */
+  /** The script as written. */
   readonly command: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
@@ -20,15 +20,15 @@ export interface Job {
 
 export interface JobEnd {
   readonly exit: Exit;
-  /** Milliseconds since 1970; of a detached job that ended while nobody was there, when that was noted. */
+  /** Milliseconds since 1970. For a detached job that ended unwatched, the time when that was noticed. */
   readonly atMs: number;
 }
 
-/** A job as the store knows it, whichever process has it. */
+/** A job in the store, of any process. */
 export interface RecordedJob {
   /** Unique in the store: the id of the event that recorded its start. */
   readonly id: number;
-  /** The call that started it, and what the job is called among those of its toolkit. Together they name it to `stop.requested`. */
+  /** The call that started it, and its id within its toolkit. Together they identify it for `stop.requested`. */
   readonly call: CallId;
   readonly job: string;
   readonly thread: ThreadId;
@@ -36,7 +36,7 @@ export interface RecordedJob {
   /** Milliseconds since 1970. */
   readonly startedMs: number;
   readonly lifetime: JobLifetime;
-  /** `undefined` while it runs. "lost" when the process that had it has died. A detached job may have ended while no process watched it. */
+  /** `undefined` while it runs. "lost" when its process has died. A detached job may have ended unwatched. */
   readonly ended: JobEnd | undefined;
 }
 
@@ -47,26 +47,32 @@ export interface JobCommand extends Command {
 
 /** The jobs of a toolkit. */
 export interface Jobs {
-  /** Starts a command that goes on when the call is over. `script` is what people are shown. */
+  /** Starts a command that outlives the call. `script` is the text for people. */
   start(command: JobCommand, script: string, by: { readonly call: CallId; readonly thread: ThreadId }): Promise<Job>;
   /**
-   * Keeps a process that runs already as a job, from now on. Rejects with a `ToolFailure`, and leaves the process as it is, where it would not be
-   * kept: nothing lasts longer than the call, too many run.
+   * Turns a running process into a job. Rejects with a `ToolFailure`, without changing the process, when jobs are not
+   * possible or too many run.
    */
   adopt(
     process: Process,
     script: string,
     by: { readonly call: CallId; readonly thread: ThreadId; readonly startedMs: number },
   ): Promise<Job>;
-  /** Those of this toolkit and the detached ones of earlier toolkits with the same name, in the order they were started. */
+  /**
+   * The jobs of this toolkit, and detached jobs of earlier toolkits with the same owner, in the order of their start.
+   */
   list(): Promise<readonly Job[]>;
   get(id: string): Promise<Job | undefined>;
-  /** The end of this job has been told to the model: no notice of it rides on a later result. */
+  /** Marks the end of a job as reported to the model: no notice of it follows. */
   told(id: string): void;
+  /** Tells the ends of jobs of one thread to another from now on. Returns those of them that still run. */
+  handOver(from: ThreadId, to: ThreadId): readonly Job[];
 }
 
-/** What a model should know that is not of its call: "job 3 ended". Rides on the next result of the thread. */
+/**
+ * Notices for the model about events outside its call: "job 3 ended". They are added to the next result of the thread.
+ */
 export interface Notices {
-  /** The notices since the last time, a sentence each, and forgets them. */
+  /** Returns the new notices, a sentence each, and removes them. */
   take(thread: ThreadId): readonly string[];
 }

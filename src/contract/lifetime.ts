@@ -1,8 +1,9 @@
 /**
- * How long a process may live:
- * - "call": until its call ends. It is lost with the connection to the backend.
- * - "toolkit": until the backend is closed, or our own process dies (on a remote host ten minutes later). A lost connection does not end it.
- * - "detached": until it ends by itself or is killed. Only on a backend that has `detached`, where a later backend finds it again.
+ * How long a process may run:
+ * - "call": until its call ends. Lost with the connection to the backend.
+ * - "toolkit": until the backend is closed, or Handrail's process dies (on a remote host ten minutes later). A lost
+ *   connection does not end it.
+ * - "detached": until it ends or is killed. Only on a backend with `detached`, where a later backend finds it again.
  */
 export type Lifetime = "call" | "toolkit" | "detached";
 

@@ -1,49 +1,49 @@
-/** The kinds of memories (seed 003). Those that are `core` are also in an agent's instructions. */
+/** The categories of memories. `core` ones are part of an agent's instructions. Source: seed 003. */
 export const MEMORY_CATEGORIES = ["core", "daily", "conversation"] as const;
 export type MemoryCategory = (typeof MEMORY_CATEGORIES)[number];
 
-/** Who shares memories: everything that the user runs, or only what works in the same folder of the same backend. */
+/** Who shares memories: all workspaces of the user, or only sessions in the same folder of the same backend. */
 export const MEMORY_SCOPES = ["user", "workspace"] as const;
 export type MemoryScope = (typeof MEMORY_SCOPES)[number];
 
-/** Characters (UTF-16 units) that a key may have, and a memory. */
+/** The longest key and the longest content, in UTF-16 units. */
 export const MAX_MEMORY_KEY = 200;
 export const MAX_MEMORY_CONTENT = 16_384;
 
-/** Something to remember. */
+/** A memory to store. */
 export interface NewMemory {
-  /** Of 1 to 200 characters. White space in it becomes single spaces. */
+  /** 1 to 200 characters. White space in it becomes single spaces. */
   readonly key: string;
-  /** Of 1 to 16,384 characters. */
+  /** 1 to 16,384 characters. */
   readonly content: string;
   readonly category: MemoryCategory;
   /** Milliseconds since 1970. Default: now. */
   readonly storedMs?: number;
 }
 
-/** Something that is remembered. */
+/** A stored memory. */
 export interface Memory extends Required<NewMemory> {
-  /** Grows with each memory that is stored, and is never given twice. */
+  /** Grows with each stored memory, and is never reused. */
   readonly id: number;
 }
 
-/** Memories of one scope. They outlive the toolkit. Every method rejects with a sentence when their file cannot be used. */
+/** Memories of one scope. They outlive the toolkit. Methods reject with a sentence when the file cannot be used. */
 export interface Memories {
   readonly scope: MemoryScope;
   /**
-   * Stores all of these or none, with secrets masked; resolves when they are on the disk. The same key replaces. Rejects with a RangeError for a
-   * key or content that is empty or too long.
+   * Stores all of the memories or none, with secrets masked; resolves when they are on the disk. Replaces a memory with
+   * the same key. Rejects with a RangeError for a key or content that is empty or too long.
    */
   store(memories: readonly NewMemory[]): Promise<void>;
-  /** Finds what fits the words of a query, the best first. `*` and a query of spaces give the newest. */
+  /** Finds memories by the words of a query, best first. `*` and an empty query return the newest. */
   recall(query: string, limit: number): Promise<readonly Memory[]>;
-  /** The newest first. With `before`, those whose id is smaller. */
+  /** Newest first. With `before`, only smaller ids. */
   list(options: {
     readonly limit: number;
     readonly before?: number;
     readonly category?: MemoryCategory;
   }): Promise<readonly Memory[]>;
   get(key: string): Promise<Memory | undefined>;
-  /** Removes a memory. Resolves to false when there is none of that key. */
+  /** Removes a memory. Resolves to false when there is none with this key. */
   forget(key: string): Promise<boolean>;
 }

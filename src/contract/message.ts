@@ -10,7 +10,10 @@ export type Message =
       readonly role: "user";
       readonly from: "person" | "handrail";
       readonly content: readonly Content[];
-      /** This message sums up the thread so far: it replaces all messages before it but the last `kept`, which come after it for a model. */
+      /**
+       * A summary of the thread so far: for a model it replaces all messages before it, except the last `kept`, which
+       * follow it.
+       */
       readonly summary?: { readonly kept: number };
     }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
@@ -25,12 +28,12 @@ export type Message =
 /** "not-started": the call never ran; "interrupted": the process that ran it ended first. */
 export type MessageStatus = ToolStatus | "not-started" | "interrupted";
 
-/** What a model wrote. `provider` is opaque data that its provider wants back with the part. */
+/** One part of a model's reply. `provider` is opaque data that the provider needs back with the part. */
 export type AssistantPart =
   | { readonly type: "text" | "reasoning"; readonly text: string; readonly provider?: Json }
   | {
       readonly type: "call";
-      /** Ours, unique in a store. */
+      /** Handrail's id, unique in a store. */
       readonly id: CallId;
       /** The id that the provider gave the call. It may repeat. */
       readonly providerId: string;

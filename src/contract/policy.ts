@@ -1,25 +1,25 @@
 import type { CheckedCall } from "./call.ts";
 import type { Approval, Decision } from "./decision.ts";
 
-/** How far the tools may go by themselves. */
+/** How much the tools may do without asking. */
 export type Autonomy =
-  /** Only look: whatever changes something is refused. */
+  /** Only read: all changes are refused. */
   | "readonly"
-  /** Harmless things run; a person is asked about the rest. */
+  /** Harmless calls run; a person is asked about the others. */
   | "supervised"
-  /** Nothing is asked that no rule asks about; what is forbidden stays forbidden. */
+  /** Only what a rule asks about is asked; what is forbidden stays forbidden. */
   | "full";
 
 /**
- * Judges a call by its effects. `undefined` abstains. Of several decisions the strictest wins; where nobody decides a person is
- * asked; where nobody can be asked the call is denied.
+ * Judges a call by its effects. `undefined` abstains. The strictest decision of several policies counts; if all
+ * abstain, a person is asked; if nobody can be asked, the call is denied.
  */
 export type Policy = (call: CheckedCall) => Promise<Decision | undefined>;
 
 /**
- * Asks a person. Called at most once for a question; the answer is bound to this call and used up by it. The signal fires when the call is stopped
- * or the question was answered elsewhere: take the question away. A rejection counts as a refusal. `by` of the answer says through what it was
- * given, as people are shown it; default "approver".
+ * Asks a person. Called at most once per question; the answer counts once, for this call. The signal fires when the
+ * call is stopped or the question was answered by other means: close the question. A rejection counts as a refusal.
+ * `by` in the answer says where it came from, for people; default "approver".
  */
 export type Approver = (
   call: CheckedCall,

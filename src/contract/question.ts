@@ -3,7 +3,7 @@ import type { Effect } from "./effect.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Json } from "./schema.ts";
 
-/** Names one question to a person. Unique in a store; no model is shown it. */
+/** The id of a question to a person. Unique in a store; models do not see it. */
 export type QuestionId = string;
 
 /** A question that waits for its answer. */
@@ -13,19 +13,21 @@ export interface OpenQuestion {
   readonly thread: ThreadId;
   /** The tool. */
   readonly name: string;
+  /** The sub-agent that makes the call, if one does. */
+  readonly agent?: string;
   readonly input: Json;
-  /** Exactly what the call would do, and why it is asked about. Texts are raw: whoever shows them escapes them. */
+  /** Exactly what the call would do, and why it needs approval. Texts are raw: escape them for display. */
   readonly effects: readonly Effect[];
   readonly decision: Decision;
   /** Milliseconds since 1970. */
   readonly askedMs: number;
 }
 
-/** What has become of an answer. */
+/** The outcome of an answer. */
 export type AnswerOutcome =
   /** It counts. */
   | { readonly status: "answered" }
-  /** It came too late. `first` is the answer that counts; left out where the call ended without one. */
+  /** It came too late. `first` is the answer that counts; absent if the call ended without one. */
   | { readonly status: "closed"; readonly first?: { readonly approval: Approval; readonly by: string } }
   /** There is no such question. */
   | { readonly status: "unknown" };

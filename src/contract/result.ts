@@ -3,9 +3,9 @@ import type { Json } from "./schema.ts";
 
 /** One thing wrong with a call's arguments. */
 export interface Issue {
-  /** Where, as `edits[0].old_text`; "" for the arguments as a whole. */
+  /** The path of the value, such as `edits[0].old_text`; "" for the arguments as a whole. */
   readonly path: string;
-  /** What was expected, what came, what to do. */
+  /** What was expected, what came, and what to do. */
   readonly message: string;
 }
 
@@ -20,11 +20,11 @@ export type ToolResult =
       readonly message: string;
       /** The next step. */
       readonly hint?: string;
-      /** What there was before it failed: partial output, a diff. */
+      /** Partial results, such as output or a diff. */
       readonly content?: readonly Content[];
       readonly data?: Json;
     }
-  /** Stopped from outside; partial output survives. */
+  /** Stopped from outside. `content` has the partial output. */
   | { readonly status: "aborted"; readonly content?: readonly Content[] };
 
 export type ToolStatus = ToolResult["status"];

@@ -4,13 +4,13 @@ import type { Static, TSchema } from "typebox";
 /** Any value that survives JSON. Tools return it, events carry it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** JSON that its receiver may change. */
+/** JSON that the receiver may change. */
 export type MutableJson = null | boolean | number | string | MutableJson[] | { [key: string]: MutableJson };
 
 /** A JSON Schema document: draft 2020-12 unless its `$schema` names draft-07. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** The JSON Schema of a tool's arguments as it is sent to model providers. A copy: changing it does not change the tool. */
+/** The JSON Schema of a tool's arguments as sent to model providers. A copy: changing it does not change the tool. */
 export interface ParametersSchema {
   type: "object";
   properties: { [name: string]: MutableJson };
@@ -19,12 +19,12 @@ export interface ParametersSchema {
 }
 
 /**
- * What `defineTool` takes as `input`: a TypeBox type, a plain JSON Schema object, a Standard Schema that can describe itself
- * as JSON Schema (zod 4, arktype 2.2, …), or a `Schema` made by `standardSchema`.
+ * What `defineTool` takes as `input`: a TypeBox type, a plain JSON Schema object, a Standard Schema that can describe
+ * itself as JSON Schema (zod 4, arktype 2.2, …), or a `Schema` made by `standardSchema`.
  */
 export type SchemaSource = object;
 
-/** The type of a tool's checked input, read off the schema it was defined with. */
+/** The type of a tool's checked input, inferred from its schema. */
 export type InputOf<S extends SchemaSource> =
   S extends Schema<infer Input>
     ? Input
@@ -34,11 +34,13 @@ export type InputOf<S extends SchemaSource> =
         ? Static<S>
         : unknown;
 
-/** A tool's input schema, in the one form the engine works with. */
+/** A tool's input schema as the engine uses it. */
 export interface Schema<Input = unknown> {
-  /** What the model is shown, and what arguments are checked and coerced against. */
+  /** The schema that the model gets, against which arguments are checked and coerced. */
   readonly json: JsonSchema;
-  /** Checked after `json`, and its output (defaults, transformations) is what the tool receives. May be asynchronous. */
+  /**
+   * Checked after `json`, and its output (defaults, transformations) is what the tool receives. May be asynchronous.
+   */
   readonly standard?: StandardSchemaV1<unknown, Input>;
 }
 
@@ -48,10 +50,10 @@ interface DescribesItself {
 }
 
 /**
- * Brings in any Standard Schema, together with the JSON Schema that a model is shown.
- * `json` may be left out where the library can describe itself (`~standard.jsonSchema`).
+ * Wraps any Standard Schema, together with the JSON Schema that the model gets. `json` may be omitted if the library
+ * can describe itself (`~standard.jsonSchema`).
  *
- * @throws TypeError when there is no JSON Schema to show.
+ * @throws TypeError when there is no JSON Schema.
  */
 export function standardSchema<S extends StandardSchemaV1>(
   standard: S,
@@ -68,7 +70,7 @@ export function standardSchema<S extends StandardSchemaV1>(
   return { json: described, standard };
 }
 
-/** Turns whatever `defineTool` was given into a `Schema`. */
+/** Converts the `input` of `defineTool` to a `Schema`. */
 export function toSchema<S extends SchemaSource>(source: S): Schema<InputOf<S>> {
   if (isSchema(source)) return source as Schema<InputOf<S>>;
   if (isStandardSchema(source)) return standardSchema(source) as Schema<InputOf<S>>;
@@ -80,6 +82,6 @@ function isStandardSchema(source: object): source is StandardSchemaV1 {
 }
 
 function isSchema(source: object): source is Schema {
-  // A JSON Schema has no keyword `json`; one that uses the name as an extension keyword would not hold an object there.
+  // `json` is not a keyword of JSON Schema; an extension keyword of that name would not be an object.
   return "json" in source && typeof source.json === "object" && source.json !== null;
 }

@@ -1,40 +1,43 @@
-/** What both kinds of search have in common. */
+/** Options of both kinds of search. */
 interface Searched {
-  /** A folder, which is searched with all below it; for lines also a regular file. Links below it are not followed. */
+  /** A folder, which is searched with everything in it; for lines also a regular file. Links are not followed. */
   readonly path: string;
-  /** Real paths below it that are left out, with all below them. Default: none. */
+  /** Real paths below it to skip, with everything in them. Default: none. */
   readonly except?: readonly string[];
-  /** True: git's own folders (`.git`) are searched too. Default false. */
+  /** Whether `.git` folders are searched too. Default false. */
   readonly git?: boolean;
-  /** Globs of file names. Files whose name matches none of them may be left out. Default: all files are searched. */
+  /** Globs of file names. Files that match none of them may be skipped. Default: all files are searched. */
   readonly names?: readonly string[];
   /** Stops the search, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** A question for lines in files. Hidden files are searched, those that a `.gitignore` ignores are not. */
+/** A search for lines in files. Hidden files are searched; files that a `.gitignore` ignores are not. */
 export interface SearchQuery extends Searched {
   /** A regular expression of Rust's `regex` crate, for one line at a time. */
   readonly pattern: string;
-  /** True: the pattern is plain text. Default false. */
+  /** Whether the pattern is plain text. Default false. */
   readonly literal?: boolean;
   /** Default false. */
   readonly caseSensitive?: boolean;
   /** Lines shown around each match. Default 0. */
   readonly contextLines?: number;
-  /** So many matches are returned at most: the first in the order of paths. */
+  /** The most matches to return: the first ones in the order of paths. */
   readonly maxMatches: number;
-  /** Longer lines are cut to so many code points. */
+  /** Longer lines are truncated to this many code points. */
   readonly maxCharacters: number;
-  /** A folder, relative to `path`: no file outside of it is meant. Default: all of `path`. */
+  /** A folder, relative to `path`, that contains all files of interest. Default: all of `path`. */
   readonly under?: string;
-  /** What becomes of a match in the file with this real path: it is shown, counted as hidden, or skipped. Default: shown. */
+  /**
+   * Decides about matches in the file with this real path: show them, count the file as hidden, or skip it. Default:
+   * show.
+   */
   judge?(path: string): "shown" | "hidden" | "skipped";
-  /** Searched in place of files; `path` then only names it in the result. */
+  /** Searched instead of files; `path` is only its name in the result. */
   readonly input?: SearchInput;
 }
 
-/** What is open for reading, as an `OpenFile` is. It is closed by the search. */
+/** Input for a search, readable like an `OpenFile`. The search closes it. */
 export interface SearchInput {
   /** Up to `length` bytes from `offset`; none only at the end. */
   read(offset: number, length: number): Promise<Uint8Array>;
@@ -45,27 +48,27 @@ export interface SearchInput {
 export interface FoundLine {
   /** A real path. */
   readonly path: string;
-  /** The first is 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly match: boolean;
 }
 
-/** What a search could not do. */
+/** What a search has missed. */
 interface Incomplete {
-  /** What could not be searched, in one line for people and models; "" for nothing. */
+  /** What could not be searched, in one line for people and models; "" if everything was. */
   readonly complaints: string;
-  /** Sentences on what this backend's search does not do (ignore files, encodings). Empty where it does all of it. */
+  /** Sentences about unsupported features of this backend's search (ignore files, encodings). Usually empty. */
   readonly notes: readonly string[];
 }
 
 export interface SearchResult extends Incomplete {
-  /** In the order of paths, and of lines within one. */
+  /** Sorted by path, then by line. */
   readonly lines: readonly FoundLine[];
   readonly matches: number;
-  /** True: there are more matches than `maxMatches`. */
+  /** Whether there are more matches than `maxMatches`. */
   readonly hasMore: boolean;
-  /** How many lines were cut. */
+  /** How many lines were truncated. */
   readonly cut: number;
   /** Files with matches that were judged "hidden". */
   readonly hidden: number;
@@ -73,17 +76,17 @@ export interface SearchResult extends Incomplete {
   readonly binary: number;
 }
 
-/** A question for files, folders and links by name. What a `.gitignore` ignores is left out. */
+/** A search for files, folders and links by name. Skips what a `.gitignore` ignores. */
 export interface FindQuery extends Searched {
-  /** What is looked for. Default: all three. */
+  /** Kinds to find. Default: all three. */
   readonly kinds?: readonly FoundKind[];
-  /** Returns those of the paths that are meant, relative to `path`. Default: all are. */
+  /** Selects paths, which are relative to `path`. Default: all. */
   pick?(paths: readonly string[]): readonly string[];
 }
 
 export type FoundKind = "file" | "folder" | "link";
 
-/** Paths relative to `FindQuery.path`, in no order. */
+/** Paths relative to `FindQuery.path`, unsorted. */
 export interface FindResult extends Incomplete {
   readonly files: readonly string[];
   readonly folders: readonly string[];

@@ -1,36 +1,43 @@
-// What is asked of a live terminal (`Terminal` in backend.ts).
+// Options of a live terminal (`Terminal` in backend.ts).
 
 export interface CaptureOptions {
-  /** As tmux's `-t`. Default: the pane where commands are typed. */
+  /** As tmux's `-t`. Default: the pane where commands run. */
   readonly target?: string;
-  /** First and last line, as tmux's `-S` and `-E`; "-" is the beginning of the history, the end of the screen. Default: what is visible. */
+  /**
+   * First and last line, as tmux's `-S` and `-E`; "-" is the beginning of the history or the end of the screen.
+   * Default: the visible lines.
+   */
   readonly start?: string;
   readonly end?: string;
-  /** A line that was wrapped is one line (`-J`). Default true. */
+  /** Join wrapped lines (`-J`). Default true. */
   readonly joinWrappedLines?: boolean;
-  /** `-N`. Default false. */
+  /** Keep trailing spaces (`-N`). Default false. */
   readonly preserveTrailingSpaces?: boolean;
-  /** Colours and such, as escape sequences (`-e`). Default false. */
+  /** Include escape sequences, such as colours (`-e`). Default false. */
   readonly includeEscapeSequences?: boolean;
-  /** Others as octal numbers (`-C`). Default false. */
+  /** Show other non-printable characters as octal numbers (`-C`). Default false. */
   readonly escapeNonPrintable?: boolean;
-  /** The screen beneath a full-screen program, or that program's (`-a`). Default false. */
+  /** Capture the alternate screen (`-a`). Default false. */
   readonly includeAlternateScreen?: boolean;
+  /** Report where the cursor is. Default false. */
+  readonly includeCursor?: boolean;
 }
 
 export interface Captured {
   readonly pane: string;
   readonly text: string;
-  /** The alternate screen was asked for, and there is none: this is the main one. */
+  /** Whether the alternate screen was requested but is not active: then this is the main screen. */
   readonly noAlternateScreen: boolean;
+  /** Counted from 0 at the top left, where it was asked for. Left out while it is hidden. */
+  readonly cursor?: { readonly column: number; readonly row: number };
 }
 
 export interface Keys {
-  /** As tmux's `-t`. Default: the pane where commands are typed. */
+  /** As tmux's `-t`. Default: the pane where commands run. */
   readonly target?: string;
   /** Typed as it is. */
   readonly text?: string;
-  /** Names of keys as tmux knows them: "C-c", "Up", "F5". */
+  /** Names of keys in tmux: "C-c", "Up", "F5". */
   readonly keys?: readonly string[];
   readonly enter?: boolean;
 }

@@ -10,83 +10,98 @@ import type { ToolResult } from "./result.ts";
 import type { ParametersSchema } from "./schema.ts";
 import type { Outputs, Tool } from "./tool.ts";
 
-/** Tools by name. A value: make another to change it. */
+/** Tools by name. Immutable: make another one to change it. */
 export type Toolset = ReadonlyMap<string, Tool>;
 
-/** A call as a program makes it. */
+/** A call that a program makes. */
 export interface CallRequest {
   readonly name: string;
   /** The arguments as the model wrote them: a JSON string, or the value. */
   readonly input: unknown;
-  /** The provider's id of the call, if it has one. Default: a new one. */
+  /** The provider's id of the call, if any. Default: a new id. */
   readonly id?: CallId;
-  /** Default: the toolkit's own, which is "main" unless `with` gave it another. */
+  /** Default: the toolkit's thread, which is "main" unless `with` chose another. */
   readonly thread?: ThreadId;
-  /** The agent's turn that it belongs to: a name that no other turn has. What was recalled in a turn is not repeated in it. */
+  /** The agent's turn: a name that no other turn has. A memory that was recalled in a turn is not repeated in it. */
   readonly turn?: string;
-  /** The call during which this one is made: its record names that one. Default: the toolkit's own, or none. */
+  /** The call that makes this one, for the record. Default: the toolkit's parent, or none. */
   readonly parent?: CallId;
+  /** The sub-agent that makes the call; a question about the call shows it. Default: the toolkit's agent, or none. */
+  readonly agent?: string;
 }
 
 export interface CallOptions {
   /** Stops the call. */
   readonly signal?: AbortSignal;
-  /** Asks a person about this call instead of the toolkit's own approver. */
+  /** Asks a person about this call. Default: the toolkit's approver. */
   readonly approver?: Approver;
-  /** Ends the text of a denial where nobody could be asked. Default: the toolkit's own. */
+  /** The last sentence of a denial when nobody could be asked. Default: the toolkit's. */
   readonly howToApprove?: string;
-  /** Gets this call's events as they happen. What it throws is ignored. */
+  /** Called with the call's events as they happen. Exceptions are ignored. */
   readonly onEvent?: (event: CallEvent) => void;
 }
 
-/** What a toolkit made by `Toolkit.with` has of its own. What is left out is that of the toolkit it was made from. */
+/** Options of `Toolkit.with`. Default for each: that of the original toolkit. */
 export interface DerivedOptions {
-  /** All of its tools: none is added to them. */
-  readonly tools?: Iterable<Tool>;
-  /** The thread of calls that name none. With another thread it also has its own memory of which files were seen. */
+  /**
+   * All of its tools; no others are added. A function gets the tools of the original toolkit, again whenever those
+   * change, and returns the tools.
+   */
+  readonly tools?: Iterable<Tool> | ((tools: Toolset) => Iterable<Tool>);
+  /** The default thread of calls. Another thread also gets its own memory of seen files. */
   readonly thread?: ThreadId;
-  /** The parent of calls that name none. */
+  /** The default parent of calls. */
   readonly parent?: CallId;
-  /** Asks a person about its calls. */
+  /** The default agent of calls. */
+  readonly agent?: string;
+  /** Asks a person about calls. */
   readonly approver?: Approver;
 }
 
-/** Tools, policy, backend and store, put together. */
+/** Tools, policy, backend and store, combined. */
 export interface Toolkit {
+  /** The current tools. When tools of sources (`ToolSource`) change, this becomes another value. */
   readonly tools: Toolset;
+  /** Resolves when every source has started or failed; without sources at once. Never rejects. */
+  readonly ready: Promise<void>;
+  /** Calls the listener after each change of `tools`. Returns a function that unsubscribes. */
+  onToolsChanged(listener: () => void): () => void;
   readonly backend: Backend;
   readonly store: Store;
-  readonly jobs: Pick<Jobs, "list" | "get">;
+  readonly jobs: Pick<Jobs, "list" | "get" | "handOver">;
   readonly memories: Memories;
-  /** Opens saved outputs by their id. */
+  /** Opens saved outputs by id. */
   readonly outputs: Pick<Outputs, "open">;
-  /** Returns the value with secrets in its texts masked, as in results and in the record. */
+  /** Masks secrets in all texts of a value, as in results and in the record. */
   readonly mask: <T>(value: T) => T;
-  /** The tools as a provider wants them, made anew each time; `undefined` when there are none (providers reject an empty array). */
+  /**
+   * Returns the tool definitions in a provider's format, as new objects. `undefined` without tools, since providers
+   * reject an empty array.
+   */
   definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
-  /** Marks the hosts that a person's own words name as known in the thread. `policy.network.fetch` says what follows from it. */
+  /** Marks the hosts in a person's message as known to the thread, for `policy.network.fetch`. */
   hear(words: string, thread?: ThreadId): void;
-  /** What the policy would say of these effects. Nobody is asked and nothing is recorded. */
+  /** Returns the policy's decision on these effects. Asks nobody and records nothing. */
   judge(effects: readonly Effect[]): Promise<Decision>;
   /**
-   * Returns a toolkit that shares the backend, the policy, grants, limits, jobs, saved outputs and the store with this one. Closing it stops its own
-   * running calls and nothing else. Closing this one stops the calls of both.
+   * Returns a toolkit that shares the backend, policy, grants, limits, jobs, saved outputs and store with this one.
+   * Closing it stops only its own running calls. Closing this one stops the calls of both.
    *
-   * @throws TypeError when two tools have one name, or a tool's schema is not a valid JSON Schema.
+   * @throws TypeError when two tools have the same name, or a tool's schema is not a valid JSON Schema.
    */
   with(options: DerivedOptions): Toolkit;
-  /** Stops running calls, then the backend, the outputs and the store. Calls made later end as "failed". */
+  /** Stops running calls, then closes the backend, the outputs and the store. Later calls end as "failed". */
   close(): Promise<void>;
 }
 
 export type DefinitionFormat = keyof DefinitionOf;
 
 /**
- * How each receiver wants a tool described. The types fit those of the official clients: an array of `openai` is `tools` of a chat completion,
- * of `openai-responses` `tools` of a response, of `anthropic` `tools` of a message, of `gemini` `functionDeclarations` of one tool, and of `mcp`
- * `tools` of a tools/list result. `json` is for anything else.
+ * The formats of tool definitions. The types fit those of the official clients: an array of `openai` is `tools` of a
+ * chat completion, of `openai-responses` `tools` of a response, of `anthropic` `tools` of a message, of `gemini`
+ * `functionDeclarations` of one tool, and of `mcp` `tools` of a tools/list result. `json` is for anything else.
  */
 export interface DefinitionOf {
   json: {
@@ -105,7 +120,7 @@ export interface DefinitionOf {
     name: string;
     description: string;
     parameters: ParametersSchema;
-    /** The API's default is true, which takes only schemas without optional arguments. */
+    /** The API's default is true, which does not allow optional arguments. */
     strict: false;
   };
   anthropic: { name: string; description: string; input_schema: ParametersSchema };
@@ -115,7 +130,7 @@ export interface DefinitionOf {
     title?: string;
     description: string;
     inputSchema: ParametersSchema;
-    /** Only of a tool whose `output` is a schema of an object: MCP takes no other. */
+    /** Only for a tool whose `output` is the schema of an object, as MCP requires. */
     outputSchema?: ParametersSchema;
     annotations: { readOnlyHint: boolean; destructiveHint?: boolean; openWorldHint: boolean };
   };

@@ -8,7 +8,8 @@ import type { Recorder } from "./record.ts";
 import { CallEnded } from "./result.ts";
 
 /**
- * Asks the policy about a checked call and, if the policy says so, a person. The only maker of an `ApprovedCall`.
+ * Asks the policy about a checked call and, if the policy demands it, a person. Only this function makes an
+ * `ApprovedCall`.
  *
  * @throws CallEnded "denied"; the signal's reason when the call is stopped while it is judged or a person is asked.
  */
@@ -24,7 +25,7 @@ export async function approve(
   }
   if (decision.verdict === "allow") return brand(call, decision);
   const question = await untilAborted(host.grants.remaining(call, decision), signal);
-  if (question === undefined) return brand(call, decision); // all of it was granted before
+  if (question === undefined) return brand(call, decision); // granted earlier
   const approval = await ask(call, question, host, record, signal);
   if (approval.answer === "refuse") {
     throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });
@@ -35,7 +36,7 @@ export async function approve(
 }
 
 function refusal(call: CheckedCall, reason: string | undefined): string {
-  // The text of seed 000 for a command; the same form for everything else.
+  // The text for commands is from seed 000; other calls use the same form.
   const what = call.effects.some((effect) => effect.kind === "exec")
     ? "Command execution"
     : `Call of ${call.tool.name}`;

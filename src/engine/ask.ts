@@ -11,14 +11,16 @@ import type { Recorder } from "./record.ts";
 import { CallEnded } from "./result.ts";
 import type { Decided } from "./watch.ts";
 
-/** How often it is looked whether anybody can still answer, in milliseconds. */
+/** How often to check that a person who can answer is still connected, in milliseconds. */
 const LOOK_MS = 2_000;
 
 /**
- * Asks about a call: its own approver, and whoever answers questions of the store. The first answer counts, and the question goes away everywhere
- * else. Without an approver it waits for an answer from the store for `answerWithinMs`, as long as somebody can answer there.
+ * Asks for approval of a call: its own approver, and everybody who answers questions of the store. The first answer
+ * counts and closes the question for all others. Without an approver, waits up to `answerWithinMs` for an answer from
+ * the store, as long as somebody is connected who can answer.
  *
- * @throws CallEnded "denied" when nobody can answer or nobody did in time; the signal's reason when the call is stopped.
+ * @throws CallEnded "denied" when nobody can answer or nobody did in time; the signal's reason when the call is
+ * stopped.
  */
 export async function ask(
   call: CheckedCall,
@@ -41,7 +43,7 @@ export async function ask(
     approver === undefined
       ? nobodyAnswers(question, host, record, asking.signal)
       : answerOf(approver, call, decision, asking.signal).then((own) => decide(question, own, host, asking.signal));
-  here.catch(() => undefined); // when the question was answered elsewhere
+  here.catch(() => undefined); // ignored if the question was answered by another process
   try {
     const answer = await untilAborted(Promise.race([elsewhere, here]), signal);
     record.answered(question, answer, { isStored: !("unstored" in answer) });
@@ -57,7 +59,7 @@ export async function ask(
   }
 }
 
-/** The answer that counts once this one was given. `unstored`: the store does not have it. */
+/** The answer that counts: the first one. `unstored`: the store does not have it. */
 type Counting = Decided & { readonly unstored?: true };
 
 async function decide(
@@ -66,13 +68,13 @@ async function decide(
   { store, mask }: Pick<Host, "store" | "mask">,
   signal: AbortSignal,
 ): Promise<Counting> {
-  signal.throwIfAborted(); // what comes after the end of the question is no answer
+  signal.throwIfAborted(); // too late: the question is closed
   try {
     const outcome = await store.answer(question, mask.json(approval), by);
     if (outcome.status === "closed" && outcome.first !== undefined) return outcome.first;
     if (outcome.status === "answered") return { approval, by };
   } catch {
-    // A store that cannot be written refuses acts when they begin; this call may only look.
+    // If the store is not writable, `begin` refuses acts; this call may only read.
   }
   return { approval, by, unstored: true };
 }
@@ -90,13 +92,14 @@ async function answerOf(
   } catch (error) {
     if (signal.aborted) throw error;
     return {
-      approval: { answer: "refuse", reason: `The approval could not be asked for: ${messageOf(error)}` },
+      approval: { answer: "refuse", reason: `Asking for approval failed: ${messageOf(error)}` },
       by: "approver",
     };
   }
 }
 
-// A program without types may answer anything; a word we do not know must not count as consent, nor a time that is none as for ever.
+// An approver without types may return anything: an unknown answer must not count as approval, nor an invalid time as
+// no end.
 const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "always", "refuse"]);
 
 function isAnswer(approval: Approval | undefined): boolean {
@@ -104,7 +107,7 @@ function isAnswer(approval: Approval | undefined): boolean {
   return !("until" in approval) || approval.until === undefined || Number.isFinite(approval.until);
 }
 
-/** Closes the question when its time is over, or nobody is left who could answer it. */
+/** Closes the question when its time is over, or when nobody is connected who can answer it. */
 async function nobodyAnswers(
   question: QuestionId,
   host: Host,
@@ -120,13 +123,13 @@ async function nobodyAnswers(
     const hasTime = left > LOOK_MS;
     if (hasTime && (await isAttended(host))) continue;
     const reason = hasTime
-      ? "nobody is left who could answer"
+      ? "nobody who can answer is connected any more"
       : `nobody answered within ${inWords(host.answerWithinMs)}`;
     return decide(question, { approval: { answer: "refuse", reason }, by: NO_ANSWER }, host, signal);
   }
 }
 
-/** What the record has in place of a person who answered. */
+/** Recorded as the author of a refusal that no person made. */
 const NO_ANSWER = "nobody";
 
 const NOBODY = "there is nobody to ask";

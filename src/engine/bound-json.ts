@@ -1,33 +1,38 @@
 import type { Json } from "../contract/schema.ts";
 import { DEFAULT_MAX_BYTES, truncateHead, truncateTail } from "../output/truncate.ts";
 
-/** Deeper data is cut: no reader of a result needs it, and it would overflow the stack of whoever walks it. */
+/** The deepest nesting that is kept: code that walks deeper data would overflow its stack. */
 const MAX_DEPTH = 64;
 
+/** The deepest nesting that is converted at all. */
+const MOST_CONVERTED = 1_000;
+
 /**
- * What was returned, as JSON: the same value when it is plain JSON, what `JSON.stringify` makes of it (dates as text, undefined
- * left out) when it is not, null for undefined. `undefined` where JSON can make nothing of it.
+ * Converts what a tool returned to JSON: plain JSON is returned as it is, undefined becomes null, and anything else is
+ * converted by `JSON.stringify` (dates become text). `undefined` when that fails, and for data with more than 1,000
+ * levels.
  */
 export function asJson(returned: unknown): Json | undefined {
   if (returned === undefined) return null;
   if (isPlainJson(returned, 0)) return returned as Json;
   try {
-    return JSON.parse(JSON.stringify(returned)) as Json;
+    const json = JSON.parse(JSON.stringify(returned)) as Json;
+    return isDeeper(json, MOST_CONVERTED) ? undefined : json;
   } catch {
     return undefined;
   }
 }
 
 /**
- * The data with at most 51,200 bytes of text in it (keys included): what is over is cut, texts at the end that is not kept, long
- * lists and objects after as many entries as fit, each with a mark that says so. The same value comes back when all of it fits.
+ * Limits the text in the data to 51,200 bytes, keys included. Texts are truncated at the end that is not kept; lists
+ * and objects keep the entries that fit. A mark shows each truncation. Returns the same value when all of it fits.
  */
 export function boundJson(data: Json, keep: "head" | "tail"): Json {
   if (measure(data, 0) <= DEFAULT_MAX_BYTES) return data;
   return cut(data, { left: DEFAULT_MAX_BYTES }, keep, 0);
 }
 
-/** False too for what is nested deeper than `MAX_DEPTH`, circles included: `JSON.stringify` decides about that. */
+/** False also for data nested deeper than `MAX_DEPTH`, including circles: `JSON.stringify` decides about those. */
 function isPlainJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === "boolean" || typeof value === "string") return true;
   if (typeof value === "number") return Number.isFinite(value);
@@ -41,7 +46,13 @@ function isPlainJson(value: unknown, depth: number): boolean {
   return Object.values(value).every((entry) => isPlainJson(entry, depth + 1));
 }
 
-/** Bytes of text, roughly: every value counts for at least one. Stops counting over the limit; infinite for what is too deep. */
+/** True for data that is nested deeper than this. */
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
+}
+
+/** Bytes of text, roughly: each value counts for at least one. Stops above the limit; infinite for too deep data. */
 function measure(value: Json, depth: number): number {
   if (typeof value === "string") return Buffer.byteLength(value) + 1;
   if (typeof value !== "object" || value === null) return 1;
@@ -58,7 +69,7 @@ function cut(value: Json, budget: { left: number }, keep: "head" | "tail", depth
   budget.left -= 1;
   if (typeof value === "string") return cutText(value, budget, keep);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > MAX_DEPTH) return "[left out: nested too deep]";
+  if (depth > MAX_DEPTH) return "[left out: nested too deeply]";
   if (Array.isArray(value)) {
     const kept: Json[] = [];
     for (const entry of value) {
@@ -76,7 +87,7 @@ function cut(value: Json, budget: { left: number }, keep: "head" | "tail", depth
     kept.push([key, cut(entry, budget, keep, depth + 1)]);
   }
   if (kept.length < entries.length) kept.push(["…", `[${entries.length - kept.length} more left out]`]);
-  return Object.fromEntries(kept); // makes "__proto__" a key like any other
+  return Object.fromEntries(kept); // safe for the key "__proto__"
 }
 
 function cutText(value: string, budget: { left: number }, keep: "head" | "tail"): string {

@@ -10,7 +10,7 @@ import type { Host } from "./host.ts";
 import { recordTo } from "./record.ts";
 import { toResult } from "./result.ts";
 
-/** One call, all the way. Every ending is a value: never rejects. */
+/** Runs one call through all stages. Never rejects: every ending is a result. */
 export async function callTool(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
   const record = recordTo(host, request);
   try {
@@ -24,7 +24,7 @@ export async function callTool(request: ToolCall, host: Host, signal: AbortSigna
   }
 }
 
-/** It can be stopped by itself, and is stopped with the call that makes it. */
+/** Runs a call that a tool makes. It can be stopped alone, and is stopped with the call that makes it. */
 async function callNested(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
   const linked = linkedTo([signal]);
   const unwatch = host.watch.call(request, linked.abort);
@@ -36,5 +36,5 @@ async function callNested(request: ToolCall, host: Host, signal: AbortSignal): P
   }
 }
 
-/** A tool reads the result of a nested call; notices are for the model. */
+/** A nested call carries no notices: its result is read by a tool, and notices are for the model. */
 const NO_NOTICES: Notices = { take: () => [] };

@@ -10,13 +10,18 @@ import { closestTools, findTool } from "./toolset.ts";
 import { validate } from "./validate.ts";
 
 /**
- * Finds the tool, repairs and validates the input, and asks the tool what the call will touch.
+ * Finds the tool, repairs and validates the input, and asks the tool for the call's effects.
  *
- * @throws CallEnded "unknown-tool" or "invalid-input"; an error when the tool itself is at fault.
+ * @throws CallEnded "unknown-tool" or "invalid-input"; another error when the tool is absent for now, or is faulty.
  */
-export async function check(request: ToolCall, { tools, mask }: Pick<Host, "tools" | "mask">): Promise<CheckedCall> {
+export async function check(
+  request: ToolCall,
+  { tools, absent, mask }: Pick<Host, "tools" | "absent" | "mask">,
+): Promise<CheckedCall> {
   const tool = findTool(tools, request.name);
   if (tool === undefined) {
+    const why = absent?.(request.name);
+    if (why !== undefined) throw new ToolFailure(why, { hint: "Continue without it, or try again later." });
     throw new CallEnded({ status: "unknown-tool", name: request.name, closest: closestTools(tools, request.name) });
   }
   const validated = await validate(tool, readable(request, tool));
@@ -27,24 +32,26 @@ export async function check(request: ToolCall, { tools, mask }: Pick<Host, "tool
 }
 
 /**
- * What a model was shown in place of a secret would be written in its place. Looking for it is harmless. (Text that only has the form of a
- * mark is let through: the name in it must be one that we mask.)
+ * Refuses an act whose input contains the mark of a masked secret: the mark would be written instead of the secret.
+ * Calls that only read may contain it, and so may text that looks like a mark but names nothing that is masked.
  */
 function refuseMark(input: unknown, mask: Mask): void {
   const found = mask.markIn(input);
   if (found === undefined) return;
-  const at = found.path === "" ? "the arguments have" : `parameter "${found.path}" has`;
+  const at = found.path === "" ? "the arguments contain" : `parameter "${found.path}" contains`;
   const message =
-    `${at} ${found.mark} in it. It replaces a secret that you are not shown, and would be used as these words. Leave it out: ` +
-    `edit only the text beside it, and in a command use the variable that holds the secret.`;
+    `${at} ${found.mark}, which stands for a secret that you cannot see and would be used literally. Omit it: ` +
+    "edit only the text around it, and in a command use the variable that holds the secret.";
   throw new CallEnded({ status: "invalid-input", issues: [{ path: found.path, message }] });
 }
 
-/** Some models send the one argument as it is, without JSON around it; a tool whose `mend` makes an object of it takes that. */
+/**
+ * The input to validate. A bare string without JSON around it is accepted when the tool's `mend` makes an object of it.
+ */
 function readable({ input, notJson }: ToolCall, tool: Tool): unknown {
   const given = mended(tool, input);
   if (notJson === undefined) return given;
-  // Broken JSON is not such an argument: running `{"command": "ls"` as a command would help nobody.
+  // Broken JSON is not a bare argument: `{"command": "ls"` must not run as a command.
   if (typeof given === "object" && !/^\s*(```|[[{"])/.test(String(input))) return given;
   const message = `the arguments are not valid JSON: ${notJson}. Send one JSON object.`;
   throw new CallEnded({ status: "invalid-input", issues: [{ path: "", message }] });
@@ -54,7 +61,7 @@ function mended(tool: Tool, raw: unknown): unknown {
   try {
     return tool.mend === undefined ? raw : tool.mend(raw);
   } catch {
-    return raw; // validation says what is wrong with it
+    return raw; // validation reports what is wrong with it
   }
 }
 
@@ -63,7 +70,7 @@ function effectsOf(tool: Tool, input: unknown): readonly Effect[] {
   try {
     effects = tool.effects(input);
   } catch (error) {
-    throw new ToolFailure(`tool "${tool.name}" could not tell what it would touch: ${messageOf(error)}`, {
+    throw new ToolFailure(`tool "${tool.name}" could not declare its effects: ${messageOf(error)}`, {
       cause: error,
     });
   }

@@ -2,10 +2,10 @@ import type { TLocalizedValidationError } from "typebox/error";
 import { mendJson } from "../util/mend-json.ts";
 
 /**
- * The value with everything converted that was of the wrong JSON type and has one evident reading: "5" for a number, 5 for a
- * string, "true" for a boolean, a JSON text for an array or object, one element for an array. A `null` where none is allowed is
- * taken as left out (models write it for "not given"). Only the places named by the errors are touched; the original is not.
- * `undefined` when there was nothing to convert.
+ * Converts values of the wrong JSON type that have one evident reading: "5" for a number, 5 for a string, "true" for a
+ * boolean, a JSON text for an array or object, one element for an array. A `null` where none is allowed is removed:
+ * models write it for "not given". Changes only the places that the errors name, in a copy. `undefined` when there was
+ * nothing to convert.
  */
 export function coerce(value: unknown, errors: readonly TLocalizedValidationError[]): { value: unknown } | undefined {
   const copy = copyOf(value);
@@ -22,7 +22,8 @@ export function coerce(value: unknown, errors: readonly TLocalizedValidationErro
     const place = locate(root, pointer);
     if (place === undefined) continue;
     const read = readAs(types, place.holder[place.key]);
-    if (read === undefined || (read.value === undefined && Array.isArray(place.holder))) continue; // a list would get a hole
+    if (read === undefined) continue;
+    if (read.value === undefined && Array.isArray(place.holder)) continue; // a list would get a hole
     if (read.value === undefined) delete place.holder[place.key];
     else place.holder[place.key] = read.value;
     changed = true;
@@ -30,7 +31,7 @@ export function coerce(value: unknown, errors: readonly TLocalizedValidationErro
   return changed ? root : undefined;
 }
 
-// A program (not a model) may hand in values that cannot be copied, such as functions: those are left to validation.
+// A program (not a model) may pass values that cannot be copied, such as functions. Validation rejects those.
 function copyOf(value: unknown): { value: unknown } | undefined {
   try {
     return { value: structuredClone(value) };
@@ -54,7 +55,7 @@ function locate(root: { value: unknown }, pointer: string): { holder: Holder; ke
   return { holder, key };
 }
 
-/** The first of the wanted types that the value has an evident reading as; `{value: undefined}` takes it away. */
+/** The value as the first of the wanted types that it can be read as; `{value: undefined}` removes it. */
 function readAs(types: readonly string[], value: unknown): { value: unknown } | undefined {
   if (value === null) return { value: undefined };
   for (const type of types) {
@@ -93,7 +94,7 @@ function readNumber(value: unknown): number | undefined {
   return Number.isFinite(read) ? read : undefined;
 }
 
-/** A text that is JSON of an array or object, mended where that is certain, parsed; anything else as it is. */
+/** Parses a text that is JSON of an array or object, after safe repairs. Returns anything else unchanged. */
 function parsedText(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   try {

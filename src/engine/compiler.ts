@@ -1,3 +1,3 @@
-// The JSON Schema compiler, in one piece: loaded when the first schema is compiled.
+// The JSON Schema compiler, loaded when the first schema is compiled.
 export { Compile } from "typebox/schema";
 export { Settings } from "typebox/system";

@@ -5,26 +5,26 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Job, JobCommand, Jobs } from "../contract/job.ts";
 import type { ToolJobs } from "../contract/tool.ts";
 
-/** What confinement knows of a call. */
+/** The limits of a call. */
 export interface CallBounds {
   readonly allowed: readonly Effect[];
   /** @throws ToolFailure when the call is over. */
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
   runs(command: JobCommand): Promise<JobCommand>;
-  /** What keeps the process with this call; `undefined` when this call did not start it in a live terminal. */
+  /** What ends the process with this call; `undefined` when this call did not start it in a live terminal. */
   tieOf(process: Process): Tie | undefined;
 }
 
-/** What binds a process to the call that started it. */
+/** What ends a process with the call that started it. */
 export interface Tie {
   /** When the process was started. Milliseconds since 1970. */
   readonly startedMs: number;
-  /** From now on the process does not end with the call, nor when the call is stopped. */
+  /** Lets the process outlive the call, even a stopped one. */
   cut(): void;
 }
 
-/** The toolkit's jobs, as one call may use them: it starts what it declared, and touches the jobs it named. */
+/** Limits the toolkit's jobs to one call: it can start the commands it declared, and use the jobs it named. */
 export function jobsOfCall(
   jobs: Jobs,
   { request, tool }: ApprovedCall,
@@ -74,7 +74,7 @@ export function jobsOfCall(
   return {
     async start(command, script) {
       const checked = await runs(command);
-      // Not under the call's signal: the job is meant to outlive it.
+      // Without the call's signal: a job outlives its call.
       return confined(await jobs.start(checked, script, { call: request.id, thread: request.thread }));
     },
     async adopt(process, script) {
@@ -82,7 +82,7 @@ export function jobsOfCall(
       const tie = tieOf(process);
       if (tie === undefined) {
         throw new ToolFailure(
-          `tool "${tool.name}" tried to let a process go on that this call did not start in a live terminal`,
+          `tool "${tool.name}" tried to make a job of a process that this call did not start in a live terminal`,
         );
       }
       const { startedMs } = tie;

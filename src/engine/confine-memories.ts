@@ -2,7 +2,9 @@ import type { ApprovedCall } from "../contract/call.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Memories } from "../contract/memory.ts";
 
-/** The memories as a call may use them: as it declared, and only until it is over. What it may not do rejects with a `ToolFailure`. */
+/**
+ * Limits the memories to what a call declared, until it ends. Everything else rejects with a `ToolFailure`.
+ */
 export function confineMemories(
   memories: Memories,
   { tool, effects }: Pick<ApprovedCall, "tool" | "effects">,
@@ -11,7 +13,7 @@ export function confineMemories(
   const declared = effects.filter((effect) => effect.kind === "state" && effect.store === "memory");
   const mayChange = declared.some((effect) => effect.kind === "state" && effect.change);
   const guarded = async <T>(may: boolean, what: string, use: () => Promise<T>): Promise<T> => {
-    if (isOver()) throw new ToolFailure(`the call of "${tool.name}" is over; it can use no memories any more`);
+    if (isOver()) throw new ToolFailure(`the call of "${tool.name}" has ended; it can no longer use memories`);
     if (may) return await use();
     throw new ToolFailure(`tool "${tool.name}" ${what} memories, which its \`effects\` do not name`);
   };

@@ -2,15 +2,17 @@ import type { Effect } from "../contract/effect.ts";
 import { isInside } from "../util/paths.ts";
 import type { Host } from "./host.ts";
 
-/** What is done with a path: its content read or written, its folder looked through, or only whether it is there. */
+/** How a path is used: its content is read or written, its folder is listed or searched, or only its info is read. */
 export type PathUse = "read" | "write" | "look" | "stat";
 
-/** Whether a call may use a path: it may, no effect of it names the path, or the path is closed below what it names. */
+/**
+ * Whether a call may use a path: it may; no effect covers the path; or the path is closed although its folder is open.
+ */
 export type Reached = "open" | "undeclared" | "closed";
 
 /**
- * Judges paths by a call's effects and by what stays closed below them; both may grow. `written` is the path as it was given, absolute,
- * `real` where it leads: neither may be closed.
+ * Judges paths by a call's effects and by the paths that stay closed below them. Both lists may grow. `written` is the
+ * absolute path as given, `real` its real path. Neither may be closed.
  */
 export function createReach(
   effects: readonly Effect[],
@@ -19,7 +21,7 @@ export function createReach(
 ): { reach(use: PathUse, written: string, real: string): Reached } {
   const isClosed = (kind: "read" | "write", top: string, use: PathUse, path: string): boolean => {
     const isLeftOut = (root: string) => isInside(path, root) && root !== top && isInside(root, top);
-    // That a closed folder is there is no secret: its name is listed with the others.
+    // The existence of a closed folder is not secret: its name is listed with the others.
     if (except.some((root) => isLeftOut(root) && !(use === "stat" && path === root))) return true;
     if (use === "look" || use === "stat" || path === top) return false;
     return withheld(kind, path) !== undefined && withheld(kind, top) === undefined;

@@ -4,26 +4,29 @@ import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Keys } from "../contract/terminal.ts";
 
-/** What confinement knows of a call. */
+/** The limits of a call. */
 interface TerminalBounds {
   readonly allowed: readonly Effect[];
   /** @throws ToolFailure when the call is over. */
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
   runs(command: Command): Promise<Command>;
-  /** True when a command of this call runs in the pane: what it shows there is its output. */
+  /** Returns whether a command of this call runs in the pane, which then shows its output. */
   shows(pane: string): boolean;
 }
 
 type Typing = Extract<Effect, { kind: "terminal" }>;
 
-/** The live terminal as one call may use it: it looks at the panes it declared and those of its own commands, types exactly what it declared, and dispatches the command it declared. */
+/**
+ * Limits the live terminal to one call: it can look at the panes it declared and those of its own commands, type
+ * exactly what it declared, and dispatch the command it declared.
+ */
 export function confinedTerminal(
   terminal: Terminal,
   { tool }: ApprovedCall,
   { allowed, alive, runs, shows }: TerminalBounds,
 ): Terminal {
-  /** The pane that was judged under the target's name. */
+  /** The pane that was judged for this target. */
   const declared = (what: string, target: string | undefined, declares: (effect: Typing) => boolean) => {
     alive();
     const found = allowed.find(
@@ -36,7 +39,7 @@ export function confinedTerminal(
     if (target === undefined) return {};
     if (found.real !== undefined) return { target: found.real };
     throw new ToolFailure(`there is no tmux pane ${JSON.stringify(target)}`, {
-      hint: "Leave out the target for the pane where commands are typed, or name one as %3.",
+      hint: "Omit target to use the pane where commands run, or name a pane such as %3.",
     });
   };
   return {
@@ -53,12 +56,12 @@ export function confinedTerminal(
       const where = declared("type into", keys.target, (effect) => isTyped(effect, keys));
       return terminal.sendKeys({ ...keys, ...where });
     },
-    // It stays in its pane when the toolkit is closed, so it is declared as detached.
+    // Declared as detached, since it stays in its pane after the toolkit is closed.
     dispatch: async (command) => terminal.dispatch(await runs({ ...command, lifetime: "detached" })),
   };
 }
 
-/** The same text and the same keys, Enter at the end among them. */
+/** Whether the same text and keys were declared, with Enter as the last key. */
 function isTyped({ types, keys: declared = [] }: Typing, { text, keys = [], enter = false }: Keys): boolean {
   const all = enter ? [...keys, "Enter"] : keys;
   return types === text && declared.length === all.length && declared.every((key, index) => key === all[index]);

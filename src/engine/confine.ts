@@ -1,4 +1,4 @@
-import type { Backend, Command, Process, ToolBackend } from "../contract/backend.ts";
+import type { Backend, Command, OpenFile, Process, ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import type { Decision } from "../contract/decision.ts";
@@ -9,7 +9,7 @@ import type { FindQuery, SearchQuery } from "../contract/search.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
 import { onAbort } from "../util/abort.ts";
 import { absolutePath } from "../util/paths.ts";
-import { quoteWords } from "../util/shell.ts";
+import { quoteWords } from "../util/quote.ts";
 import { type Tie, jobsOfCall } from "./confine-jobs.ts";
 import { type PathUse, createReach } from "./confine-paths.ts";
 import { confinedTerminal } from "./confine-terminal.ts";
@@ -21,16 +21,16 @@ export interface Confined {
   readonly outputs: Outputs;
   readonly jobs: ToolJobs;
   readonly closed: Closed;
-  /** Adds an effect that was permitted while the call ran, as the policy let it through. */
+  /** Adds an effect that was permitted while the call ran, with the policy's decision. */
   allow(effect: Effect, decision: Decision): void;
   /**
-   * The call is over: from now on nothing can be touched through it, and what it started is stopped and its logs let go. Resolves to what the
-   * sandbox kept its commands from.
+   * Ends the call: refuses all further access, closes its files, stops its processes and releases their logs. Resolves
+   * to what the sandbox refused to its commands.
    */
   end(): Promise<readonly Refusal[]>;
 }
 
-/** What is confined. */
+/** The parts that `confine` wraps. */
 export interface ConfineOptions {
   readonly backend: Backend;
   readonly outputs: Outputs;
@@ -39,9 +39,9 @@ export interface ConfineOptions {
 }
 
 /**
- * The backend as one call may use it: only what it declared and was approved for, or was permitted later. Paths are compared as
- * real paths, those of the effects as they were judged, and handed on as real paths, so that a link changed in between leads
- * nowhere. A process runs the approved script in the approved folder, and ends with the call.
+ * Limits the backend to the approved effects of one call, and to those permitted later. Paths are compared with the
+ * real paths that were judged, and passed on as real paths, so that a link that changes in between has no effect. A
+ * process runs the approved script in the approved folder, and ends with the call.
  */
 export function confine(
   { backend: inner, outputs, jobs, withheld }: ConfineOptions,
@@ -50,22 +50,24 @@ export function confine(
 ): Confined {
   const { outside = inner.files } = inner;
   const allowed = [...call.effects];
-  /** What was said of those that were permitted while the call ran. */
+  /** Decisions on effects that were permitted while the call ran. */
   const later = new Map<Effect, Decision>();
   const except = [...new Set(call.decision.except)];
   const paths = createReach(allowed, except, withheld);
   const started = new Set<Promise<Process>>();
-  /** What binds the processes in a live terminal to this call. */
+  const opened = new Set<OpenFile>();
+  /** What ends the processes in a live terminal with this call. */
   const ties = new Map<Process, Tie>();
   /** Ends the searches of the call. */
   let searches: AbortController | undefined;
   let over = false;
 
   const alive = () => {
-    if (over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can touch nothing more`);
+    if (over)
+      throw new ToolFailure(`the call of "${call.tool.name}" has ended; it can no longer use files or commands`);
   };
 
-  /** Where a path leads: one that was judged leads where it led then, whatever is there by now. */
+  /** The real path. A path that was judged keeps the real path that it had then. */
   const realPath = async (path: string): Promise<string> => {
     alive();
     const absolute = absolutePath(path, inner);
@@ -79,7 +81,7 @@ export function confine(
     return real;
   };
 
-  /** The real path, if the call may use it so. */
+  /** Returns the real path. Throws when the call may not use it in this way. */
   const reach = async (path: string, use: PathUse): Promise<string> => {
     const real = await realPath(path);
     const reached = paths.reach(use, absolutePath(path, inner), real);
@@ -88,8 +90,8 @@ export function confine(
       const what = use === "write" ? "write" : "read";
       throw new ToolFailure(`tool "${call.tool.name}" tried to ${what} ${path}, which this call did not declare`);
     }
-    throw new ToolFailure(`${path} is left out: the policy does not let it be opened along with the folder it is in`, {
-      hint: "Name it itself; then it is judged, and perhaps asked about.",
+    throw new ToolFailure(`the policy does not allow ${path} for a call that names only a parent folder`, {
+      hint: "Make a call that names this path itself: the policy then judges it, and may ask a person.",
     });
   };
 
@@ -108,7 +110,7 @@ export function confine(
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
-    // How it is contained is the policy's to say, and so is what runs in place of a plain command.
+    // The policy decides how a command is contained, and what runs in place of a plain one.
     const { within = {}, runs: anew = [] } = later.get(effect) ?? call.decision;
     const run = anew.find((each) => each.command === effect.command && each.folder === real);
     if (run === undefined) return { ...command, cwd: real, isRealCwd: true, within };
@@ -119,7 +121,7 @@ export function confine(
     return { ...command, ...anewRun, cwd: run.cwd, isRealCwd: true, within };
   };
 
-  /** What is still starting when the call ends counts too. */
+  /** Registers the process before it has started: one that is still starting when the call ends is stopped too. */
   const begin = (start: () => Promise<Process>): Promise<Process> => {
     alive();
     const process = start();
@@ -127,9 +129,22 @@ export function confine(
     return process;
   };
 
+  const opens = async (opening: Promise<OpenFile>): Promise<OpenFile> => {
+    const file = await opening;
+    opened.add(file);
+    if (over) await file.close();
+    return {
+      info: file.info,
+      read: (offset, length) => file.read(offset, length),
+      async close() {
+        if (opened.delete(file)) await file.close();
+      },
+    };
+  };
+
   const both = (own: AbortSignal | undefined) => (own === undefined ? signal : AbortSignal.any([signal, own]));
 
-  /** In a live terminal a process may be kept as a job: then neither signal is its any more. */
+  /** Starts a process that may become a job: then neither the call's signal nor the command's stops it any more. */
   const beginTied = async (command: Command): Promise<Process> => {
     const startedMs = Date.now();
     const controller = new AbortController();
@@ -143,7 +158,7 @@ export function confine(
       throw error;
     });
     void process.exit.then(release);
-    if (process.place === undefined) return process; // nobody sees it
+    if (process.place === undefined) return process; // it has no pane
     ties.set(process, {
       startedMs,
       cut() {
@@ -187,14 +202,14 @@ export function confine(
     files: {
       realPath,
       stat: async (path) => inner.files.stat(await reach(path, "stat"), REAL),
-      open: async (path) => inner.files.open(await reach(path, "read"), REAL),
+      open: async (path) => opens(inner.files.open(await reach(path, "read"), REAL)),
       list: async (path) => inner.files.list(await reach(path, "look"), REAL),
       write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes, REAL),
       remove: async (path) => inner.files.remove(await reach(path, "write"), REAL),
     },
     async spawn(command: Command) {
       if ((command.lifetime ?? "call") !== "call")
-        throw new ToolFailure("a command that outlives its call is started as a job");
+        throw new ToolFailure("a command that outlives its call must be started as a job");
       const checked = await runs(command);
       if (inner.terminal !== undefined) return beginTied(checked);
       return begin(() => inner.spawn({ ...checked, signal: both(command.signal) }));
@@ -206,14 +221,14 @@ export function confine(
   return {
     backend,
     outputs: {
-      // Saving is no effect: it touches nothing that was there before, and only this toolkit can read it.
+      // Saving is not an effect: it changes nothing that existed before, and only this toolkit can read it.
       save: async (content) => {
         alive();
         return outputs.save(content);
       },
       open: async (id) => {
         alive();
-        if (allowed.some((effect) => effect.kind === "output" && effect.id === id)) return outputs.open(id);
+        if (allowed.some((effect) => effect.kind === "output" && effect.id === id)) return opens(outputs.open(id));
         throw new ToolFailure(`tool "${call.tool.name}" tried to read output://${id}, which this call did not declare`);
       },
     },
@@ -226,20 +241,21 @@ export function confine(
     },
     async end() {
       over = true;
-      searches?.abort(new ToolFailure(`the call of "${call.tool.name}" is over`));
+      searches?.abort(new ToolFailure(`the call of "${call.tool.name}" has ended`));
+      for (const file of opened) void file.close().catch(() => {});
       return (await Promise.all([...started].map(letGo))).flat();
     },
   };
 }
 
-/** Links were followed once, when the path was compared; they are not followed again. */
+/** Links were resolved when the path was compared; they are not followed again. */
 const REAL = { real: true } as const;
 
 async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
   const process = await starting.catch(() => undefined);
   if (process === undefined) return []; // it never ran
   await process.kill();
-  const refusals = await process.refusals; // read off its output
+  const refusals = await process.refusals; // before its output is disposed, from which they are read
   await Promise.all([process.output.dispose(), process.errors?.dispose()]);
   return refusals ?? [];
 }
@@ -253,7 +269,7 @@ function isThisCommand(effect: Effect, command: Command, cwd: string): effect is
   return isSameEnv(effect.env ?? {}, command.env ?? {});
 }
 
-/** A variable that is left out changes what a script does as much as one that is added. */
+/** Both must have the same variables: a missing one changes a script as much as an added one. */
 function isSameEnv(one: Env, other: Env): boolean {
   const names = Object.keys(one);
   return (
@@ -264,17 +280,17 @@ function isSameEnv(one: Env, other: Env): boolean {
 
 const SHELL = /^((\/usr)?\/bin\/)?(ba|da|z|k)?sh$/;
 
-/** Before `-c` only these: with others (`-c` twice, a script file, `--rcfile`) a shell runs something else too. */
+/** The only flags allowed before `-c`: with others (`-c` twice, a script file, `--rcfile`) a shell runs more. */
 const SHELL_FLAGS: ReadonlySet<string> = new Set(["--noprofile", "--norc"]);
 
-/** The script that an argument vector runs: what is behind a shell's `-c`, else the words themselves, quoted. */
+/** The script that an argument vector runs: the one after a shell's `-c`, else the quoted words. */
 function scriptOf(argv: Command["argv"]): string {
   return (isShell(argv) ? argv.at(-1) : undefined) ?? quoteWords(argv);
 }
 
 /** The same shell with another script. */
 function withScript(argv: Command["argv"], script: string): Command["argv"] {
-  if (!isShell(argv)) throw new ToolFailure(`a script cannot take the place of ${quoteWords(argv)}; nothing was run`);
+  if (!isShell(argv)) throw new ToolFailure(`${quoteWords(argv)} cannot be replaced by a script; nothing was run`);
   const [program, ...args] = argv;
   return [program, ...args.slice(0, -1), script];
 }

@@ -6,9 +6,9 @@ const LIST = ["ls", "bash"];
 const JOBS = ["jobs", "bash"];
 
 /**
- * Names of other agents' tools, folded (no `-`, no `_`, small letters), with the tools of ours that do the same, the best first. Names that a tool
- * takes as an alias are here for toolsets without that tool. Sources: the tool definitions of Claude Code, Codex, Gemini CLI, Cline, OpenHands,
- * Cursor and Copilot, and Anthropic's text editor tool, as published in 2025.
+ * Names of other agents' tools, folded (lower case, without `-` and `_`), and our tools that do the same, best first.
+ * Names that are also aliases serve toolsets without that tool. Sources: the tool definitions of Claude Code, Codex,
+ * Gemini CLI, Cline, OpenHands, Cursor and Copilot, and Anthropic's text editor tool, as published in 2025.
  */
 const COUNTERPARTS: ReadonlyMap<string, readonly string[]> = new Map([
   ...each("applypatch patch editfile multiedit edit replace strreplace searchreplace replaceinfile notebookedit", EDIT),
@@ -22,7 +22,7 @@ const COUNTERPARTS: ReadonlyMap<string, readonly string[]> = new Map([
   ...each("deletefile movefile copyfile createdirectory python runcode executeipythoncell runtests", RUN),
 ]);
 
-/** The usual names of our tools that do what another agent's tool of this name does, the best first. `name` is folded. */
+/** Names of our tools that do what another agent's tool with this folded name does, best first. */
 export function counterpartsOf(name: string): readonly string[] {
   return COUNTERPARTS.get(name) ?? [];
 }

@@ -8,13 +8,13 @@ import { messageOf } from "../util/errors.ts";
 import type { Host } from "./host.ts";
 
 /**
- * What the policies say of a call, the strictest first. A call that touches nothing needs no word; any other that nobody judges is
- * asked about. A policy that throws counts as a denial: what cannot be judged does not run.
+ * Asks all policies about a call and returns the strictest decision. Without any decision, a call without effects is
+ * allowed and any other one is asked about. A policy that throws denies the call.
  *
- * The real path of everything the call names, and the pane, is looked up here, once, and comes back in its effects: the policies judge it and
- * `confine` holds the tool to it, so a link that changes in between leads nowhere.
+ * Also resolves the real path of every path in the effects, and the real pane, once. The policies judge these and
+ * `confine` enforces them, so a link that changes in between has no effect.
  *
- * @throws Unreachable when there is no way to where work happens: then nothing can be judged, and nothing is denied.
+ * @throws Unreachable when the backend cannot be reached: then nothing can be judged, and nothing is denied.
  */
 export async function decide(
   checked: CheckedCall,
@@ -38,16 +38,14 @@ async function judge(policy: Policy, call: CheckedCall): Promise<Decision | unde
   try {
     const decision = await policy(call);
     if (decision === undefined || VERDICTS.has(decision.verdict)) return decision;
-    return denied(
-      `it answered ${JSON.stringify(decision)} instead of a decision with the verdict "allow", "ask" or "deny"`,
-    );
+    return denied(`expected a decision with the verdict "allow", "ask" or "deny", got ${JSON.stringify(decision)}`);
   } catch (error) {
     if (error instanceof Unreachable) throw error;
     return denied(messageOf(error));
   }
 }
 
-// A program without types may answer anything; a word we do not know must not count as leave.
+// A policy without types may return anything; an unknown verdict must not count as approval.
 const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]);
 
 function denied(why: string): Decision {
@@ -75,7 +73,7 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
   return { ...call, effects, found };
 }
 
-/** What is there is asked for at the same time: the policy wants to know it of what is written to. */
+/** Resolves the real path and, in parallel, looks up the file: the policy needs it for what is written. */
 async function withFound(
   effect: PathEffect & { readonly path: string },
   realPath: Promise<string | undefined>,
@@ -87,15 +85,15 @@ async function withFound(
     () => undefined,
   );
   const [real, looked] = [await realPath, await looking];
-  // Where a link has changed in between, the policy looks again.
+  // If a link has changed in between, the policy looks it up again.
   if (real !== undefined && looked !== undefined && (looked.info === undefined || looked.info.path === real))
     found.set(real, looked.info);
   return withReal(effect, real);
 }
 
 /**
- * The working directory is canonical, so it is not looked up: judging a command costs no round trip for that. Should a link have taken its
- * place, `confine` does not find the command's folder among those that were approved.
+ * Resolves the folder of a command. The working directory is canonical and needs no round trip. Should a link have
+ * replaced it, `confine` refuses the command, since its folder is not the approved one.
  */
 async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
   return effect.cwd === undefined
@@ -108,8 +106,8 @@ type TerminalEffect = Extract<Effect, { kind: "terminal" }>;
 type PathEffect = Exclude<Extract<Effect, { readonly real?: string }>, TerminalEffect>;
 
 /**
- * Where a path cannot be followed (a circle of links, a NUL byte) `real` is left out, whatever the tool wrote there: the policy
- * says what is wrong with the path, and nothing can be touched through it.
+ * Sets `real`, or removes it when the path cannot be resolved (a circle of links, a NUL byte): then the policy reports
+ * the problem, and nothing can be accessed through the path.
  */
 function withReal({ real: _, ...effect }: PathEffect, real: string | undefined): Effect {
   return real === undefined ? effect : { ...effect, real };
@@ -123,8 +121,8 @@ function realPathOf(path: string, files: Files): Promise<string | undefined> {
 }
 
 /**
- * A name such as "work" or "{last}" means another pane when somebody goes on to one: the call is held to the one it means now. `real` is left out where
- * it means none.
+ * Resolves a name such as "work" or "{last}" to the pane that it means now: the call is confined to that pane, also
+ * when people switch panes later. Removes `real` when the name means no pane.
  */
 async function atPane({ real: _, ...effect }: TerminalEffect, { terminal }: Backend): Promise<Effect> {
   const { pane } = effect;
@@ -137,7 +135,7 @@ async function atPane({ real: _, ...effect }: TerminalEffect, { terminal }: Back
   return meant === undefined ? effect : { ...effect, real: meant.pane };
 }
 
-/** As tmux numbers panes: each for as long as its server lives. */
+/** The id of a pane. tmux never reuses one while its server runs. */
 const PANE_ID = /^%\d+$/;
 
 function hasReal(effect: Effect): boolean {

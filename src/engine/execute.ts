@@ -1,6 +1,7 @@
 import type { ToolBackend } from "../contract/backend.ts";
-import type { ApprovedCall, ToolCall } from "../contract/call.ts";
+import type { ActFollowUp, ApprovedCall, ToolCall } from "../contract/call.ts";
 import { type Content, text } from "../contract/content.ts";
+import type { FormInput } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { FetchOptions, Fetched } from "../contract/fetch.ts";
 import { ToolFailure } from "../contract/failure.ts";
@@ -21,20 +22,20 @@ import { parse } from "./parse.ts";
 import type { Recorder } from "./record.ts";
 import { CallEnded } from "./result.ts";
 
-/** How long a stopped tool may take to end by itself (a command gets two seconds of that between TERM and KILL). */
+/** How long a stopped tool may take to end (a command uses two seconds of it between TERM and KILL). */
 const STOP_GRACE_MS = 5_000;
 
-/** What a tool gave back. */
+/** What a tool returned. */
 export interface Executed {
   readonly data: Json;
-  /** Parts for the model beside the rendered data. */
+  /** Parts for the model besides the rendered data. */
   readonly attached: readonly Content[];
 }
 
 /**
- * Runs an approved call on a backend confined to what it was approved for. An act's row is durable before it runs. When the
- * signal fires the tool has a grace to return what it has; after that the call ends without it, and whatever it still tries to
- * touch is refused.
+ * Runs an approved call on a backend that is confined to the approved effects. The row of an act is durable before it
+ * runs. When the signal fires, the tool has `STOP_GRACE_MS` to return; then the call ends without it, and all further
+ * access is refused.
  */
 export async function execute(
   call: ApprovedCall,
@@ -44,50 +45,65 @@ export async function execute(
   nested: (request: ToolCall) => Promise<ToolResult>,
 ): Promise<Executed> {
   signal.throwIfAborted();
-  await begin(call, host, record);
-  signal.throwIfAborted();
-  const running: Running = { call, host, record, signal, nested, attached: [], confined: undefined, over: false };
-  const run = async () => call.tool.run(call.input, new CallContext(running));
+  const state = { attached: [], followUps: [], confined: undefined, over: false };
+  const running: Running = { call, host, record, signal, nested, ...state };
+  const run = async () => {
+    await begin(running, call);
+    signal.throwIfAborted();
+    return call.tool.run(call.input, new CallContext(running));
+  };
   let data: Json;
   try {
     data = await withGrace(run(), signal);
   } catch (error) {
-    throw withNote(error, await end(running));
+    throw withNotes(error, await end(running));
   }
-  const note = await end(running);
-  return { data, attached: note === undefined ? running.attached : [...running.attached, note] };
+  const notes = await end(running);
+  return { data, attached: [...running.attached, ...notes] };
 }
 
-/** What the sandbox kept the call's commands from, in words for the model. */
-async function end(running: Running): Promise<Content | undefined> {
+/**
+ * Ends the confinement. Returns notices for the model: what the sandbox refused to the commands, and those of hooks.
+ */
+async function end(running: Running): Promise<readonly Content[]> {
   running.over = true;
   const refusals = (await running.confined?.end()) ?? [];
-  if (refusals.length === 0) return undefined;
+  for (const { ended } of running.followUps) ended?.();
+  const notices = running.followUps.flatMap(({ notice }) => (notice === undefined ? [] : [text(`[${notice}]`)]));
+  if (refusals.length === 0) return notices;
   running.record.refused(refusals);
   const { within } = running.call.decision;
-  return text(`[${describeRefusals(refusals, within !== undefined && within !== "none" && within.readOnly === true)}]`);
+  const isReadOnly = within !== undefined && within !== "none" && within.readOnly === true;
+  return [text(`[${describeRefusals(refusals, isReadOnly)}]`), ...notices];
 }
 
-function withNote(error: unknown, note: Content | undefined): unknown {
-  if (note === undefined || !(error instanceof ToolFailure)) return error;
+function withNotes(error: unknown, notes: readonly Content[]): unknown {
+  if (notes.length === 0 || !(error instanceof ToolFailure)) return error;
   const { message, hint, content = [], data, cause } = error;
   return new ToolFailure(message, {
     ...(hint !== undefined && { hint }),
-    content: [...content, note],
+    content: [...content, ...notes],
     ...(data !== undefined && { data }),
     cause,
   });
 }
 
-/** An act is recorded, then counted: what cannot be recorded uses up nothing. */
-async function begin(call: ApprovedCall, { takeAct }: Host, record: Recorder): Promise<void> {
+/** Records an act, counts it (not if it could not be recorded), and runs the hooks. */
+async function begin(running: Running, call: ApprovedCall): Promise<void> {
+  const { host, record, signal } = running;
   await record.approved(call);
-  if (takeAct === undefined || !call.effects.some(isAct)) return;
-  const refused = await takeAct();
+  if (!call.effects.some(isAct)) return;
+  const refused = await host.takeAct?.();
   if (refused !== undefined) throw new CallEnded({ status: "denied", reason: refused, by: "policy" });
+  for (const hook of host.beforeAct) {
+    const followUp = await hook(call, signal);
+    if (followUp === undefined) continue;
+    running.followUps.push(followUp);
+    if (running.over) return followUp.ended?.(); // the call was stopped and did not wait for the hook
+  }
 }
 
-/** One run of a tool, until it is over. */
+/** One run of a tool. */
 interface Running {
   readonly call: ApprovedCall;
   readonly host: Host;
@@ -95,21 +111,22 @@ interface Running {
   readonly signal: AbortSignal;
   readonly nested: (request: ToolCall) => Promise<ToolResult>;
   readonly attached: Content[];
+  readonly followUps: ActFollowUp[];
   confined: Confined | undefined;
   over: boolean;
 }
 
-/** Made when it is first asked for: many tools touch nothing. */
+/** Creates the confinement on first use: many tools have no effects. */
 function confinement(running: Running): Confined {
   const { call, host, signal } = running;
   running.confined ??= confine(host, call, signal);
-  if (running.over) void running.confined.end(); // a tool that looks at its context for the first time after its call
+  if (running.over) void running.confined.end(); // first used after the call has ended
   return running.confined;
 }
 
 /**
- * What a tool is given. A class, against the custom of the house: getters on a literal are made anew for every call, which costs more
- * than the rest of the call. Methods are fields, so that a tool can take them apart.
+ * The context of a tool. A class, unlike elsewhere in this code, since creating getters on an object literal for every
+ * call costs more than the rest of the call. Methods are fields, so that a tool can destructure them.
  */
 class CallContext implements ToolContext {
   readonly callId: CallId;
@@ -127,7 +144,7 @@ class CallContext implements ToolContext {
 
   constructor(running: Running) {
     const { call, host, signal, nested } = running;
-    const { id, thread, turn } = call.request;
+    const { id, thread, turn, agent } = call.request;
     this.#running = running;
     this.callId = id;
     this.thread = thread;
@@ -137,8 +154,9 @@ class CallContext implements ToolContext {
     this.permit = (effect, options) => permit(running, effect, options);
     this.call = async (name, input) => {
       if (running.over)
-        return { status: "failed", message: `the call of "${call.tool.name}" is over; it can call nothing more` };
-      return nested(parse({ name, input, thread, ...(turn !== undefined && { turn }), parent: id }));
+        return { status: "failed", message: `the call of "${call.tool.name}" has ended; it can make no more calls` };
+      const by = { ...(turn !== undefined && { turn }), ...(agent !== undefined && { agent }) };
+      return nested(parse({ name, input, thread, ...by, parent: id }));
     };
     this.fetch = (url, options) => fetchFor(running, url, options);
     this.meet = (url) => {
@@ -178,7 +196,7 @@ class CallContext implements ToolContext {
   }
 }
 
-/** What was seen of files that this call may read, and nothing of others: their content is remembered too. */
+/** The seen files, limited to those that this call may read, since their content is remembered too. */
 function seenThrough(running: Running): SeenFiles {
   const { call, host } = running;
   const { seen } = host;
@@ -196,14 +214,15 @@ function seenThrough(running: Running): SeenFiles {
   };
 }
 
-/** An effect that is known only now goes the way of the others: policy, perhaps a person, its row if it is an act. */
+/** Approves an effect that is known only while the tool runs: policy, perhaps a person, and a row if it is an act. */
 async function permit(
   running: Running,
   effect: Effect,
   { unasked = false }: { readonly unasked?: boolean } = {},
-): Promise<void> {
+): Promise<FormInput | undefined> {
   const { call, host, record, signal } = running;
-  if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; nothing more is permitted`);
+  if (running.over)
+    throw new ToolFailure(`the call of "${call.tool.name}" has ended; it can ask for no more permissions`);
   if (!call.tool.touches.includes(effect.kind)) {
     throw new ToolFailure(
       `tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`,
@@ -211,18 +230,19 @@ async function permit(
   }
   const asking = unasked ? { ...host, approver: undefined, answerWithinMs: 0 } : host;
   const more = await approve({ ...call, effects: [effect] }, asking, record, signal);
-  await begin(more, host, record);
+  await begin(running, more);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);
+  return more.approval?.answer === "once" ? more.approval.input : undefined;
 }
 
-/** Makes a request for a call. A hop that the call did not declare is permitted first, like any effect that is known only now. */
+/** Makes a request for a call. A URL that the call did not declare, such as a redirect, needs `permit` first. */
 async function fetchFor(running: Running, address: string, options: FetchOptions = {}): Promise<Fetched> {
   const { call, host, signal } = running;
   const { fetcher, knownHosts } = host;
   const fetched = await fetcher.fetch(address, options, {
     signal,
     async permit(url) {
-      if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" is over; it can fetch nothing more`);
+      if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" has ended; it can no longer fetch`);
       const effect = requestEffect(url.href, options);
       if (call.effects.some((declared) => covers(declared, effect))) return;
       await permit(running, effect);
@@ -232,7 +252,7 @@ async function fetchFor(running: Running, address: string, options: FetchOptions
   return fetched;
 }
 
-/** The work's own ending; after the signal has fired only until the grace is over. */
+/** Settles as the work does, or rejects `STOP_GRACE_MS` after the signal has fired. */
 function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;

@@ -7,15 +7,17 @@ import { clip } from "../util/text.ts";
 import { issuePath } from "./result.ts";
 
 /**
- * Validation errors in words a model can act on: where, what was expected, what came. One issue a place: the branches of a
- * union that all failed are told as one ("expected one of …"), and a wrong type hides what follows from it.
+ * Describes validation errors so that a model can act on them: where, what was expected, what came. Errors at one place
+ * become one issue: all branches of a union together ("expected one of …"), and a wrong type without the errors that
+ * follow from it.
  */
 export function explainErrors(
   schema: JsonSchema,
   value: unknown,
   errors: readonly TLocalizedValidationError[],
 ): readonly Issue[] {
-  // "Schema is false" is left out where something says more: of an unknown parameter, its name; of a union, what its other branches expect.
+  // "Schema is false" is dropped when another error says more: the name of an unknown parameter, or what the other
+  // branches of a union expect.
   const telling = errors.filter(({ keyword }) => keyword !== "boolean");
   const places = new Map<string, TLocalizedValidationError[]>();
   for (const error of telling.length > 0 ? telling : errors) {
@@ -66,7 +68,7 @@ function explainPlace(
         break;
       case "anyOf":
       case "oneOf":
-        break; // its branches have said what they expect
+        break; // the errors of its branches say what they expect
       default:
         issues.push({
           path,
@@ -84,7 +86,7 @@ function explainPlace(
   return issues;
 }
 
-/** "; known: path, limit" and, where one is close, "; did you mean …?". */
+/** "; did you mean …?" when a known parameter has a similar name, else "; known: path, limit". */
 function knownNames(schema: JsonSchema, schemaPath: string, name: string): string {
   const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
   const properties =
@@ -95,10 +97,10 @@ function knownNames(schema: JsonSchema, schemaPath: string, name: string): strin
     (known) => distance(name.toLowerCase(), known.toLowerCase()) <= Math.max(1, known.length / 4),
   );
   if (near !== undefined) return `; did you mean "${near}"?`;
-  return names.length === 0 ? "; it takes none" : `; known: ${names.join(", ")}`;
+  return names.length === 0 ? "; there are no parameters" : `; known: ${names.join(", ")}`;
 }
 
-/** What the schema says of the parameter: a number that is too large may have the wrong unit. */
+/** The parameter's description: a number that is too large may have the wrong unit. */
 function meaning(schema: JsonSchema, schemaPath: string, path: string): string {
   const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
   const isDescribed = typeof owner === "object" && owner !== null && "description" in owner;

@@ -12,19 +12,19 @@ import type { Executed } from "./execute.ts";
 import { asJson, boundJson } from "./bound-json.ts";
 import { outputFault } from "./validate.ts";
 
-/** What a tool that cut its own output may add to it in notices. */
+/** The room for notices that a tool adds when it truncates its own output. */
 const NOTICE_LINES = 10;
 const NOTICE_BYTES = 2_048;
 
-/** No model takes a larger image: 4.5 MB, and base64 makes 4 of 3. */
+/** The largest image that models take: 4.5 MB, as base64. */
 const IMAGE_MAX_BASE64 = 6_291_456;
 
 /**
- * Renders a tool's data, masks secrets in it and makes it fit: text over the tool's limit is cut at the end the tool does not keep, and all of it
- * saved as `output://ID`; long texts inside the data are cut too. What the model should know beside it comes behind it. Images are saved too, for
- * people who look at the call later.
+ * Renders a tool's data, masks secrets and enforces the tool's limit: longer text is truncated at the end that the tool
+ * does not keep, and saved whole as `output://ID`. Long texts inside the data are truncated too. Notices for the model
+ * come last. Images are saved as well, for people who look at the call later.
  *
- * @throws ToolFailure when the tool returned what is not JSON, or, masked and cut, does not fit the tool's output schema.
+ * @throws ToolFailure when the data is not JSON, or does not fit the tool's output schema after masking and truncation.
  */
 export async function fit(
   call: ApprovedCall,
@@ -42,9 +42,9 @@ export async function fit(
   const data = boundJson(whole, keep);
   const fault = tool.output === undefined ? undefined : await outputFault(tool.output, data);
   if (fault !== undefined) {
-    const cut = data === whole ? "" : `, after it was cut to ${formatSize(DEFAULT_MAX_BYTES)}`;
+    const cut = data === whole ? "" : `, truncated to ${formatSize(DEFAULT_MAX_BYTES)}`;
     throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema${cut}: ${fault}`, {
-      hint: "Its work is done; what it returned is below.",
+      hint: "The tool has run; its result is below.",
       content,
     });
   }
@@ -71,7 +71,7 @@ function plain(data: Json): string {
 }
 
 async function fitted(raw: readonly Content[], { limit, keep, outputs, mask }: Fitting): Promise<readonly Content[]> {
-  // Before anything is cut: of a secret that was cut in two, neither half could be told any more.
+  // Masked before truncation: half a secret would not be recognized.
   const parts = maskedContent(raw, mask);
   const [only] = parts;
   if (parts.length === 1 && only?.type === "text" && evidentlyFits(only.text, limit)) return parts;
@@ -94,12 +94,12 @@ interface Fitting extends Pick<Host, "outputs" | "mask"> {
   readonly keep: "head" | "tail";
 }
 
-/** What is saved keeps its secrets, like every file: they are masked whenever some of it is read. */
+/** Saved outputs keep their secrets, like files: they are masked when they are read. */
 function textsOf(parts: readonly Content[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** True for most results, at the cost of one comparison: no text has more lines than characters, or more than three bytes a character. */
+/** A fast check for most results. UTF-8 takes at most three bytes per UTF-16 unit. */
 function evidentlyFits(
   { length }: string,
   { lines = Infinity, bytes = Infinity, characters = Infinity }: Limit,
@@ -111,13 +111,12 @@ async function saved(outputs: Outputs, whole: string): Promise<string | undefine
   try {
     return await outputs.save(whole);
   } catch {
-    return undefined; // the notice then says that the rest is lost
+    return undefined; // the notice reports that the rest is lost
   }
 }
 
 function withoutHugeImage(part: Content): Content {
   if (part.type !== "image" || part.data.length <= IMAGE_MAX_BASE64) return part;
-  return text(
-    `[Image left out: ${part.mimeType}, ${formatSize(part.data.length)} in base64; a model takes up to ${formatSize(IMAGE_MAX_BASE64)}]`,
-  );
+  const size = `${formatSize(part.data.length)} in base64; models take up to ${formatSize(IMAGE_MAX_BASE64)}`;
+  return text(`[Image left out: ${part.mimeType}, ${size}]`);
 }

@@ -1,6 +1,6 @@
 import type { CallEvent, Store } from "../contract/activity.ts";
 import type { Backend } from "../contract/backend.ts";
-import type { CheckedCall } from "../contract/call.ts";
+import type { BeforeAct, CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Jobs, Notices } from "../contract/job.ts";
 import type { Memories } from "../contract/memory.ts";
@@ -13,24 +13,28 @@ import type { KnownHosts } from "../network/known-hosts.ts";
 import type { Mask } from "../output/mask.ts";
 import type { Watch } from "./watch.ts";
 
-/** Everything a call needs beside itself. The composition root puts one together; the stages only read it. */
+/** Everything that the stages of a call need. Built by the composition root; the stages only read it. */
 export interface Host {
   readonly tools: Toolset;
-  /** Of several decisions the strictest wins. */
+  /** Why a tool is absent; `undefined` when nothing is known about the name. */
+  readonly absent?: ((name: string) => string | undefined) | undefined;
+  /** The strictest decision counts. */
   readonly policies: readonly Policy[];
-  /** `undefined`: only those who answer questions of the store can be asked. */
+  /** `undefined`: only people who answer questions of the store can be asked. */
   readonly approver: Approver | undefined;
-  /** How long an answer from the store is waited for where there is no approver, in milliseconds. 0: nobody is asked. */
+  /** How long to wait for an answer from the store when there is no approver, in milliseconds. 0: nobody is asked. */
   readonly answerWithinMs: number;
-  /** Ends a denial where nobody could be asked: a sentence that says what whoever reads it can do. */
+  /** The last sentence of a denial when nobody could be asked: how to get approval. */
   readonly howToApprove: string;
   /** Stops and answers from other processes. */
   readonly watch: Watch;
   readonly grants: Grants;
-  /** Counts acts as they begin; why one may not. Without it there is no limit. */
+  /** Counts an act before it begins. Resolves to the reason when it may not begin. Default: no limit. */
   readonly takeAct?: (() => Promise<string | undefined>) | undefined;
+  /** Awaited one after the other before an act's first effect, once the act is recorded and counted. */
+  readonly beforeAct: readonly BeforeAct[];
   readonly backend: Backend;
-  /** The way out to the network for tools. */
+  /** Makes the network requests of tools. */
   readonly fetcher: Pick<Fetcher, "fetch">;
   readonly knownHosts: KnownHosts;
   readonly outputs: Outputs;
@@ -38,24 +42,26 @@ export interface Host {
   readonly memories: Memories;
   readonly notices: Notices;
   readonly seen: SeenFiles;
-  /** Why a real path below a folder that may be read or written stays closed all the same; `undefined`: it does not. */
+  /** Why a real path stays closed although its folder may be read or written; `undefined` when it is open. */
   readonly withheld: (operation: "read" | "write", path: string) => string | undefined;
   readonly store: Store;
-  /** Keeps secrets out of what models and people are shown, and out of the record. */
+  /** Masks secrets in everything that is shown or recorded. */
   readonly mask: Mask;
-  /** Counts what the sandbox refuses; an alarm when it is more than is usual. Without it there are none. */
+  /** Counts the sandbox's refusals and returns an alarm when there are too many. Default: no alarms. */
   readonly alarms?: Alarms | undefined;
   /** Gets this call's events as they are recorded. */
   readonly onEvent?: ((event: CallEvent) => void) | undefined;
 }
 
-/** What people have allowed for longer than one call. */
+/** Approvals that last longer than one call. */
 export interface Grants {
   /**
-   * The decision with what of it nobody has granted yet as its scopes; `undefined` when all of it was granted. No scopes: it cannot be
-   * granted for longer than the call.
+   * The decision with only those scopes that are not granted yet; `undefined` when all of them are. A decision without
+   * scopes cannot be granted for longer than the call.
    */
   remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
-  /** Remembers the scopes of an answered question. Rejects with a `ToolFailure` when that cannot be done; the call does not run then. */
+  /**
+   * Stores the scopes of an answered question. Rejects with a `ToolFailure` when it cannot: then the call does not run.
+   */
   remember(question: Decision, approval: Approval): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Content } from "../contract/content.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Mask } from "../output/mask.ts";
 
-/** The parts with the secrets in their texts masked. Pictures stay: their base64 has no words. */
+/** Masks secrets in text parts. Images are not changed. */
 export function maskedContent(parts: readonly Content[], mask: Mask): readonly Content[] {
   let changed = false;
   const masked = parts.map((part): Content => {
@@ -15,7 +15,7 @@ export function maskedContent(parts: readonly Content[], mask: Mask): readonly C
   return changed ? masked : parts;
 }
 
-/** A result that is not "ok" with the secrets in its message, data and content masked. (`fit` has done so for one that is.) */
+/** Masks secrets in the message, data and content of a failed result. (`fit` masks those of an "ok" one.) */
 export function maskedEnding(result: Exclude<ToolResult, { status: "ok" }>, mask: Mask): ToolResult {
   if (!("content" in result) || result.content === undefined) return mask.json(result);
   const { content, ...rest } = result;

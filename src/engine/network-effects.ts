@@ -3,10 +3,10 @@ import type { FetchOptions } from "../contract/fetch.ts";
 
 type RequestEffect = Extract<Effect, { kind: "fetch" | "request" }>;
 
-/** Headers that a tool sets by itself. They say what is understood, and carry nothing of the model's. */
+/** Headers that tools set themselves. They carry no data of the model. */
 const OF_TOOLS: ReadonlySet<string> = new Set(["accept", "accept-language", "content-type"]);
 
-/** What a request touches. */
+/** The effect of a request. */
 export function requestEffect(url: string, { method = "GET", headers = {}, body }: FetchOptions): RequestEffect {
   const own = Object.entries(headers).filter(([name]) => !OF_TOOLS.has(name.toLowerCase()));
   const given = own.length > 0 && { headers: Object.fromEntries(own) };
@@ -14,7 +14,7 @@ export function requestEffect(url: string, { method = "GET", headers = {}, body 
   return { kind: "request", url, method, ...given, ...(body !== undefined && { body }) };
 }
 
-/** Whether a call that declared an effect has declared this request: the same URL and method, and no header or body that it left out. */
+/** Whether a declared effect covers a request: the same URL and method, and no header or body that was not declared. */
 export function covers(declared: Effect, made: RequestEffect): boolean {
   if (declared.kind === "search") return made.kind === "fetch" && new URL(made.url).origin === declared.engine;
   if (declared.kind !== made.kind || declared.method !== made.method) return false;

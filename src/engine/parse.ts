@@ -5,15 +5,16 @@ import { type Parsed, parseJson } from "../util/json.ts";
 import { mendJson } from "../util/mend-json.ts";
 
 /**
- * A call as a model or a program wrote it, in the one form the engine works with. Providers hand over arguments as JSON text,
- * some of them encoded twice, and as "" for none; models write it with mistakes, of which `mendJson` mends some. Never throws: text that is not
- * JSON is reported by `check`, which knows the tool.
+ * Parses a call that a model or a program wrote. Providers pass arguments as JSON text, some of them encoded twice, and
+ * "" for none. Common mistakes in it are repaired (`mendJson`). Never throws: `check`, which knows the tool, reports
+ * text that is not JSON.
  */
-export function parse({ name, input, id = uuidv7(), thread = "main", turn, parent }: CallRequest): ToolCall {
+export function parse({ name, input, id = uuidv7(), thread = "main", turn, parent, agent }: CallRequest): ToolCall {
   return {
     ...{ id, name, thread },
     ...(turn !== undefined && { turn }),
     ...(parent !== undefined && { parent }),
+    ...(agent !== undefined && { agent }),
     ...parseInput(input),
   };
 }
@@ -28,7 +29,7 @@ function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {
   return { input: twice.ok && typeof twice.value === "object" ? (twice.value ?? {}) : once.value };
 }
 
-/** What is wrong is told of the text as it was written. */
+/** Parses the text, repaired if necessary. An error is about the text as it was written. */
 function parseMended(text: string): Parsed {
   const plain = parseJson(text);
   if (plain.ok) return plain;

@@ -16,30 +16,32 @@ import { maskedEnding } from "./mask-result.ts";
 import { asText, errorOf } from "./result.ts";
 import type { Decided } from "./watch.ts";
 
-/** Writes the events of one call, secrets in them masked. Only `approved` can reject, and only for an act that could not be recorded. */
+/**
+ * Records the events of one call, with secrets masked. Only `approved` can reject: for an act that was not recorded.
+ */
 export interface Recorder {
   asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
   /** `isStored`: the store has the answer already. */
   answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
-  /** Resolves when the call may run: at once for one that only looks, when its row is durable for an act. */
+  /** Resolves when the call may run: for an act, when its row is durable; else at once. */
   approved(call: ApprovedCall): Promise<void>;
   updated(update: CallUpdate): void;
-  /** The sandbox kept the call's commands from something. */
+  /** The sandbox refused something to the call's commands. */
   refused(refusals: readonly Refusal[]): void;
-  /** Closes the activity and returns the result, with a notice where the store could not keep it. */
+  /** Closes the activity and returns the result, with a notice when it could not be recorded. */
   finished(result: ToolResult, images?: SavedImages): ToolResult;
 }
 
 /** The ids of the saved outputs that hold a result's images. */
 export type SavedImages = ReadonlyMap<Content, string>;
 
-// A cell shows one line of what went wrong; the result has all of it (seed 002).
+// A cell shows one line of an error; the result has all of it (seed 002).
 const ERROR_IN_EVENT = 200;
 
-/** Characters of what the model read that are recorded. */
+/** How many characters of a result are recorded. */
 const MAX_RECORDED = 65_536;
 
-/** Begins the record of a call. Never throws: a store that cannot write refuses acts, still serves reads, and says so. */
+/** Starts recording a call. Never throws: when the store fails, acts are refused, and other calls run with a notice. */
 export function recordTo(
   { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
   request: ToolCall,
@@ -59,7 +61,7 @@ export function recordTo(
     try {
       onEvent?.(event);
     } catch {
-      // a listener's fault is not the call's
+      // A failing listener does not fail the call.
     }
   };
 
@@ -79,6 +81,7 @@ export function recordTo(
     input: mask.json(asJson(request.input)),
     ...(paramsHint !== undefined && { paramsHint }),
     ...(request.parent !== undefined && { parent: request.parent }),
+    ...(request.agent !== undefined && { agent: request.agent }),
   });
 
   return {
@@ -106,7 +109,7 @@ export function recordTo(
       } catch (error) {
         problem = messageOf(error);
         throw new ToolFailure(`the call could not be recorded, so it was not run: ${problem}`, {
-          hint: "Calls that only look still work.",
+          hint: "Calls that only read still work.",
           cause: error,
         });
       }
@@ -117,7 +120,7 @@ export function recordTo(
       if (more === undefined) return append({ type: "call.updated", update: mask.json(update) });
       output ??= mask.stream();
       const shown = output.add(more);
-      if (shown === "" && more !== "" && Object.keys(rest).length === 0) return; // held back until more of it is there
+      if (shown === "" && more !== "" && Object.keys(rest).length === 0) return; // held back: may be part of a secret
       append({ type: "call.updated", update: { ...mask.json(rest), output: shown } });
     },
     refused(refusals) {
@@ -129,7 +132,7 @@ export function recordTo(
       const held = output?.end() ?? "";
       if (held !== "") append({ type: "call.updated", update: { output: held } });
       const result = given.status === "ok" ? given : maskedEnding(given, mask);
-      // Spelled out: on V8, `{ ...event, data }` costs ten times as much in collected garbage (measured on Node 20).
+      // No spread: on V8, `{ ...event, data }` makes ten times as much garbage (measured on Node 20).
       const content = recorded(result, images);
       if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data, content });
       else append({ type: "call.finished", status: result.status, ...failureOf(result), content });
@@ -139,7 +142,7 @@ export function recordTo(
   };
 }
 
-/** What the model reads of a result, as much as is kept of it. */
+/** The content of a result, truncated for the record. */
 function recorded(result: ToolResult, images?: SavedImages): readonly RecordedContent[] {
   const parts = result.status === "ok" ? result.content : [text(asText(result))];
   let left = MAX_RECORDED;
@@ -167,7 +170,7 @@ type Happening = CallEvent extends infer Event
     : never
   : never;
 
-/** Programs may hand in anything as input; an event carries JSON. */
+/** Programs may pass any input; events carry JSON. */
 function asJson(input: unknown): Json {
   return (input ?? null) as Json;
 }

@@ -4,7 +4,7 @@ import type { ToolResult } from "../contract/result.ts";
 import { formatSize } from "../output/size.ts";
 import { messageOf } from "../util/errors.ts";
 
-/** A call that has ended before its tool returned, carrying how. The stages throw it; nothing outside the engine sees it. */
+/** Thrown by a stage to end the call with this result. Does not leave the engine. */
 export class CallEnded extends Error {
   readonly result: Exclude<ToolResult, { status: "ok" }>;
 
@@ -14,7 +14,7 @@ export class CallEnded extends Error {
   }
 }
 
-/** Turns whatever a stage threw into the result of the call. Never throws. */
+/** Converts what a stage threw to the result of the call. Never throws. */
 export function toResult(error: unknown, signal: AbortSignal): ToolResult {
   if (error instanceof CallEnded) return error.result;
   if (signal.aborted) return aborted(error);
@@ -28,7 +28,7 @@ export function toResult(error: unknown, signal: AbortSignal): ToolResult {
   };
 }
 
-/** What a model reads of a result: text only (an image is named with its kind and size). */
+/** The result as a model reads it, as text. An image is replaced by its type and size. */
 export function asText(result: ToolResult): string {
   switch (result.status) {
     case "ok":
@@ -46,7 +46,7 @@ export function asText(result: ToolResult): string {
   }
 }
 
-/** The result as MCP and most providers want it: content, and whether it is an error. Images stay images. */
+/** The result as content parts, for MCP and model providers. Keeps images. `isError` is false only for "ok". */
 export function asContent(result: ToolResult): { content: readonly Content[]; isError: boolean } {
   if (result.status === "ok") return { content: result.content, isError: false };
   const images = ("content" in result ? (result.content ?? []) : []).filter((part) => part.type === "image");
@@ -67,7 +67,7 @@ export function errorOf(result: ToolResult): string | undefined {
   return asOutcome(result).error ?? undefined;
 }
 
-/** "edits[0].old_text" from a JSON pointer; "" for the whole. */
+/** Converts a JSON pointer to a path such as "edits[0].old_text"; "" for the whole value. */
 export function issuePath(pointer: string): string {
   return pointer
     .split("/")

@@ -2,14 +2,14 @@ import type { Tool } from "../contract/tool.ts";
 import { messageOf } from "../util/errors.ts";
 import { pointerPart } from "../util/json-pointer.ts";
 import { shown } from "./explain.ts";
-import { type Follow, followerOf } from "./schema-references.ts";
+import { followerOf } from "./schema-references.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
 /**
- * Checks every tool's schemas. The validator's compiler is not used: it takes longer to load than a command line call runs, and it misses
- * faults. It treats an unknown type as any type, and a `$ref` to nothing as a schema that no value fits.
+ * Checks every tool's schemas. Does not use the validator's compiler, which loads slowly and misses faults: it accepts
+ * any value for an unknown type, and no value for a `$ref` to nothing.
  *
- * @throws TypeError with the tool's name, the place in its schema and what is wrong there.
+ * @throws TypeError with the tool's name, the place in its schema and the fault.
  */
 export function requireValidSchemas(tools: Iterable<Tool>): void {
   for (const { name, input, output } of tools) {
@@ -33,7 +33,7 @@ interface Reference {
   readonly at: string;
 }
 
-/** The faults of an input schema, a root among them that no arguments can fit. */
+/** The faults of an input schema, including a root that no arguments can fit. */
 function* inRoot(root: unknown): Generator<Fault> {
   if (isRecord(root) && root["type"] !== undefined && ![root["type"]].flat().includes("object")) {
     yield { at: "#/type", problem: `expected "object", since the arguments are an object, got ${shown(root["type"])}` };
@@ -42,15 +42,18 @@ function* inRoot(root: unknown): Generator<Fault> {
 }
 
 /**
- * Finds values that the meta-schemas of draft-07 and 2020-12 forbid, in keywords that decide what is valid; references to nothing and in circles;
- * and patterns that do not compile. Other keywords, and formats, are not checked.
+ * Finds values that the meta-schemas of draft-07 and 2020-12 forbid, in keywords that decide what is valid; references
+ * that are dangling, circular, or lead to too many schemas; and patterns that do not compile. Does not check other
+ * keywords, or formats.
  */
 function* faultsOf(root: unknown): Generator<Fault> {
   const follow = followerOf(root);
   const seen = new Set<unknown>();
+  /** The results of `checksOf`. */
+  const checks = new Map<unknown, number>();
   const references: Reference[] = [];
   yield* inSchema(root, "#");
-  // Last, so that what they refer to has been checked where it is. The list grows while schemas are found that only references lead to.
+  // Last, so that faults in referenced schemas are reported at their own place. The list may grow in this loop.
   for (const reference of references) yield* inReference(reference);
 
   function* inSchema(schema: unknown, at: string): Generator<Fault> {
@@ -61,7 +64,7 @@ function* faultsOf(root: unknown): Generator<Fault> {
     }
     seen.add(schema);
     for (const [keyword, value] of Object.entries(schema)) {
-      if (value === undefined && keyword !== "const") continue; // left out, as in JSON
+      if (value === undefined && keyword !== "const") continue; // absent, as in JSON
       const place = `${at}/${pointerPart(keyword)}`;
       const rule = RULES.get(keyword);
       if (rule !== undefined && !rule.allows(value)) {
@@ -96,13 +99,41 @@ function* faultsOf(root: unknown): Generator<Fault> {
     if (target === undefined) {
       const remedy = "Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
       yield { at, problem: `${JSON.stringify(name)} refers to nothing in this schema. ${remedy}` };
-    } else if (leadsTo(schema, target, follow)) {
-      yield { at, problem: `${JSON.stringify(name)} leads back to itself, so no value can be checked against it` };
+    } else if (checksOf(target) === Infinity) {
+      yield { at, problem: `${JSON.stringify(name)} refers to itself, so no value can be checked against it` };
+    } else if (checksOf(target) > MOST_CHECKS) {
+      yield { at, problem: `${JSON.stringify(name)} checks a value against more than ${MOST_CHECKS} schemas` };
     } else {
       yield* inSchema(target, name.startsWith("#/") ? name : at);
     }
   }
+
+  /** Returns how many schemas a value is checked against if it is checked against this one. Infinity for a circle. */
+  function checksOf(schema: unknown): number {
+    if (!isRecord(schema)) return 1;
+    const known = checks.get(schema);
+    if (known !== undefined) return known;
+    checks.set(schema, Infinity); // for circular references
+    let sum = 1;
+    for (const part of inPlace(schema)) sum += checksOf(part);
+    checks.set(schema, sum === Infinity ? sum : Math.min(sum, MOST_CHECKS + 1));
+    return checks.get(schema) ?? sum;
+  }
+
+  /** Returns the schemas that check the same value: those inside a schema, and those that it references. */
+  function inPlace(schema: { readonly [keyword: string]: unknown }): readonly unknown[] {
+    const parts = IN_PLACE.flatMap((keyword): unknown => schema[keyword] ?? []);
+    const named = IN_PLACE_BY_NAME.flatMap((keyword) => Object.values(schema[keyword] ?? {}));
+    const referenced = [...REFERENCES].flatMap((keyword): unknown => {
+      const name = schema[keyword];
+      return typeof name === "string" ? follow(schema, name) : [];
+    });
+    return [...parts, ...named, ...referenced];
+  }
 }
+
+/** The maximum number of schemas that check one value. Repeatedly branching references would take forever. */
+const MOST_CHECKS = 10_000;
 
 function* inPattern(pattern: string, at: string): Generator<Fault> {
   try {
@@ -117,17 +148,8 @@ function compiled(pattern: string): RegExp {
   return new RegExp(pattern, "u");
 }
 
-/** Whether checking a value against `from` checks the same value against `goal`. */
-function leadsTo(goal: unknown, from: unknown, follow: Follow, met = new Set<unknown>()): boolean {
-  if (from === goal) return true;
-  if (!isRecord(from) || met.has(from)) return false;
-  met.add(from);
-  const next = IN_PLACE.flatMap((keyword): unknown => from[keyword] ?? []);
-  if (typeof from["$ref"] === "string") next.push(follow(from, from["$ref"]));
-  return next.some((schema) => leadsTo(goal, schema, follow, met));
-}
-
 const IN_PLACE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"] as const;
+const IN_PLACE_BY_NAME = ["dependencies", "dependentSchemas"] as const;
 
 const REFERENCES: ReadonlySet<string> = new Set(["$ref", "$dynamicRef"]);
 
@@ -141,7 +163,7 @@ interface Rule {
 const isType = (value: unknown) => TYPES.some((type) => type === value);
 const NUMBER: Rule = { expected: "a number", allows: (value) => typeof value === "number" };
 const COUNT: Rule = {
-  expected: "a whole number from 0 on",
+  expected: "an integer of at least 0",
   allows: (value) => Number.isInteger(value) && Number(value) >= 0,
 };
 const TEXT: Rule = { expected: "a string", allows: (value) => typeof value === "string" };

@@ -6,10 +6,12 @@ type Change = (schema: PlainSchema) => PlainSchema;
 
 /**
  * Returns a copy of a tool's input schema in a form that every provider takes:
- *  - `type: "object"` and `properties` are always present, and so is `items` in an array. OpenAI refuses schemas without them: "object schema
- *    missing properties", "array schema missing items".
- *  - A fixed choice is `{type, enum}`. TypeBox and others write it as `const`, or `anyOf` of `const`. Gemini does not support `const`: its
- *    keywords are listed at `responseJsonSchema` in https://ai.google.dev/api/generate-content#generationconfig
+ *  - `type: "object"` and `properties` are always present, and so is `items` in an array. OpenAI refuses schemas
+ * without
+ *    them: "object schema missing properties", "array schema missing items".
+ *  - A fixed choice is `{type, enum}`. TypeBox and others write it as `const`, or `anyOf` of `const`. Gemini does not
+ *    support `const`: its keywords are listed at `responseJsonSchema` in
+ *    https://ai.google.dev/api/generate-content#generationconfig
  *
  * What the schema accepts stays the same.
  */
@@ -18,7 +20,10 @@ export function shownSchema(schema: JsonSchema): ParametersSchema {
   return parametersSchema(changed(JSON.parse(text) as PlainSchema, (part) => withItems(withEnum(part))));
 }
 
-/** The same without empty strings in any `enum`: Gemini refuses them ("enum[2]: cannot be empty"). They are still accepted as input. */
+/**
+ * The same without empty strings in any `enum`, which Gemini refuses ("enum[2]: cannot be empty"). They are still
+ * accepted as input.
+ */
 export function shownSchemaForGemini(schema: JsonSchema): ParametersSchema {
   return parametersSchema(changed(shownSchema(schema) as PlainSchema, withoutEmptyChoices));
 }
@@ -33,7 +38,7 @@ function parametersSchema(schema: PlainSchema): ParametersSchema {
   };
 }
 
-/** The schema with every schema in it changed, the innermost first. */
+/** Applies a change to the schema and every schema in it, innermost first. */
 function changed(schema: PlainSchema, change: Change): PlainSchema {
   const one = (part: MutableJson) => (isPlain(part) ? changed(part, change) : part);
   const entries = Object.entries(schema).map(([keyword, value]): [string, MutableJson] => {
@@ -52,7 +57,10 @@ function withItems(schema: PlainSchema): PlainSchema {
   return { ...schema, items: {} };
 }
 
-/** Says a choice of values as `{type, enum}`: `const`, an `enum` without a type, and in `anyOf` all choices of one type together. */
+/**
+ * Writes a choice of values as `{type, enum}`: a `const`, an `enum` without a type, and in `anyOf` all choices of one
+ * type together.
+ */
 function withEnum(schema: PlainSchema): PlainSchema {
   if ("const" in schema && !("enum" in schema)) {
     const { const: value = null, ...rest } = schema;
@@ -66,7 +74,7 @@ function withEnum(schema: PlainSchema): PlainSchema {
   return type === undefined || others.length > 0 ? schema : { type, ...schema };
 }
 
-/** A choice that is the only branch left takes the place of the `anyOf`. */
+/** Replaces an `anyOf` by its only branch when that is a choice. */
 function withBranches({ anyOf: _, ...rest }: PlainSchema, branches: MutableJson[]): PlainSchema {
   const [only] = branches;
   const alone =
@@ -91,7 +99,7 @@ function merged(branches: readonly MutableJson[]): MutableJson[] {
   return result;
 }
 
-/** Whether the schema is a choice and nothing more: one with a description of its own stays as it is. */
+/** Whether the schema is only a choice, without a description of its own. */
 function isChoice(schema: MutableJson | undefined): schema is Choice {
   return (
     isPlain(schema) &&

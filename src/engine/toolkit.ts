@@ -1,7 +1,7 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
-import type { CallRequest, DerivedOptions, Toolkit } from "../contract/toolkit.ts";
+import type { CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
 import { createSeenFiles } from "../files/seen.ts";
 import { linkedTo } from "../util/abort.ts";
 import { callTool } from "./call.ts";
@@ -9,28 +9,32 @@ import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
 import { parse } from "./parse.ts";
 import { requireValidSchemas } from "./schema-fault.ts";
+import type { LiveTools } from "./live-tools.ts";
 import { definitions, toolset } from "./toolset.ts";
 
-/** What a toolkit and those derived from it share. */
-export type Shared = Omit<Host, keyof Own | "onEvent">;
+/** What a toolkit shares with the toolkits derived from it. */
+export type Shared = Omit<Host, keyof Own | "onEvent" | "absent"> & { readonly live: LiveTools };
 
-/** What each of them has of its own. */
-export interface Own extends Pick<Host, "tools" | "approver" | "seen"> {
+/** The parts that each toolkit has for itself. */
+export interface Own extends Pick<Host, "approver" | "seen"> {
+  /** Returns its current tools. */
+  readonly tools: () => Toolset;
   readonly thread: ThreadId;
   readonly parent?: CallId;
+  readonly agent?: string;
 }
 
-/** The calls of one toolkit, those of toolkits derived from it included. */
+/** The calls of one toolkit and of toolkits derived from it. */
 interface Calls {
-  /** Why, once they are closed. */
+  /** The reason, once the toolkit is closed. */
   closed: Error | undefined;
-  /** Each with what stops it. */
+  /** Each running call and the function that stops it. */
   readonly running: Map<Promise<unknown>, (reason: Error) => void>;
 }
 
 /**
- * Opens a toolkit over a host. `end` closes what is shared; it gets a promise that resolves when every call has ended. A toolkit that is derived
- * (`with`) closes only its own calls.
+ * Creates a toolkit. `end` closes what is shared; it gets a promise that resolves when every call has ended. A derived
+ * toolkit (`with`) closes only its own calls.
  */
 export function openToolkit(shared: Shared, own: Own, end: (callsEnded: Promise<unknown>) => Promise<void>): Toolkit {
   return toolkitOf(shared, own, end, []);
@@ -43,25 +47,31 @@ function toolkitOf(
   above: readonly Calls[],
 ): Toolkit {
   const { tools, approver: ownApprover, seen } = own;
-  const { backend, policies, store, jobs, memories, outputs, mask } = shared;
+  const { backend, policies, store, jobs, memories, outputs, mask, live } = shared;
   const calls: Calls = { closed: undefined, running: new Map() };
   const all = [...above, calls];
 
   return {
-    tools,
+    get tools() {
+      return tools();
+    },
+    get ready() {
+      return live.ready;
+    },
+    onToolsChanged: live.onChange,
     backend,
     store,
     jobs,
     memories,
     outputs,
     mask: mask.json,
-    definitions: (format) => definitions(tools, format),
+    definitions: (format) => definitions(tools(), format),
     hear: (words, thread = own.thread) => shared.knownHosts.addFrom(thread, words),
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, { signal, approver = ownApprover, howToApprove = shared.howToApprove, onEvent } = {}) {
       if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };
       const linked = linkedTo(signal === undefined ? [] : [signal]);
-      const host: Host = { ...shared, tools, approver, howToApprove, seen, onEvent };
+      const host: Host = { ...shared, tools: tools(), absent: live.absent, approver, howToApprove, seen, onEvent };
       const request = parse({ ...given, ...placed(given, own) });
       const unwatch = shared.watch.call(request, linked.abort);
       const call = callTool(request, host, linked.signal);
@@ -85,24 +95,40 @@ function toolkitOf(
   };
 }
 
-/** The thread and the parent of a call: its own, or those of the toolkit it is made with. */
-function placed(
-  { thread, parent }: Pick<CallRequest, "thread" | "parent">,
-  own: Pick<Own, "thread" | "parent">,
-): Pick<Own, "thread" | "parent"> {
-  const above = parent ?? own.parent;
-  return { thread: thread ?? own.thread, ...(above !== undefined && { parent: above }) };
+/** The thread, parent and agent of a call: its own, or those of the toolkit it is made with. */
+function placed(given: Pick<CallRequest, keyof Place>, own: Place): Place {
+  const { thread = own.thread, parent = own.parent, agent = own.agent } = given;
+  return { thread, ...(parent !== undefined && { parent }), ...(agent !== undefined && { agent }) };
 }
 
-function derived(own: Own, { tools, approver = own.approver, ...place }: DerivedOptions): Own {
-  const { thread, ...parent } = placed(place, own);
-  const named = tools === undefined ? own.tools : toolset(tools);
-  const known = new Set(own.tools.values());
-  requireValidSchemas([...named.values()].filter((tool) => !known.has(tool)));
-  return { tools: named, approver, thread, ...parent, seen: thread === own.thread ? own.seen : createSeenFiles() };
+type Place = Pick<Own, "thread" | "parent" | "agent">;
+
+function derived(own: Own, { tools, approver = own.approver, ...given }: DerivedOptions): Own {
+  const place = placed(given, own);
+  const seen = place.thread === own.thread ? own.seen : createSeenFiles();
+  return { tools: tools === undefined ? own.tools : chosen(own, tools), approver, ...place, seen };
 }
 
-/** For judging effects that no call has: policies are told a call that is nobody's. */
+/** Chooses the tools; with a function, again whenever the toolkit's tools have changed. */
+function chosen(own: Own, tools: NonNullable<DerivedOptions["tools"]>): Own["tools"] {
+  const choose = (from: Toolset) => {
+    const named = toolset(typeof tools === "function" ? tools(from) : tools);
+    const known = new Set(from.values());
+    requireValidSchemas([...named.values()].filter((tool) => !known.has(tool)));
+    return named;
+  };
+  let from = own.tools();
+  let named = choose(from);
+  if (typeof tools !== "function") return () => named;
+  return () => {
+    if (own.tools() === from) return named;
+    from = own.tools();
+    named = choose(from);
+    return named;
+  };
+}
+
+/** Stands in for the call when effects are judged without one. */
 const NO_CALL: Omit<CheckedCall, "effects"> = {
   request: { id: "", name: "", input: {}, thread: "main" },
   tool: defineTool({ name: "none", description: "", input: {}, run: async () => null }),

@@ -6,14 +6,14 @@ import { counterpartsOf } from "./counterparts.ts";
 import { shownSchema, shownSchemaForGemini } from "./shown-schema.ts";
 
 /**
- * Tools by name, in the order given. Their texts name only tools of this set.
+ * Returns the tools by name, in the given order. Their texts name only tools of this set.
  *
  * @throws TypeError when two tools have the same name.
  */
 export function toolset(tools: Iterable<Tool>): Toolset {
   const named = new Map<string, Tool>();
   for (const tool of tools) {
-    if (named.has(tool.name)) throw new TypeError(`two tools are named "${tool.name}"; give one another name`);
+    if (named.has(tool.name)) throw new TypeError(`two tools are named "${tool.name}"; rename one of them`);
     named.set(tool.name, tool);
   }
   const names: ToolNames = (name, parameter) => {
@@ -28,19 +28,19 @@ function takes({ input }: Tool, parameter: string): boolean {
   return typeof properties === "object" && properties !== null && Object.hasOwn(properties, parameter);
 }
 
-/** The tool a model means: by name, else by name or alias whatever the capitals, `-` and `_`. */
+/** Finds a tool by name. Otherwise finds it by name or alias, ignoring case, `-` and `_`. */
 export function findTool(tools: Toolset, name: string): Tool | undefined {
   return tools.get(name) ?? otherNames(tools).get(folded(name));
 }
 
-/** "run-shell", "runShell" and "run_shell" are one name. */
+/** Returns a name in one form: "run-shell", "runShell" and "run_shell" are equal. */
 function folded(name: string): string {
   return name.replaceAll(/[-_]/g, "").toLowerCase();
 }
 
 /**
- * Up to three names for the one that was asked for, the best first: tools that do what another agent's tool of that name does, then names that
- * are spelled alike. Never none while there are tools.
+ * Suggests up to three tools for an unknown name, best first: those that do what another agent's tool of that name
+ * does, then those with a similar name. Empty only when there are no tools.
  */
 export function closestTools(tools: Toolset, name: string): readonly string[] {
   const asked = name.slice(0, 64).toLowerCase();
@@ -53,13 +53,13 @@ export function closestTools(tools: Toolset, name: string): readonly string[] {
   return [...new Set([...counterparts, ...alike])].slice(0, 3);
 }
 
-/** The tools as `format` wants them; `undefined` when there are none, since providers reject an empty array. */
+/** The tool definitions in a provider's format. `undefined` without tools, since providers reject an empty array. */
 export function definitions<F extends DefinitionFormat>(tools: Toolset, format: F): DefinitionOf[F][] | undefined {
   if (tools.size === 0) return undefined;
   return [...tools.values()].map((tool) => DEFINE[format](tool));
 }
 
-/** A tool's parameters for people, in one line; "" where it has none. */
+/** Returns a tool's parameters for people, in one line; "" if it has none. */
 export function paramsHint({ paramsHint: given, input }: Pick<Tool, "paramsHint" | "input">): string {
   if (given !== undefined) return given;
   const { properties, required = [] } = shownSchema(input.json);
@@ -91,7 +91,7 @@ const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F
   }),
   // https://docs.anthropic.com/en/api/messages#body-tools
   anthropic: ({ name, description, input }) => ({ name, description, input_schema: shownSchema(input.json) }),
-  // `parametersJsonSchema` takes JSON Schema as it is, where `parameters` takes a dialect of OpenAPI. Google's own client uses it for MCP tools.
+  // `parametersJsonSchema` takes plain JSON Schema, `parameters` a dialect of OpenAPI.
   // https://ai.google.dev/api/caching#FunctionDeclaration
   gemini: ({ name, description, input }) => ({
     name,
@@ -109,14 +109,19 @@ const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F
   }),
 };
 
-// What MCP clients are told of a tool, from what it touches: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
 function annotations(touches: readonly EffectKind[]): DefinitionOf["mcp"]["annotations"] {
-  const acts = touches.some((kind) => ACTS.has(kind));
+  const acts = !onlyLook([{ touches }]);
   return {
     readOnlyHint: !acts,
     ...(acts && { destructiveHint: true }),
     openWorldHint: touches.some((kind) => OPEN_WORLD.has(kind)),
   };
+}
+
+/** Returns true if no tool changes anything, according to what the tools declare in `touches`. */
+export function onlyLook(tools: Iterable<Pick<Tool, "touches">>): boolean {
+  return [...tools].every(({ touches }) => !touches.some((kind) => ACTS.has(kind)));
 }
 
 const ACTS: ReadonlySet<EffectKind> = new Set(["write", "exec", "terminal", "request", "state", "delegate", "foreign"]);

@@ -1,12 +1,14 @@
 import type { TLocalizedValidationError } from "typebox/error";
+import { ToolFailure } from "../contract/failure.ts";
 import type { Issue } from "../contract/result.ts";
 import type { Json, JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
+import { withDeadline } from "../util/deadline.ts";
 import { coerce } from "./coerce.ts";
 import { explainErrors } from "./explain.ts";
 import { issuePath } from "./result.ts";
 
-/** What validation says of a value. */
+/** The result of a validation: the input to use, or the issues. */
 export type Validated =
   | { readonly ok: true; readonly input: unknown }
   | { readonly ok: false; readonly issues: readonly Issue[] };
@@ -18,45 +20,76 @@ interface Compiled {
 }
 
 /**
- * Checks a tool's raw input: as it came first; where that does not fit, with the values that do not fit coerced. The schema is
- * compiled once a tool. A Standard Schema runs after its JSON Schema, and what it returns is the input.
+ * Validates a tool's raw input. Input that does not fit is coerced and validated again. The schema is compiled once per
+ * tool. A Standard Schema runs after its JSON Schema, and its output is the input of the tool.
  *
- * @throws Error when a Standard Schema's validator throws, or the schema cannot be compiled, which `createToolkit` has checked: the tool's fault.
+ * @throws Error when the tool is faulty: its Standard Schema throws, or its JSON Schema does not compile or takes too
+ *   long.
  */
 export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise<Validated> {
-  const schema = await compile(tool.input.json);
-  let value = raw;
-  if (!schema.Check(value)) {
-    const repaired = coerce(value, schema.Errors(value)[1]);
-    if (repaired === undefined || !schema.Check(repaired.value)) {
-      return { ok: false, issues: explainErrors(tool.input.json, value, schema.Errors(value)[1]) };
-    }
-    value = repaired.value;
-  }
-  return tool.input.standard === undefined ? { ok: true, input: value } : validateFurther(tool.input.standard, value);
+  const { json, standard } = tool.input;
+  const compile = await loadCompiler();
+  const fitting = branches(json) ? await inTime(() => fit(compile(json), json, raw)) : fit(compile(json), json, raw);
+  return standard === undefined || !fitting.ok ? fitting : validateFurther(standard, fitting.input);
 }
 
-/** Returns why data does not fit a tool's output schema: "days[0].rain must be number". `undefined`: it fits. */
+function fit(schema: Compiled, json: JsonSchema, value: unknown): Validated {
+  if (schema.Check(value)) return { ok: true, input: value };
+  const repaired = coerce(value, schema.Errors(value)[1]);
+  if (repaired !== undefined && schema.Check(repaired.value)) return { ok: true, input: repaired.value };
+  return { ok: false, issues: explainErrors(json, value, schema.Errors(value)[1]) };
+}
+
+/** How long a schema with references may take: the time can double with each level of a value. Milliseconds. */
+const LONGEST_CHECK_MS = 1_000;
+
+let deadline: ReturnType<typeof withDeadline> | undefined;
+
+async function inTime(work: () => Validated): Promise<Validated> {
+  deadline ??= withDeadline(LONGEST_CHECK_MS);
+  const validated = (await deadline)(work);
+  if (validated !== undefined) return validated;
+  const seconds = LONGEST_CHECK_MS / 1_000;
+  throw new ToolFailure(
+    `the arguments could not be checked within ${seconds} s: the references in the tool's schema branch too often`,
+    { hint: "Nothing was run. Fewer levels in the arguments take less time." },
+  );
+}
+
+/** Returns why data does not fit a tool's output schema: "days[0].rain must be number". `undefined` when it fits. */
 export async function outputFault(output: JsonSchema, data: Json): Promise<string | undefined> {
-  const schema = await compile(output);
+  const schema = (await loadCompiler())(output);
   if (schema.Check(data)) return undefined;
   const [error] = schema.Errors(data)[1];
   return `${issuePath(error?.instancePath ?? "")} ${error?.message ?? "does not fit"}`.trim();
 }
 
-// TypeBox stops at 8 by default; a model should learn of everything that is wrong at once.
+// TypeBox stops at 8 by default; a model should see all errors at once.
 const MAX_ERRORS = 64;
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
+let loading: Promise<(json: JsonSchema) => Compiled> | undefined;
 
-async function compile(json: JsonSchema): Promise<Compiled> {
-  const known = compiled.get(json);
-  if (known !== undefined) return known;
-  const { Compile, Settings } = await import("./compiler.ts");
-  Settings.Set({ maxErrors: MAX_ERRORS });
-  const schema = Compile(json) as Compiled;
-  compiled.set(json, schema);
-  return schema;
+/** Loads the compiler once. It compiles each schema once. */
+function loadCompiler(): Promise<(json: JsonSchema) => Compiled> {
+  loading ??= import("./compiler.ts").then(({ Compile, Settings }) => {
+    Settings.Set({ maxErrors: MAX_ERRORS });
+    return (json) => {
+      const schema = compiled.get(json) ?? (Compile(json) as Compiled);
+      compiled.set(json, schema);
+      return schema;
+    };
+  });
+  return loading;
+}
+
+const branching = new WeakMap<JsonSchema, boolean>();
+
+/** Whether checking a value may take longer than the value and the schema are long: the schema has references. */
+function branches(json: JsonSchema): boolean {
+  const found = branching.get(json) ?? /"\$(?:ref|dynamicRef|recursiveRef)"/.test(JSON.stringify(json));
+  branching.set(json, found);
+  return found;
 }
 
 async function validateFurther(standard: NonNullable<Tool["input"]["standard"]>, value: unknown): Promise<Validated> {

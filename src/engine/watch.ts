@@ -6,19 +6,23 @@ import { pause } from "../util/abort.ts";
 
 export type Decided = Pick<Extract<CallEvent, { type: "approval.decided" }>, "approval" | "by">;
 
-/** Follows a store for what other processes want of the calls of a toolkit: stops, and answers to questions. */
+/** Follows a store for stops and answers that other processes send to the calls of a toolkit. */
 export interface Watch {
-  /** Calls `stop` when somebody wants the call or its thread stopped. The returned function ends that. The first call starts the watch. */
+  /** Calls `stop` when a stop of the call or its thread is requested. Returns a function that unsubscribes. */
   call(call: Pick<ToolCall, "id" | "thread">, stop: (reason: Error) => void): () => void;
-  /** Calls `decided` when the question has been answered, by whomever. The returned function ends that. */
+  /** Calls `decided` when the question is answered. Returns a function that unsubscribes. */
   question(question: QuestionId, decided: (answer: Decided) => void): () => void;
   close(): void;
 }
 
-/** Between two attempts to read a store that cannot be read, in milliseconds. */
+/** The delay before a failed read of the store is retried, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** @param stopJob stops a job if it is the toolkit's */
+/**
+ * Creates a watch. It starts to follow the store with the first call.
+ *
+ * @param stopJob Stops a job if it belongs to the toolkit.
+ */
 export function createWatch(store: Pick<Store, "events">, stopJob: (call: CallId, job: string) => void): Watch {
   const calls = new Set<{ readonly call: Pick<ToolCall, "id" | "thread">; readonly stop: (reason: Error) => void }>();
   const questions = new Map<QuestionId, (answer: Decided) => void>();

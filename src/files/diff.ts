@@ -1,13 +1,13 @@
 import { structuredPatch } from "diff";
 import type { Replacement } from "./edits.ts";
 
-/** Lines shown around a change, as diff -u and git do. */
+/** The number of unchanged lines shown around a change, as in diff -u and git. */
 const CONTEXT_LINES = 3;
 
-/** Beyond this many changed lines the shortest diff takes too long; a change is then shown as one block. */
+/** With more changed lines, computing the shortest diff takes too long; the change is then shown as one block. */
 const MAX_EDIT_LENGTH = 2_000;
 
-/** A hunk, lines with their signs. */
+/** A hunk. Its lines include their signs. */
 interface Hunk {
   readonly oldStart: number;
   readonly oldLines: number;
@@ -17,14 +17,16 @@ interface Hunk {
 }
 
 /**
- * The unified diff of replacements in a text, as `git apply` takes it. Made from the lines around each replacement alone, so that its
- * cost does not grow with the file. `replacements` are in order and do not overlap.
+ * Returns the unified diff of replacements in a text, in the form that `git apply` accepts. Compares only the lines
+ * around each replacement, so its cost does not depend on the size of the file.
+ *
+ * @param replacements in order, not overlapping
  */
 export function replacementsDiff(path: string, before: string, replacements: readonly Replacement[]): string {
   const hunks: Hunk[] = [];
   let line = 0; // lines of the old text before `counted`
   let counted = 0;
-  let added = 0; // by how many lines the new text is longer up to here
+  let added = 0; // how many lines longer the new text is up to here
   for (const { from, to, inside } of windows(before, replacements)) {
     line += countNewlines(before, counted, from);
     counted = from;
@@ -38,12 +40,17 @@ export function replacementsDiff(path: string, before: string, replacements: rea
   return formatted(path, path, hunks);
 }
 
-/** The unified diff of two whole texts; "" when they are the same. `from` and `to` name them; `undefined`: the file is not there. */
+/**
+ * Returns the unified diff of two whole texts; "" if they are equal.
+ *
+ * @param from the name of the old file; `undefined` if there is none
+ * @param to the name of the new file; `undefined` if there is none
+ */
 export function unifiedDiff(from: string | undefined, to: string | undefined, before: string, after: string): string {
   return formatted(from, to, hunksOf(before, after));
 }
 
-/** A stretch of the text with the replacements made that lie in it. */
+/** Returns a range of the text after its replacements. */
 export function replaced(text: string, from: number, to: number, replacements: readonly Replacement[]): string {
   const parts: string[] = [];
   let at = from;
@@ -61,7 +68,7 @@ interface Window {
   readonly inside: Replacement[];
 }
 
-/** Stretches of whole lines; those whose contexts touch are one. */
+/** Returns ranges of whole lines around the replacements. Ranges whose contexts touch are merged. */
 function windows(text: string, replacements: readonly Replacement[]): readonly Window[] {
   const found: Window[] = [];
   for (const replacement of replacements) {
@@ -85,15 +92,19 @@ function hunksOf(before: string, after: string): readonly Hunk[] {
   return patch === undefined ? [wholeHunk(before, after)] : patch.hunks;
 }
 
-/** The end of the last line that changes: where the stretch ends before a line, that is joined to what comes to stand before it. */
+/**
+ * Returns the end of the last line that changes. If the range ends before a line that is joined to the text before it,
+ * that line is included.
+ */
 function endOfChange(text: string, from: number, { start, end, text: fresh }: Replacement): number {
   const wholeLines = text[end - 1] === "\n" && (fresh === "" ? start === from : fresh.endsWith("\n"));
   return wholeLines ? end : nextLine(text, end);
 }
 
 /**
- * A hunk of the window with the lines around the window that it lacks. They are not compared, only added: in "a a b a a a" a new line
- * "a" behind "b" is as well one at the end, where the hunk would end without context, and git then looks for it at the file's end.
+ * Adds missing lines of context from around the window. They are not compared. Comparing them could move the change: in
+ * "a a b a a a", a new line "a" after "b" could also be one at the end; the hunk would then lack context, and git would
+ * only look for it at the end of the file.
  */
 function withContext(hunk: Hunk, text: string, from: number, to: number): Hunk {
   const { lines } = hunk;
@@ -118,22 +129,26 @@ function formatted(from: string | undefined, to: string | undefined, hunks: read
   return [`--- ${name("a", from)}`, `+++ ${name("b", to)}`, ...body, ""].join("\n");
 }
 
-// An empty side is counted from the line before it, so that an empty file starts at 0 (POSIX diff -u).
+// The position of an empty side is the line before it, so that an empty file starts at 0 (POSIX diff -u).
 function range(start: number, lines: number): string {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }
 
-/** git quotes a name with special characters like C; without that `git apply` would not find it. */
+/**
+ * Returns the name in a header. Special characters are quoted as in git: otherwise `git apply` would not find the file.
+ */
 function name(side: "a" | "b", path: string | undefined): string {
   if (path === undefined) return "/dev/null";
   const named = `${side}/${path.replace(/^\//, "")}`;
   if (!/["\\\x00-\x1f\x7f]/.test(named)) return named.includes(" ") ? `${named}\t` : named;
-  return `"${named.replaceAll(/["\\\x00-\x1f\x7f]/g, (char) => (char === '"' || char === "\\" ? `\\${char}` : `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`))}"`;
+  const escaped = (char: string) =>
+    char === '"' || char === "\\" ? `\\${char}` : `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`;
+  return `"${named.replaceAll(/["\\\x00-\x1f\x7f]/g, escaped)}"`;
 }
 
 /**
- * The change as one block: what is the same around it, then all old lines and all new ones. The lines around are kept as context,
- * without which `git apply` takes a hunk only at the ends of a file.
+ * Returns the change as one block: equal lines before it, all old lines, all new lines, equal lines after it. Without
+ * equal lines as context, `git apply` would accept a hunk only at the ends of a file.
  */
 function wholeHunk(before: string, after: string): Hunk {
   const old = linesOf(before);
@@ -160,7 +175,7 @@ function wholeHunk(before: string, after: string): Hunk {
   };
 }
 
-/** Lines with their breaks; a last one without. */
+/** Returns lines with their line breaks. The last line may have none. */
 function linesOf(text: string): readonly string[] {
   return text === "" ? [] : text.split(/(?<=\n)/);
 }

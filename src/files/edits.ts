@@ -2,16 +2,16 @@ import { ToolFailure } from "../contract/failure.ts";
 import { plural } from "../util/text.ts";
 import { nearestPlace } from "./nearest.ts";
 
-/** One change a model asks for: an exact text, and the text to put in its place. */
+/** A change that a model requests: an exact text, and its replacement. */
 export interface Edit {
   /** Not empty. */
   readonly old_text: string;
   readonly new_text: string;
-  /** Every occurrence is replaced. Default: there may be only one. */
+  /** Replaces every occurrence. Default: there must be only one. */
   readonly replace_all?: boolean;
 }
 
-/** A stretch of the original, in UTF-16 units, and its replacement with the file's own line breaks. */
+/** A range of the original, in UTF-16 units, and its replacement with the file's own line breaks. */
 export interface Replacement {
   readonly start: number;
   readonly end: number;
@@ -19,13 +19,13 @@ export interface Replacement {
 }
 
 /**
- * Where each edit stands in the original, all of them matched against the original, in the order of their places. A line break in
- * `old_text` matches any line break ("\n", "\r\n"), and those of `new_text` become the ones used there, so that a model that only
- * ever writes "\n" neither fails on a file from Windows nor mixes its endings. Lines that are only given to show the place stay as
- * they are, in a file of mixed endings too.
+ * Finds all edits in the original, and returns them in order of position. A line break in `old_text` matches any line
+ * break ("\n", "\r\n"), and those in `new_text` become the ones used at that place. So a model that only writes "\n"
+ * can edit files from Windows without mixing line breaks. Lines that `old_text` and `new_text` share keep their line
+ * breaks, even if those are mixed.
  *
- * @throws ToolFailure when an edit's text does not occur, occurs more than once without `replace_all`, or stays the same, and when two edits
- *   overlap: then nothing is to be done.
+ * @throws ToolFailure when an edit's text does not occur, occurs more than once without `replace_all`, or stays the
+ * same, and when two edits overlap. Nothing must be changed then.
  */
 export function locateEdits(original: string, edits: readonly Edit[], path: string): readonly Replacement[] {
   const located = edits.map((edit, index) =>
@@ -38,7 +38,8 @@ export function locateEdits(original: string, edits: readonly Edit[], path: stri
     if (before !== undefined && next.start < before.end) {
       const [first, second] = [numberOf(before), numberOf(next)].sort((a, b) => a - b);
       throw new ToolFailure(
-        `edits ${first} and ${second} overlap in ${path}, near line ${lineAt(original, next.start)}; nothing was changed`,
+        `edits ${first} and ${second} overlap in ${path}, near line ${lineAt(original, next.start)}; nothing ` +
+          "was changed",
         {
           hint: "Combine the two into one edit.",
         },
@@ -78,7 +79,7 @@ function locate(
   return replacements;
 }
 
-/** The places from the first on that do not overlap. */
+/** Returns the places, without those that overlap an earlier one. */
 function apart(places: readonly Place[]): readonly Place[] {
   let end = 0;
   return places.filter((place) => {
@@ -93,7 +94,7 @@ interface Place {
   readonly end: number;
 }
 
-/** Every place, overlapping ones too: two overlapping places are as ambiguous as two apart. */
+/** Returns every place, including overlapping ones: they are as ambiguous as separate ones. */
 function findAll(text: string, wanted: string): readonly Place[] {
   const places: Place[] = [];
   const [first = "", ...rest] = wanted.split(/\r?\n/);
@@ -102,7 +103,7 @@ function findAll(text: string, wanted: string): readonly Place[] {
       places.push({ start: at, end: at + wanted.length });
     return places;
   }
-  // Every line behind the first must follow at once, with whichever break the file has there.
+  // The other lines must follow at once, after whichever line break the file has there.
   for (let at = nextAtLineEnd(text, first, 0); at !== -1; at = nextAtLineEnd(text, first, at + 1)) {
     const end = endOfLines(text, at + first.length, rest);
     if (end !== undefined) places.push({ start: at, end });
@@ -110,7 +111,7 @@ function findAll(text: string, wanted: string): readonly Place[] {
   return places;
 }
 
-/** The next place where the line stands just before a line break; an empty one stands there at the break itself, all of it. */
+/** Returns the next place of a line before a line break. An empty line is found at the line break itself. */
 function nextAtLineEnd(text: string, line: string, from: number): number {
   if (line !== "") return text.indexOf(line, from);
   for (let at = text.indexOf("\n", from); at !== -1; at = text.indexOf("\n", at + 1)) {
@@ -132,7 +133,10 @@ function endOfLines(text: string, from: number, lines: readonly string[]): numbe
   return at;
 }
 
-/** What then stands at a place: lines that `new_text` begins or ends with as `old_text` does are the file's own, what is between is new. */
+/**
+ * Returns the new text at a place. Lines at the beginning and end that `old_text` and `new_text` share are taken from
+ * the file.
+ */
 function freshText(original: string, { start, end }: Place, old_text: string, new_text: string): string {
   const there = linesOf(original.slice(start, end)); // as many as `old_text` has
   const old = linesOf(old_text);
@@ -148,24 +152,24 @@ function freshText(original: string, { start, end }: Place, old_text: string, ne
   return before + withLineBreak(changed, lineBreakAt(original, place)) + there.slice(there.length - tail).join("");
 }
 
-/** Lines with their breaks; a last one may have none. */
+/** Returns lines with their line breaks. The last line may have none. */
 function linesOf(text: string): readonly string[] {
   return text === "" ? [] : text.split(/(?<=\n)/);
 }
 
-/** The line break used at a place: the next one, else the one before it, else "\n". */
+/** Returns the line break used at a place: the next one, otherwise the previous one, otherwise "\n". */
 function lineBreakAt(text: string, place: number): "\n" | "\r\n" {
   const next = text.indexOf("\n", place);
   const at = next === -1 ? text.lastIndexOf("\n", place) : next;
   return text[at - 1] === "\r" ? "\r\n" : "\n";
 }
 
-/** A break that the model wrote out as "\r\n" stays. */
+/** Replaces line breaks. A "\r\n" that the model wrote is kept. */
 function withLineBreak(text: string, lineBreak: "\n" | "\r\n"): string {
   return lineBreak === "\n" ? text : text.replaceAll(/(?<!\r)\n/g, "\r\n");
 }
 
-/** The line (from 1) that a place is on. */
+/** Returns the line number of a place, from 1. */
 function lineAt(text: string, at: number): number {
   let line = 1;
   for (let next = text.indexOf("\n"); next !== -1 && next < at; next = text.indexOf("\n", next + 1)) line++;

@@ -1,16 +1,16 @@
 import { isUtf8 } from "node:buffer";
 
-/** How a text file's bytes are read and written. */
+/** The encoding of a text file. */
 export interface Encoding {
-  /** "utf-8", "utf-16le", "utf-16be", or what both iconv-lite and the iconv program call it. */
+  /** "utf-8", "utf-16le", "utf-16be", or a name that both iconv-lite and the iconv program know. */
   readonly name: string;
-  /** Bytes of its byte order mark; 0 where there is none. */
+  /** The length of its byte order mark in bytes; 0 if there is none. */
   readonly mark: number;
 }
 
 export const UTF_8: Encoding = { name: "utf-8", mark: 0 };
 
-/** Enough of a file to tell its encoding: what distinguishes encodings shows early or not at all. */
+/** How much of a file is used to detect its encoding. More would rarely change the result. */
 export const SAMPLE_BYTES = 64 * 1024;
 
 const MARKS: readonly { readonly bytes: readonly number[]; readonly name: string }[] = [
@@ -19,12 +19,14 @@ const MARKS: readonly { readonly bytes: readonly number[]; readonly name: string
   { bytes: [0xfe, 0xff], name: "utf-16be" },
 ];
 
-/** What text is in that is in nothing else. Where a byte has no character in the first, the second has one for every byte. */
+/**
+ * The fallback for text in no other encoding. The second one has a character for every byte, the first one does not.
+ */
 const LATIN = "windows-1252";
 const LATIN_OF_ALL_BYTES = "iso-8859-1";
 
-// What chardet says, and what is then used. Its guesses among the Latin encodings are a coin toss; windows-1252 is what such files
-// nearly always are.
+// The encodings used for chardet's guesses. It cannot tell the Latin encodings apart; files with such text are nearly
+// always windows-1252.
 const GUESSES: { readonly [guess: string]: string } = {
   Shift_JIS: "shift_jis",
   "EUC-JP": "euc-jp",
@@ -48,7 +50,7 @@ const GUESSES: { readonly [guess: string]: string } = {
   "ISO-8859-9": "windows-1254",
 };
 
-/** Encodings in which each byte above 127 is a letter of another script than Latin. */
+/** Encodings in which every byte above 127 is a letter of a script other than Latin. */
 const OTHER_SCRIPTS: ReadonlySet<string> = new Set([
   "koi8-r",
   "windows-1251",
@@ -61,16 +63,19 @@ const OTHER_SCRIPTS: ReadonlySet<string> = new Set([
   "iso-8859-8",
 ]);
 
-/** Of 100: from here a guess that is not Latin is sure; below the second it is no better than Latin. */
+/**
+ * Confidence in percent. From `SURE` on, a non-Latin guess is accepted. Below `CONFIDENT`, a guess is no better than
+ * Latin.
+ */
 const SURE = 40;
 const CONFIDENT = 30;
 
-/** Bytes that are guessed from: from the first line on that is not ASCII. More makes no guess better, and every one slower. */
+/** How many bytes the guess uses, from the first non-ASCII line on. More bytes make guesses slower, not better. */
 const GUESSED_BYTES = 16 * 1024;
 
 /**
- * Pairs of bytes (as Latin-1 characters) that common characters are written with: kana, punctuation, hangul, and of the ideographs
- * those that each standard has in front because they are common. One that comes before another fits less by chance.
+ * The byte pairs (as Latin-1 characters) of common characters: kana, punctuation, hangul, and the ideographs that each
+ * standard lists first because they are common. Earlier entries are less likely to match by chance.
  */
 const COMMON_PAIRS: readonly (readonly [name: string, pair: string])[] = [
   ["shift_jis", "[\\x81-\\x83\\x88-\\x98][\\x40-\\x7e\\x80-\\xfc]"],
@@ -83,8 +88,10 @@ const COMMON_PAIRS: readonly (readonly [name: string, pair: string])[] = [
 const UTF_8_SEQUENCES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g;
 
 /**
- * The encoding of a text, from its beginning (`atEnd`: from all of it): byte order mark, else valid UTF-8, else UTF-16 by its zero
- * bytes, else the best guess. `undefined` for what is no text: NUL characters or many control characters.
+ * Detects the encoding of a text from its beginning: a byte order mark, otherwise valid UTF-8, otherwise UTF-16 by its
+ * zero bytes, otherwise the best guess. Returns `undefined` for non-text: NUL characters or many control characters.
+ *
+ * @param atEnd true if the sample is the whole text
  */
 export async function detectEncoding(sample: Uint8Array, atEnd: boolean): Promise<Encoding | undefined> {
   const marked = MARKS.find(({ bytes }) => bytes.every((byte, index) => sample[index] === byte));
@@ -95,7 +102,8 @@ export async function detectEncoding(sample: Uint8Array, atEnd: boolean): Promis
   if (encoding.name !== "utf-8") return controls(await decodePart(start, encoding)) > 0.1 ? undefined : encoding;
   if (sample.includes(0)) return undefined;
   const valid = marked !== undefined || isUtf8(atEnd ? sample : withoutCutCodePoint(sample));
-  // Any byte is a character of some older encoding, so there it takes less to be no text: of compressed data 9 bytes of 100 are.
+  // In some older encodings every byte is a character, so fewer control characters count as non-text here. Compressed
+  // data has 9%.
   if (controls(latin1(start)) > (valid ? 0.1 : 0.02)) return undefined;
   return valid ? encoding : { name: await guess(sample), mark: 0 };
 }
@@ -105,31 +113,35 @@ async function guess(sample: Uint8Array): Promise<string> {
   const from = sample.lastIndexOf(0x0a, first) + 1;
   const bytes = sample.subarray(from, from + GUESSED_BYTES);
   const text = latin1(bytes);
-  if (share(text, UTF_8_SEQUENCES) > 0.9) return "utf-8"; // with some damage
+  if (share(text, UTF_8_SEQUENCES) > 0.9) return "utf-8"; // UTF-8 with some damage
   const { analyse } = await import("chardet");
   const best = analyse(bytes).find(({ name }) => name in GUESSES);
   const guessed = (best !== undefined && best.confidence >= CONFIDENT && GUESSES[best.name]) || LATIN;
   const words = share(text, /[\x80-\xff]{2,}/g) >= 0.5;
-  // Letters of other scripts make up words, those of Latin ones stand among others: a guess against that is wrong, however sure.
+  // Letters of other scripts form words; accented Latin letters are between others. A guess against that is wrong,
+  // however confident.
   const plausible = words || !OTHER_SCRIPTS.has(guessed);
   if (best !== undefined && best.confidence >= SURE && guessed !== LATIN && plausible) return guessed;
   const name = bestPairs(text) ?? (plausible ? guessed : LATIN);
   return name === LATIN && /[\x81\x8d\x8f\x90\x9d]/.test(latin1(sample)) ? LATIN_OF_ALL_BYTES : name;
 }
 
-/** The encoding in pairs of bytes that nearly all of the text is common characters of, most of them side by side. */
+/**
+ * Returns the double-byte encoding in which nearly all of the text is common characters. If there are several, returns
+ * the one with the largest share.
+ */
 function bestPairs(text: string): string | undefined {
   let best: { readonly name: string; readonly share: number } | undefined;
   for (const [name, pair] of COMMON_PAIRS) {
     const common = share(text, new RegExp(pair, "g"));
     if (common < 0.95 || common <= (best?.share ?? 0)) continue;
-    // In Latin text such a pair is an accident, and stands alone.
+    // In Latin text such pairs are accidental and isolated.
     if (share(text, new RegExp(`(?:${pair}){2,}`, "g")) >= 0.8) best = { name, share: common };
   }
   return best?.name;
 }
 
-/** Of the bytes above 127 those that the pattern takes in, 0 to 1; 0 when there are fewer than four. */
+/** Returns the share of bytes above 127 that match the pattern, 0 to 1; 0 if there are fewer than four such bytes. */
 function share(text: string, pattern: RegExp): number {
   const all = countHigh(text);
   return all < 4 ? 0 : 1 - countHigh(text.replaceAll(pattern, "")) / all;
@@ -139,19 +151,19 @@ function countHigh(text: string): number {
   return text.match(/[\x80-\xff]/g)?.length ?? 0;
 }
 
-/** The text of bytes in this encoding, byte order mark included where it stands. What cannot be decoded shows as U+FFFD. */
+/** Decodes bytes in this encoding, including any byte order mark. Invalid bytes become U+FFFD. */
 export async function decodeText(bytes: Uint8Array, { name }: Encoding): Promise<string> {
   if (isUnicode(name)) return new TextDecoder(name, { ignoreBOM: true }).decode(bytes);
   return (await legacy()).decode(asBuffer(bytes), name);
 }
 
-/** Like `decodeText`, for bytes that may end inside a character: that one is left out. */
+/** Like `decodeText`, for bytes that may end inside a character: the incomplete character is removed. */
 export async function decodePart(bytes: Uint8Array, { name }: Encoding): Promise<string> {
   if (isUnicode(name)) return new TextDecoder(name, { ignoreBOM: true }).decode(bytes, { stream: true });
   return (await legacy()).getDecoder(name).write(asBuffer(bytes));
 }
 
-/** The text of bytes that stand for exactly this text in this encoding and no other bytes do; else `undefined`. */
+/** Decodes bytes if encoding the text gives the same bytes; else returns `undefined`. */
 export async function decodeExactly(bytes: Uint8Array, encoding: Encoding): Promise<string | undefined> {
   if (encoding.name === "utf-8") return isUtf8(bytes) ? decodeText(bytes, encoding) : undefined;
   const text = await decodeText(bytes, encoding);
@@ -159,7 +171,9 @@ export async function decodeExactly(bytes: Uint8Array, encoding: Encoding): Prom
   return back !== undefined && Buffer.compare(back, bytes) === 0 ? text : undefined;
 }
 
-/** The bytes of a text in this encoding (no byte order mark is added); `undefined` when it has characters that are not in it. */
+/**
+ * Encodes a text, without adding a byte order mark. Returns `undefined` if it has characters that the encoding lacks.
+ */
 export async function encodeText(text: string, { name }: Encoding): Promise<Uint8Array | undefined> {
   if (isUnicode(name)) {
     if (LONE_SURROGATE.test(text)) return undefined;
@@ -174,12 +188,12 @@ export async function encodeText(text: string, { name }: Encoding): Promise<Uint
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Bytes a character unit takes: a match in the bytes must start at a multiple of it. */
+/** Returns the number of bytes of a code unit. A match in the bytes must start at a multiple of it. */
 export function unitOf({ name }: Encoding): 1 | 2 {
   return name.startsWith("utf-16") ? 2 : 1;
 }
 
-/** For people: "UTF-16 (little-endian)". */
+/** Returns a name for people: "UTF-16 (little-endian)". */
 export function encodingLabel({ name, mark }: Encoding): string {
   const plain =
     name === "utf-16le"
@@ -196,12 +210,12 @@ function isUnicode(name: string): boolean {
   return name.startsWith("utf-");
 }
 
-/** Node's own decoders for the older encodings differ from version to version, and it has no encoders for them. */
+/** Loads iconv-lite: Node's decoders for older encodings differ between versions, and it has no encoders for them. */
 async function legacy() {
   return (await import("iconv-lite")).default;
 }
 
-/** Text in UTF-16 without a mark: nearly every second byte is zero, as long as it is mostly ASCII. */
+/** Detects UTF-16 without a byte order mark: in mostly ASCII text, nearly every second byte is zero. */
 function wideEncoding(sample: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   const pairs = Math.min(sample.length, SAMPLE_BYTES) >> 1;
   if (pairs < 2 || !sample.includes(0)) return undefined;
@@ -211,7 +225,7 @@ function wideEncoding(sample: Uint8Array): "utf-16le" | "utf-16be" | undefined {
     if (sample[2 * pair] === 0) even++;
     if (sample[2 * pair + 1] === 0) odd++;
   }
-  // The other byte is zero in characters like U+0100 or U+4E00, never in many.
+  // The other byte is zero in few characters, such as U+0100 or U+4E00.
   if (odd > 0.7 * pairs && even < 0.05 * pairs) return "utf-16le";
   if (even > 0.7 * pairs && odd < 0.05 * pairs) return "utf-16be";
   return undefined;
@@ -223,7 +237,10 @@ function withoutCutCodePoint(sample: Uint8Array): Uint8Array {
   return (sample[end - 1] ?? 0) >= 0xc0 ? sample.subarray(0, end - 1) : sample;
 }
 
-/** The share of control characters that no text has, 0 to 1; 1 with a NUL. Escape (colours), form feed and backspace are let through. */
+/**
+ * Returns the share of control characters that do not occur in text, 0 to 1; 1 if there is a NUL. Ignores escape
+ * (colours), form feed and backspace.
+ */
 function controls(start: string): number {
   if (start.includes("\0")) return 1;
   return (start.match(/[\x01-\x06\x0e-\x19\x1c-\x1f]/g)?.length ?? 0) / Math.max(1, start.length);

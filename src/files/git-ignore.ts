@@ -1,19 +1,19 @@
 import { posix } from "node:path";
 
-/** Of a .gitignore so much is read, in bytes. */
+/** How much of a .gitignore is read, in bytes. */
 export const MAX_GITIGNORE = 256 * 1024;
 
-/** What one .gitignore file says. Paths are relative to its folder; those of folders end with a slash. */
+/** The rules of one .gitignore file. Paths are relative to its folder; those of folders end with a slash. */
 export interface GitIgnore {
-  /** What it says of a path in a folder that is not ignored. */
+  /** Returns what the rules decide on a path, provided that its folder is not ignored. */
   say(path: string): { readonly ignored: boolean; readonly unignored: boolean };
-  /** Names that are ignored at any depth, and not taken back here. */
+  /** Names that are ignored at any depth, and not unignored in this file. */
   readonly names: readonly string[];
-  /** Whether it may take this name back, wherever it lies. */
+  /** Returns whether the file may unignore this name, at any depth. */
   mayTakeBack(name: string): boolean;
 }
 
-/** Reads the text of a .gitignore file. */
+/** Parses a .gitignore file. */
 export async function gitIgnore(text: string): Promise<GitIgnore> {
   const { default: ignore } = await import("ignore");
   const rules = ignore({ ignorecase: false }).add(text);
@@ -25,7 +25,7 @@ export async function gitIgnore(text: string): Promise<GitIgnore> {
     say(path) {
       const above = foldersAbove(path);
       if (!above.some((folder) => rules.test(folder).ignored)) return rules.test(path);
-      // Another file, further in, has taken the folder back.
+      // Unignores these folders, because a file further in has unignored them.
       const takenBack = above.map((folder) => `!/${folder.replace(/[\\*?[\] ]/g, "\\$&")}`);
       return ignore({ ignorecase: false }).add(rules).add(takenBack).test(path);
     },
@@ -34,7 +34,7 @@ export async function gitIgnore(text: string): Promise<GitIgnore> {
   };
 }
 
-/** "a/", "a/b/" of "a/b/c". */
+/** Returns the folders above a path: "a/", "a/b/" for "a/b/c". */
 function foldersAbove(path: string): readonly string[] {
   const parts = path.replace(/\/$/, "").split("/");
   return parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);

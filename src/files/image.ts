@@ -1,14 +1,17 @@
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
-/** The kinds of image that models take. */
+/** The image types that models accept. */
 export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
 
-/** What models take without scaling it themselves: https://docs.anthropic.com/en/docs/build-with-claude/vision#evaluate-image-size */
+/**
+ * The largest image that models accept without scaling it themselves, as edge in pixels and size in bytes.
+ * https://docs.anthropic.com/en/docs/build-with-claude/vision#evaluate-image-size
+ */
 const MAX_EDGE = 2_000;
 const MAX_BYTES = 4.5 * 1024 * 1024;
 
-/** A picture of more pixels would take gigabytes to decode. */
+/** Decoding an image with more pixels would take gigabytes. */
 const MAX_PIXELS = 200_000_000;
 
 export interface FittedImage {
@@ -16,11 +19,11 @@ export interface FittedImage {
   readonly type: ImageType;
   readonly width: number;
   readonly height: number;
-  /** Its size in the file, when it is shown smaller. */
+  /** The size and type in the file, if the image was changed. */
   readonly original?: { readonly width: number; readonly height: number; readonly type: ImageType };
 }
 
-/** The type of an image, by its first bytes; `undefined` for what is no image that models take. */
+/** Detects the type of an image from its first bytes; `undefined` for anything that models do not accept. */
 export function imageType(start: Uint8Array): ImageType | undefined {
   const text = Buffer.from(start.subarray(0, 16)).toString("latin1");
   if (text.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
@@ -31,25 +34,25 @@ export function imageType(start: Uint8Array): ImageType | undefined {
 }
 
 /**
- * The image so that a model takes it: as it is when it is at most 2000x2000 and 4.5 MB, else scaled.
+ * Returns the image in a form that models accept: unchanged up to 2000x2000 and 4.5 MB, otherwise scaled.
  *
- * @throws ToolFailure when it is cut off or damaged, has too many pixels, or needs scaling where sharp is not installed.
+ * @throws ToolFailure when it is cut off or damaged, has too many pixels, or needs scaling and sharp is not installed.
  */
 export async function fitImage(bytes: Uint8Array, type: ImageType, path: string): Promise<FittedImage> {
-  if (!isWhole(bytes, type)) throw new ToolFailure(`${path} is an image whose end is missing: it was cut off`);
+  if (!isWhole(bytes, type)) throw new ToolFailure(`${path} is a truncated image`);
   const { width, height } = await sizeOf(bytes, path);
   if (width <= MAX_EDGE && height <= MAX_EDGE && bytes.length <= MAX_BYTES) return { bytes, type, width, height };
   const scaled = await scale(bytes, type, path);
   return { ...scaled, original: { width, height, type } };
 }
 
-/** A provider refuses a conversation for one image that is cut off, at every turn from then on. */
+/** Checks that an image is not cut off. A provider would reject every later request of the conversation. */
 function isWhole(bytes: Uint8Array, type: ImageType): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (type === "image/png") return buffer.includes("IEND", 0, "latin1");
   if (type === "image/jpeg") return buffer.includes("\xff\xd9", 0, "latin1");
   if (type === "image/webp") return buffer.length >= 12 && buffer.readUInt32LE(4) + 8 <= buffer.length;
-  return true; // a GIF is shown as far as it goes
+  return true; // a cut-off GIF is shown as far as it goes
 }
 
 async function sizeOf(bytes: Uint8Array, path: string): Promise<{ width: number; height: number }> {
@@ -67,7 +70,8 @@ async function sizeOf(bytes: Uint8Array, path: string): Promise<{ width: number;
 async function scale(bytes: Uint8Array, type: ImageType, path: string): Promise<FittedImage> {
   const { default: sharp } = await import("sharp").catch((error: unknown) => {
     throw new ToolFailure(
-      `${path} is larger than ${MAX_EDGE}x${MAX_EDGE} or ${MAX_BYTES / 1024 / 1024}MB, and scaling it needs the package "sharp"`,
+      `${path} is larger than ${MAX_EDGE}x${MAX_EDGE} or ${MAX_BYTES / 1024 / 1024}MB, and scaling it needs ` +
+        `the package "sharp"`,
       {
         hint: "Install it with: npm install sharp",
         cause: error,
@@ -75,7 +79,7 @@ async function scale(bytes: Uint8Array, type: ImageType, path: string): Promise<
     );
   });
   try {
-    // A picture with transparency stays PNG while that is small enough.
+    // An image with transparency stays a PNG if that is small enough.
     for (const [edge, target] of ATTEMPTS) {
       const as = target ?? (type === "image/jpeg" ? "image/jpeg" : "image/png");
       const image = sharp(bytes, { limitInputPixels: MAX_PIXELS })

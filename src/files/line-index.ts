@@ -1,25 +1,25 @@
 import type { OpenFile } from "../contract/backend.ts";
 
-/** Read at a time. */
+/** How many bytes are read at a time. */
 const CHUNK = 1024 * 1024;
 
-/** A place is remembered about this often, so that a line is found by reading at most this much. */
+/** A position is remembered about every so many bytes. Finding a line reads at most this much. */
 const STRIDE = 256 * 1024;
 
-/** Up to this size the rest of a file is read too, to say how many lines it has. */
+/** Files up to this size are read to the end to count their lines. In bytes. */
 const COUNT_UP_TO = 16 * 1024 * 1024;
 
-/** A line break as it stands in the bytes: "\n" in the file's encoding, and what it must be aligned to. */
+/** A line break in bytes: "\n" in the file's encoding, and its alignment. */
 export interface LineBreak {
   readonly bytes: Uint8Array;
   readonly unit: 1 | 2;
 }
 
-/** Where lines begin in one version of one file, as far as it was read. Grows with use. */
+/** The known starts of lines in one version of one file. Grows with use. */
 export interface LineIndex {
   /** Line `places[i].line` (from 0) begins at byte `places[i].offset`. Sparse, in order. */
   readonly places: { readonly line: number; readonly offset: number }[];
-  /** Lines of the whole file, once its end was seen. */
+  /** The number of lines, once the end of the file was read. */
   total: number | undefined;
 }
 
@@ -28,32 +28,32 @@ export function lineIndex(): LineIndex {
 }
 
 export interface LineRange {
-  /** Whole lines with their breaks; of an over-long first line only the beginning. */
+  /** Whole lines with their breaks. If the first line is too long, only its beginning. */
   readonly bytes: Uint8Array;
-  /** How many lines that are. */
+  /** How many lines `bytes` has. */
   readonly lines: number;
-  /** True when the first line alone is over `maxBytes`. */
+  /** True if the first line alone exceeds `maxBytes`. */
   readonly cutInLine: boolean;
-  /** Lines of the whole file; `undefined` when it is too large to count. */
+  /** The number of lines of the file; `undefined` if it is too large to count. */
   readonly total: number | undefined;
-  /** True when nothing follows the range. */
+  /** True if nothing follows the range. */
   readonly atEnd: boolean;
 }
 
 export interface LineRangeOptions {
-  /** The first line, from 1. */
+  /** The number of the first line, from 1. */
   readonly offset: number;
   readonly maxLines: number;
   readonly maxBytes: number;
   readonly lineBreak: LineBreak;
-  /** What is known of where lines begin; what is learned is added. */
+  /** The known starts of lines. New ones are added. */
   readonly index: LineIndex;
   readonly signal: AbortSignal;
 }
 
 /**
- * Lines of a file by number, without loading the file. Reads from the nearest place the index knows; stops behind the range when the
- * file is large. A final line break ends the last line and starts none.
+ * Reads lines by number, without loading the file. Starts at the nearest known position. In a large file, stops after
+ * the range. A final line break ends the last line and starts none.
  */
 export async function readLines(file: OpenFile, options: LineRangeOptions): Promise<LineRange> {
   const { offset, maxLines, maxBytes, index } = options;
@@ -67,7 +67,7 @@ export async function readLines(file: OpenFile, options: LineRangeOptions): Prom
   return { ...read, total: index.total, atEnd };
 
   async function readFrom(from: OpenFile, position: number, { lineBreak }: LineRangeOptions) {
-    // One byte over the limit is enough to know that it does not fit.
+    // One byte more than the limit shows whether the line fits.
     const window = asBuffer(await from.read(position, maxBytes + lineBreak.bytes.length));
     let end = 0;
     let lines = 0;
@@ -85,7 +85,7 @@ export async function readLines(file: OpenFile, options: LineRangeOptions): Prom
   }
 }
 
-/** The byte at which a line (from 0) begins; `undefined` when the file has fewer lines. */
+/** Returns the byte at which a line (from 0) begins; `undefined` if the file has fewer lines. */
 async function seekLine(
   file: OpenFile,
   line: number,
@@ -98,7 +98,7 @@ async function seekLine(
     signal.throwIfAborted();
     const chunk = asBuffer(await file.read(offset, CHUNK));
     if (chunk.length === 0) {
-      // What stands behind the last break is a line of its own, unless nothing does.
+      // Text after the last break is a line of its own.
       index.total = current + (offset > lineStart ? 1 : 0);
       return undefined;
     }
@@ -109,11 +109,11 @@ async function seekLine(
       position = next;
       current++;
       lineStart = offset + position;
-      // Compared with what is known by now: another read of the same file may go on beside this one.
+      // Compares with the current index, because another read of the same file may run concurrently.
       if (lineStart - (index.places.at(-1)?.offset ?? 0) >= STRIDE)
         index.places.push({ line: current, offset: lineStart });
     }
-    offset += chunk.length; // of an odd length, which halves a character, only at the end
+    offset += chunk.length; // an odd length, which splits a character, occurs only at the end
     if (chunk.length < CHUNK && current < line) {
       index.total = current + (offset > lineStart ? 1 : 0);
       return undefined;
@@ -138,7 +138,7 @@ function placeBefore({ places }: LineIndex, line: number): { line: number; offse
   return places[low] ?? { line: 0, offset: 0 };
 }
 
-/** The place behind the next line break; -1 when there is none. */
+/** Returns the position after the next line break; -1 if there is none. */
 function nextBreak(bytes: Buffer, from: number, { bytes: wanted, unit }: LineBreak): number {
   if (unit === 1) {
     const at = bytes.indexOf(10, from);

@@ -1,26 +1,26 @@
 import { distance } from "fastest-levenshtein";
 import { clip } from "../util/text.ts";
 
-/** A place is looked for in at most this many lines: an error must not take longer than an edit. */
+/** The maximum number of searched lines: reporting an error must not take longer than an edit. */
 const MAX_LINES = 200_000;
 
-/** Lines shown of the nearest place. */
+/** The maximum number of lines shown of the nearest place. */
 const MAX_SHOWN = 12;
 
-/** Compared by letters, at most this many candidates and characters a line. */
+/** The maximum number of candidates, and of characters per line, that are compared by letters. */
 const MAX_CANDIDATES = 2_000;
 const MAX_COMPARED = 200;
 
-/** A line that the wanted text has more often than this says little about a place. */
+/** A line that occurs more often than this does not help to find a place. */
 const MAX_REPEATS = 10;
 
-/** Characters shown of a line that differs, and of those how many before the difference. */
+/** How many characters are shown of a differing line, and how many of them before the difference. */
 const SHOWN_OF_LINE = 100;
 const SHOWN_BEFORE = 40;
 
 /**
- * Where a text that does not stand in a file comes nearest to standing there: the lines with their numbers, and what differs. For
- * the hint of a failed edit.
+ * Returns where a file is most similar to a text that it does not contain: the lines with their numbers, and the
+ * difference. For the hint of a failed edit.
  */
 export function nearestPlace(text: string, wanted: string): string {
   const lines = text.split(/\r?\n/, MAX_LINES);
@@ -28,37 +28,46 @@ export function nearestPlace(text: string, wanted: string): string {
   const wantedLines = trimBlank(allWanted);
   const start =
     wantedLines.length === 0 ? undefined : (byEqualLines(lines, wantedLines) ?? byLetters(lines, wantedLines));
-  if (start === undefined) return "There is nothing like it. Read the file again and copy the text from it.";
+  if (start === undefined) return "No similar text was found. Read the file again and copy the text from it.";
   const found = lines.slice(start, start + wantedLines.length);
   const shown = found.slice(0, MAX_SHOWN).map((line, index) => `${start + index + 1}: ${clip(line, 200)}`);
   const rest = found.length > MAX_SHOWN ? [`… ${found.length - MAX_SHOWN} more`] : [];
   const where = found.length === 1 ? `line ${start + 1}` : `lines ${start + 1}-${start + found.length}`;
   const skipped = allWanted.findIndex((line) => line.trim() !== "");
-  return [`The nearest place is ${where}:`, ...shown, ...rest, difference(found, wantedLines, skipped)].join("\n");
+  return [`The most similar text is at ${where}:`, ...shown, ...rest, difference(found, wantedLines, skipped)].join(
+    "\n",
+  );
 }
 
-/** What differs first, in a sentence. `skipped` lines of old_text stand before those wanted. */
+/**
+ * Describes the first difference in a sentence.
+ *
+ * @param skipped how many blank lines of old_text precede the wanted lines
+ */
 function difference(found: readonly string[], wanted: readonly string[], skipped: number): string {
   const at = wanted.findIndex((line, index) => line !== found[index]);
-  if (at === -1) return "The lines are the same; what differs are blank lines or spaces around them.";
+  if (at === -1) return "The lines are the same except for blank lines or spaces around them.";
   const [is = "", should = ""] = [found[at], wanted[at]];
   let column = 0;
   while (is[column] === should[column]) column++;
-  if (/[\uD800-\uDBFF]/.test(is.charAt(column - 1))) column--; // two characters that begin alike
+  if (/[\uD800-\uDBFF]/.test(is.charAt(column - 1))) column--; // two characters with the same first half
   const inSpaces = is.trim() === should.trim();
   const betweenWords = is.replaceAll(/\s+/g, " ") === should.replaceAll(/\s+/g, " ");
-  const how = inSpaces ? " in its spaces" : betweenWords ? " in spaces between words" : "";
+  const how = inSpaces ? " in its leading or trailing spaces" : betweenWords ? " in spaces between words" : "";
   const line = `Line ${skipped + at + 1} of old_text differs${how}`;
-  return `${line}: the file has ${shownFrom(is, column)}, old_text ${shownFrom(should, column)}${lookAlikes(is, should, column)}.`;
+  return (
+    `${line}: the file has ${shownFrom(is, column)}, old_text ` +
+    `${shownFrom(should, column)}${lookAlikes(is, should, column)}.`
+  );
 }
 
-/** A line with the place in it from which on it differs. */
+/** Returns the part of a line around the first difference. */
 function shownFrom(line: string, column: number): string {
   const from = column < SHOWN_OF_LINE ? 0 : column - SHOWN_BEFORE;
   return JSON.stringify((from === 0 ? "" : "…") + clip(line.slice(from), SHOWN_OF_LINE));
 }
 
-/** The two characters by their code points, where one of them is not ASCII: they may look the same. */
+/** Returns the code points of the two characters if one is not ASCII, because they may look the same. */
 function lookAlikes(is: string, should: string, column: number): string {
   const [one, other] = [is, should].map((line) => line.codePointAt(column));
   if (one === undefined || other === undefined || (one < 128 && other < 128)) return "";
@@ -69,12 +78,12 @@ function codePoint(point: number): string {
   return `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The start at which the most lines are equal but for spaces around them; `undefined` when none is. */
+/** Returns the start at which the most lines are equal, ignoring spaces around them; `undefined` if none is. */
 function byEqualLines(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const places = new Map<string, number[]>();
   for (const [index, line] of wanted.entries()) {
     const key = line.trim();
-    // A line like "}" says nothing about a place.
+    // A line like "}" does not identify a place.
     const known = places.get(key) ?? [];
     if (key.length > 2 && known.length < MAX_REPEATS) places.set(key, [...known, index]);
   }
@@ -90,7 +99,7 @@ function byEqualLines(lines: readonly string[], wanted: readonly string[]): numb
   return best;
 }
 
-/** The line most like the longest line wanted, when at least half of its letters are the same. */
+/** Returns the line most similar to the longest wanted line, if at least half of its letters are the same. */
 function byLetters(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const longest = wanted.reduce(
     (most, line, index) => (line.trim().length > (wanted[most] ?? "").trim().length ? index : most),

@@ -1,14 +1,14 @@
 import type { FileInfo } from "../contract/backend.ts";
 import type { SeenFile, SeenFiles } from "../contract/tool.ts";
 
-/** Content is remembered up to this size a file, to show what changed. */
+/** The maximum size of a file whose content is remembered, to show later what changed. */
 const MAX_CONTENT = 256 * 1024;
 
-/** How many files are remembered, and how much of their contents; the longest unseen go first. */
+/** How many files are remembered, and how much of their content. The oldest are forgotten first. */
 const MAX_FILES = 1_000;
 const MAX_TOTAL = 16 * 1024 * 1024;
 
-/** What the tools of one toolkit last saw of each file. */
+/** Remembers what the tools of one toolkit last saw of each file. */
 export function createSeenFiles(): SeenFiles {
   const seen = new Map<string, SeenFile>();
   let total = 0;
@@ -22,7 +22,7 @@ export function createSeenFiles(): SeenFiles {
     const before = seen.get(path);
     forget(path);
     const small = content !== undefined && content.length <= MAX_CONTENT ? Buffer.from(content) : undefined;
-    const kept = small ?? (before?.version === version ? before.content : undefined); // a part of what was seen whole
+    const kept = small ?? (before?.version === version ? before.content : undefined); // seen whole before
     total += kept?.length ?? 0;
     seen.set(path, {
       version,

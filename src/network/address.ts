@@ -1,29 +1,29 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * Says what is wrong with an address that nobody on the public internet has: "127.0.0.1 is a loopback address". `undefined` for a
- * public one, and that is what must be shown: whatever cannot be read, or lies in no range that is handed out, is wrong.
+ * Returns what is wrong with an address that is not public: "127.0.0.1 is a loopback address". `undefined` only for an
+ * address that is known to be public; invalid and unassigned ones are wrong.
  *
- * @param address IPv4 or IPv6, without brackets, as a URL or the resolver gives it
+ * @param address IPv4 or IPv6, without brackets, as a URL or the resolver returns it
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 export function judgeAddress(address: string): string | undefined {
   const canonical = inHexadecimal(address);
   if (!ipaddr.isValid(canonical)) return `${JSON.stringify(address)} is no address`;
-  // An IPv4 address in IPv6's clothes (::ffff:a.b.c.d) is connected to as what it is.
+  // An IPv4-mapped IPv6 address (::ffff:a.b.c.d) is judged as IPv4.
   const parsed = ipaddr.process(canonical);
   const special = SERVICES.get(parsed.toString());
   if (special !== undefined) return `${address} is ${special}`;
   const range = parsed.range();
   if (range !== "unicast") return `${address} is ${RANGES[range] ?? "an address for a special use"}`;
   if (parsed.kind() === "ipv4" || isHandedOut(parsed)) return undefined;
-  return `${address} is an IPv6 address that nobody is given`;
+  return `${address} is an unassigned IPv6 address`;
 }
 
 /**
- * The same for the addresses that a name leads to: one that is not public refuses the name, since the connection may take any of them.
- * None at all refuses it too.
+ * Judges all addresses of a name. One that is not public refuses the name, since the connection may use any of them. A
+ * name without addresses is refused too.
  */
 export function judgeHost(addresses: readonly string[]): string | undefined {
   if (addresses.length === 0) return "it has no address";
@@ -34,7 +34,7 @@ export function judgeHost(addresses: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Public by their range, and yet inside: clouds answer there with keys and settings of the machine that asks. */
+/** Addresses in public ranges that are internal: clouds return keys and settings of the requesting machine there. */
 const SERVICES: ReadonlyMap<string, string> = new Map([["168.63.129.16", "the address of a cloud's own services"]]);
 
 /** The library's names of ranges, for people. */
@@ -44,7 +44,7 @@ const RANGES: { readonly [range: string]: string } = {
   private: "a private address",
   uniqueLocal: "a private address",
   deprecatedSiteLocal: "a private address",
-  linkLocal: "a link-local address, where clouds answer with keys of the machine",
+  linkLocal: "a link-local address, where cloud metadata services hand out credentials",
   carrierGradeNat: "an address of a provider's own network",
   broadcast: "a broadcast address",
   multicast: "a multicast address",
@@ -57,7 +57,10 @@ const RANGES: { readonly [range: string]: string } = {
   discard: "a reserved address",
 };
 
-/** The library reads `::a.b.c.d` as `::ffff:a.b.c.d`, which is another address: resolvers write both. A URL has one spelling. */
+/**
+ * The library reads `::a.b.c.d` as `::ffff:a.b.c.d`, which is another address: resolvers write both. A URL has one
+ * spelling.
+ */
 function inHexadecimal(address: string): string {
   if (!address.includes(":") || !address.includes(".")) return address;
   try {
@@ -67,7 +70,10 @@ function inHexadecimal(address: string): string {
   }
 }
 
-/** Of IPv6 only 2000::/3 is handed out (RFC 4291, and IANA's list of address space): the rest holds forms that lead inside, as ::/96. */
+/**
+ * Of IPv6 only 2000::/3 is handed out (RFC 4291, and IANA's list of address space): the rest holds forms that lead
+ * inside, as ::/96.
+ */
 function isHandedOut(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20;
 }

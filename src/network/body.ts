@@ -10,12 +10,13 @@ export const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
 /** A body, or its beginning. */
 export interface BodyRead {
   readonly bytes: Uint8Array;
-  /** There is more than was wanted. */
+  /** True: the body is longer than the limit. */
   readonly truncated: boolean;
 }
 
 /**
- * Reads a body through its content encoding. No more than `most` decoded bytes are ever held; the stream is destroyed behind them.
+ * Reads a body through its content encoding. No more than `most` decoded bytes are ever held; the stream is destroyed
+ * behind them.
  *
  * @throws ToolFailure for an encoding that is not decoded, and for a body that is not in it; the stream's own error.
  */
@@ -54,7 +55,7 @@ async function* decoded(body: Readable, encoding: string): AsyncIterable<Uint8Ar
   }
 }
 
-/** What comes cut off is decoded as far as it goes: servers end streams carelessly. */
+/** Creates a decoder. Truncated streams are decoded as far as possible: servers end streams carelessly. */
 async function decoderOf(body: Readable, encoding: string): Promise<Transform | undefined> {
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   switch (encoding) {
@@ -70,7 +71,7 @@ async function decoderOf(body: Readable, encoding: string): Promise<Transform | 
   }
 }
 
-/** By its name it is zlib's format (RFC 9110, 8.4.1.2); some servers leave that out. */
+/** Whether "deflate" has the zlib format (RFC 9110, 8.4.1.2); some servers omit it. */
 async function startsAsZlib(body: Readable): Promise<boolean> {
   if (body.readableLength === 0 && !body.readableEnded) await Promise.race([once(body, "readable"), once(body, "end")]);
   const first = body.read() as Uint8Array | null;
@@ -78,13 +79,16 @@ async function startsAsZlib(body: Readable): Promise<boolean> {
   return ((first?.[0] ?? 0x78) & 0x0f) === 8;
 }
 
-/** Node has no zstd before 22.15. Decodes in pieces of the wire, of which a block holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
+/**
+ * Node has no zstd before 22.15. Decodes in pieces of the wire, of which a block holds at most 128 KiB (RFC 8878,
+ * 3.1.1.2.4).
+ */
 async function* fromZstd(body: Readable): AsyncIterable<Uint8Array> {
   const { Decompress } = await import("fzstd");
   const found: Uint8Array[] = [];
   const decoder = new Decompress((piece) => found.push(piece));
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    // A small piece may hold much: whoever reads may stop between two.
+    // A small piece may decode to much: the reader may stop between two.
     for (let at = 0; at < chunk.length; at += ZSTD_PIECE) {
       try {
         decoder.push(chunk.subarray(at, at + ZSTD_PIECE));
@@ -100,7 +104,7 @@ async function* fromZstd(body: Readable): AsyncIterable<Uint8Array> {
 const ZSTD_PIECE = 64;
 
 function notIn(encoding: string, error: unknown): ToolFailure {
-  return new ToolFailure(`the body says that its content encoding is ${encoding}, and is not: ${messageOf(error)}`, {
+  return new ToolFailure(`the body is not valid ${encoding}, its content encoding: ${messageOf(error)}`, {
     cause: error,
   });
 }

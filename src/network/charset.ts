@@ -1,20 +1,21 @@
 /**
- * Decodes the body of a response: by its byte order mark, else by the `charset` of the Content-Type header, else by what the beginning of
- * the document declares (HTML's meta, XML's declaration), else as UTF-8 where it is valid, else as windows-1252, the web's old default
- * (https://encoding.spec.whatwg.org). Never throws: a byte that means nothing becomes U+FFFD.
+ * Decodes the body of a response: by its byte order mark, else by the `charset` of the Content-Type header, else by
+ * what the beginning of the document declares (HTML's meta, XML's declaration), else as UTF-8 where it is valid, else
+ * as windows-1252, the web's old default (https://encoding.spec.whatwg.org). Never throws: a byte that means nothing
+ * becomes U+FFFD.
  */
 export function decodeBody(body: Uint8Array, contentType = ""): string {
   const label = ofMark(body) ?? known(ofHeader(contentType)) ?? known(ofDocument(body));
   if (label !== undefined) return new TextDecoder(label).decode(body);
   try {
-    // In pieces that are cut off, the last character may be half there.
+    // A truncated body may end within a character.
     return new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true });
   } catch {
     return new TextDecoder("windows-1252").decode(body);
   }
 }
 
-/** A declaration stands in the first 1,024 bytes (HTML, 4.2.5.4). */
+/** A declaration is in the first 1,024 bytes (HTML, 4.2.5.4). */
 const DECLARED_WITHIN = 1_024;
 
 function ofMark([first, second, third]: Uint8Array): string | undefined {
@@ -32,11 +33,11 @@ function ofDocument(body: Uint8Array): string | undefined {
   const label =
     /<meta\s[^>]*?charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(start)?.[1] ??
     /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']+)/i.exec(start)?.[1];
-  // Read as single bytes it was legible, so it is not UTF-16, whatever it says (HTML, 13.2.3.2).
+  // The declaration was readable as single bytes, so the body is not UTF-16, whatever it declares (HTML, 13.2.3.2).
   return label !== undefined && /^utf-?16/i.test(label) ? "utf-8" : label;
 }
 
-/** Servers name encodings that nobody has. */
+/** The label, if the encoding is supported: servers also send unknown ones. */
 function known(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
   try {

@@ -4,11 +4,11 @@ import { type Socket, connect } from "node:net";
 import { type Target, hostAndPort } from "./targets.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** What answers no more is noticed after so long. */
+/** How long without an answer until a connection counts as dead. Milliseconds. */
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * Connects to one of these addresses and no other; where there are several, those of both families take turns (RFC 8305). Rejects with the
+ * Connects to one of these addresses and to no other. Addresses of both families alternate (RFC 8305). Rejects with the
  * system's error.
  */
 export function dial(
@@ -21,7 +21,7 @@ export function dial(
     port,
     allowHalfOpen: true,
     autoSelectFamily: true,
-    // Node looks no literal up; a name it asks of this, and there is nothing else to be found.
+    // Node calls this for names, not for literal addresses; it returns only the judged addresses.
     lookup: (_name, { all }, found) => {
       const [first] = addresses;
       if (all === true) found(null, [...addresses]);
@@ -31,7 +31,7 @@ export function dial(
   return connected(socket, signal);
 }
 
-/** Connects to a proxy of the user's. It is theirs, so it is looked up as usual and may be anywhere. */
+/** Connects to the user's own proxy. It is resolved as usual and may have any address. */
 export async function dialUpstream({ url }: Upstream, signal: AbortSignal): Promise<Socket> {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
@@ -44,7 +44,9 @@ export async function dialUpstream({ url }: Upstream, signal: AbortSignal): Prom
   );
 }
 
-/** A tunnel to the target through a proxy of the user's, which looks the name up itself. Rejects when it does not make one. */
+/**
+ * Opens a tunnel to the target through the user's proxy, which resolves the name itself. Rejects if the proxy refuses.
+ */
 export async function dialThrough(upstream: Upstream, target: Target, signal: AbortSignal): Promise<Socket> {
   const socket = await dialUpstream(upstream, signal);
   return new Promise((resolve, reject) => {
@@ -88,7 +90,7 @@ function connected(socket: Socket, signal: AbortSignal, event = "connect"): Prom
     socket.once(event, () => {
       signal.removeEventListener("abort", stop);
       socket.off("error", giveUp);
-      // Whoever gets it listens from the next turn on; an error before that is told by its end.
+      // The caller listens from the next turn on; an earlier error is reported by the socket's end.
       socket.on("error", () => undefined);
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
       socket.setNoDelay(true);

@@ -2,7 +2,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import { codeOf, messageOf } from "../util/errors.ts";
 import { unreachableBecause } from "./unreachable.ts";
 
-/** The failure for whatever ended a request. `timeoutMs`: its time was up. */
+/** Creates the failure for an error that ended a request. `timeoutMs`: the time limit that was exceeded. */
 export function fetchProblem(error: unknown, { host, href }: URL, timeoutMs: number | undefined): ToolFailure {
   if (error instanceof ToolFailure) return error;
   if (timeoutMs !== undefined) {
@@ -31,12 +31,12 @@ const PROBLEMS: { readonly [code: string]: string | undefined } = {
   UND_ERR_SOCKET: "closed the connection before its response was complete",
   ECONNRESET: "closed the connection before its response was complete",
   ECONNREFUSED: "refused the connection: nothing listens on this port",
-  UND_ERR_CONNECT_TIMEOUT: "did not take the connection in time",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "sent a body of another length than it said",
+  UND_ERR_CONNECT_TIMEOUT: "did not accept the connection in time",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "sent a body whose length differs from its Content-Length",
 };
 
 const TLS_PROBLEMS: { readonly [code: string]: string | undefined } = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority that this machine does not know",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an authority that this machine does not know",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an authority that this machine does not know",

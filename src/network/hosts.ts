@@ -1,18 +1,22 @@
-/** Says of which hosts something holds. */
+/** A rule that matches hosts. */
 export interface HostRule {
   /** As it was written. */
   readonly text: string;
   /** `host` as `hostOf` gives it, `port` as a number, the scheme's own where none was written. */
   matches(host: string, port: number): boolean;
-  /** The one port that it speaks of; `undefined`: of all. */
+  /** The only port that the rule matches; `undefined`: all ports. */
   readonly port: number | undefined;
 }
 
 const EXPECTED =
-  'expected a host: a name ("example.org"), all names below one ("*.example.org") or an address ("10.0.0.7", "[fd00::1]"), ' +
+  'expected a host: a name ("example.org"), all names below one ("*.example.org") or an address ("10.0.0.7", ' +
+  '"[fd00::1]"), ' +
   'and, if only one is meant, its port ("localhost:3000")';
 
-/** Reads a host rule; an error text for what is none. Spellings are made one: capitals, other alphabets, addresses of every form. */
+/**
+ * Reads a host rule; an error text for what is none. Spellings are made one: capitals, other alphabets, addresses of
+ * every form.
+ */
 export function hostRule(text: string): HostRule | string {
   const below = text.startsWith("*.");
   const written = below ? text.slice(2) : text;
@@ -30,11 +34,7 @@ export function hostRule(text: string): HostRule | string {
   };
 }
 
-/**
- * Reads a list of host rules.
- *
- * @throws TypeError that names the setting and the entry which is none.
- */
+/** Parses a list of host rules. @throws TypeError that names the setting and the invalid entry. */
 export function hostRules(texts: readonly string[], setting: string): readonly HostRule[] {
   return texts.map((text) => {
     const rule = hostRule(text);
@@ -43,12 +43,15 @@ export function hostRules(texts: readonly string[], setting: string): readonly H
   });
 }
 
-/** The host of a URL in its one spelling: lower case, ASCII, addresses canonical and without brackets, no dot at the end. */
+/**
+ * The host of a URL in its one spelling: lower case, ASCII, addresses canonical and without brackets, no dot at the
+ * end.
+ */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.+$/, "");
 }
 
-/** The port of a URL, also where it is not written. */
+/** The port of a URL, including the scheme's default. */
 export function portOf({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;

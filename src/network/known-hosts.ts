@@ -1,16 +1,18 @@
 import { hostOf } from "./hosts.ts";
 
-/** The hosts that each thread has met: in a search result, by fetching a page, or in the user's own words. In memory. */
+/**
+ * The hosts that each thread has met: in a search result, by fetching a page, or in the user's own words. In memory.
+ */
 export interface KnownHosts {
   /** Whether the thread knows the host of this URL. "www." in front makes no difference. */
   has(thread: string, url: URL): boolean;
-  /** Adds the host of a URL. What is no URL is passed over. */
+  /** Adds the host of a URL. Ignores other text. */
   add(thread: string, url: string): void;
   /** Adds every host that a text names, with a scheme or without. */
   addFrom(thread: string, text: string): void;
 }
 
-/** A thread that knows more has forgotten the oldest. */
+/** The most hosts that are remembered per thread; the oldest are dropped. */
 const MOST_HOSTS = 10_000;
 
 /** Scheme or not, then labels with a dot between, or an address. Whether it is a host, `URL` decides. */

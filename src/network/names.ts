@@ -1,6 +1,9 @@
 import { domainToUnicode } from "node:url";
 
-/** Ends of names that no public server answers for (RFC 6761, 6762, 8375, 9476 and ICANN's list), and those that clouds and clusters use inside. */
+/**
+ * Ends of names that no public server answers for (RFC 6761, 6762, 8375, 9476 and ICANN's list), and those that clouds
+ * and clusters use inside.
+ */
 const LOCAL_ENDS = [
   "localhost",
   "localdomain",
@@ -17,19 +20,22 @@ const LOCAL_ENDS = [
   "onion",
 ];
 
-/** Says what is wrong with a name that cannot be a public host's; `undefined` for others. What it leads to is judged beside. */
+/**
+ * Returns what is wrong with a name that cannot be a public host's; `undefined` for others. What it leads to is judged
+ * beside.
+ */
 export function judgeName(host: string): string | undefined {
   const labels = host.split(".");
-  if (labels.includes("")) return `${JSON.stringify(host)} is no name of a host`;
+  if (labels.includes("")) return `${JSON.stringify(host)} is not a host name`;
   const end = LOCAL_ENDS.find((each) => host === each || host.endsWith(`.${each}`));
-  if (end !== undefined) return `${host} is a name inside this machine or network (.${end})`;
-  if (labels.length === 1) return `${host} has no dot in it, so it is a name inside this machine or network`;
+  if (end !== undefined) return `${host} is a local name (.${end})`;
+  if (labels.length === 1) return `${host} has no dot in it, so it is a local name`;
   return undefined;
 }
 
 /**
- * The name in its own letters where it looks like another, as "аррӏе.com" in Cyrillic; `undefined` for others. A part is suspicious that
- * mixes Latin with letters made alike, or has nothing but such letters.
+ * The name in its own letters where it looks like another, as "аррӏе.com" in Cyrillic; `undefined` for others. A part
+ * is suspicious that mixes Latin with letters made alike, or has nothing but such letters.
  */
 export function lookAlike(host: string): string | undefined {
   if (!host.includes("xn--")) return undefined;

@@ -5,22 +5,22 @@ import { isAddress } from "./hosts.ts";
 /** All addresses of a name; rejects with the resolver's error. */
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 
-/** Where a connection shall go, in the one spelling of hosts (`hostOf`). */
+/** The target of a connection, in the canonical spelling of hosts (`hostOf`). */
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** It need not be public: `allowPrivate` names it. */
+  /** True: its address need not be public, since `allowPrivate` names it. */
   readonly private: boolean;
 }
 
-/** What is said of a name's addresses: those that may be connected to, or what is wrong with them. */
+/** The verdict on a name's addresses: those that may be connected to, or what is wrong with them. */
 export type AddressJudgement =
   | { readonly verdict: "allowed"; readonly addresses: readonly LookupAddress[] }
   | { readonly verdict: "refused"; readonly reason: string };
 
 /**
- * Looks a target up, once: what is connected to are these very addresses. One that is not public refuses the name, unless the target may
- * be private. Rejects with the resolver's error.
+ * Resolves a target once; the connection uses exactly these addresses. An address that is not public refuses the name,
+ * unless the target may be private. Rejects with the resolver's error.
  */
 export async function judgeAddresses({ host, private: isInside }: Target, lookup: Lookup): Promise<AddressJudgement> {
   const addresses = isAddress(host) ? [{ address: host, family: host.includes(":") ? 6 : 4 }] : await lookup(host);
@@ -28,7 +28,9 @@ export async function judgeAddresses({ host, private: isInside }: Target, lookup
   if (wrong === undefined || (isInside && addresses.length > 0)) return { verdict: "allowed", addresses };
   return {
     verdict: "refused",
-    reason: `${host} leads inside (${wrong}). It is reached only where it is given by name and "${host}" is in allow_private.`,
+    reason:
+      `${host} resolves to a private address (${wrong}). It is allowed only if the call names it and "${host}" ` +
+      "is in allow_private.",
   };
 }
 

@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from "../util/errors.ts";
 
-/** Says in a sentence without its full stop why a host could not be reached. */
+/** Explains why a host could not be reached, as a sentence without its full stop. */
 export function unreachableBecause(error: unknown): string {
   const code = codeOf(error);
   if (code === "ENOTFOUND" || code === "ENODATA") return "there is no such host (it has no address in the DNS)";

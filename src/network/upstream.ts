@@ -1,19 +1,19 @@
 import { hostAndPort, type Target } from "./targets.ts";
 
-/** A proxy of the user's that leads to the outside. */
+/** The user's own proxy. */
 export interface Upstream {
   readonly url: URL;
-  /** For its `Proxy-Authorization`; `undefined` where it wants none. */
+  /** The value of `Proxy-Authorization`; `undefined` if it needs none. */
   readonly authorization: string | undefined;
 }
 
-/** The proxy for a target; `undefined`: it is reached directly. */
+/** Returns the proxy for a target; `undefined` for a direct connection. */
 export type UpstreamChoice = (target: Target, how: "tunnel" | "forward") => Upstream | undefined;
 
 /**
- * Reads which proxy an environment wants used: HTTPS_PROXY for tunnels, HTTP_PROXY for plain requests, ALL_PROXY for both, in small letters
- * first, and NO_PROXY (names with all below them, addresses, "*", each with a port or without) for what is reached directly. This machine
- * itself always is.
+ * Reads which proxy an environment wants used: HTTPS_PROXY for tunnels, HTTP_PROXY for plain requests, ALL_PROXY for
+ * both, in small letters first, and NO_PROXY (names with all below them, addresses, "*", each with a port or without)
+ * for what is reached directly. This machine itself always is.
  *
  * @throws TypeError for a proxy that is none, or speaks neither http nor https.
  */

@@ -1,28 +1,29 @@
 import { judgeAddress } from "./address.ts";
 import { hostOf, hostRules, isAddress, portOf } from "./hosts.ts";
 import { judgeName, lookAlike } from "./names.ts";
-import type { NetworkSettings } from "./settings.ts";
+import type { NetworkSettings } from "./network-settings.ts";
 
-/** What is said of a URL before anything is looked up. */
+/** The verdict on a URL before any look-up. */
 export type UrlJudgement =
-  /** No rule of the user's names the host; `doubt` says why a person should look at it, if there is a reason. */
+  /** No rule of the user names the host. `doubt`: why a person should look at it, if there is a reason. */
   | { readonly verdict: "reachable"; readonly url: URL; readonly private: boolean; readonly doubt?: string }
   /** The user has named the host. `private`: it may lead to an address that is not public. */
   | { readonly verdict: "named"; readonly url: URL; readonly private: boolean; readonly rule: string }
-  /** `reason` says what is wrong and what would be accepted. */
+  /** `reason`: what is wrong and what would be accepted. */
   | { readonly verdict: "refused"; readonly rule: string; readonly reason: string };
 
 /** Judges URLs by these settings. */
 export type UrlJudge = (text: string) => UrlJudgement;
 
-/** What browsers and servers take at most; no address of a page is longer. */
+/** The longest URL that browsers and servers accept, in characters. */
 const MAX_LENGTH = 8_192;
 
 const WEB_PORTS: readonly number[] = [80, 443];
 
 /**
- * Makes a judge of URLs. It looks nothing up: of a name that it lets pass, every address is judged when it is connected to (`judgeHost`).
- * A URL is judged as it is parsed (WHATWG), never as it is spelled, so it has to be fetched as `url` says.
+ * Makes a judge of URLs. It looks nothing up: of a name that it lets pass, every address is judged when it is connected
+ * to (`judgeHost`). A URL is judged as it is parsed (WHATWG), never as it is spelled, so it has to be fetched as `url`
+ * says.
  *
  * @throws TypeError for an entry of the settings that is no host.
  */
@@ -43,20 +44,22 @@ export function urlJudge({
     const host = hostOf(url);
     const port = portOf(url);
     const ban = denied.find((each) => each.matches(host, port));
-    if (ban !== undefined) return refused("deny_hosts", `${host} is not fetched from: deny_hosts has ${ban.text}`);
+    if (ban !== undefined) return refused("deny_hosts", `${host} is denied: deny_hosts contains ${ban.text}`);
     const isInside = inside.some((each) => each.matches(host, port));
     const notPublic = isInside ? undefined : isAddress(host) ? judgeAddress(host) : judgeName(host);
     if (notPublic !== undefined) {
       return refused(
         "private_address",
-        `${notPublic}, and only public hosts are fetched from. To allow it, add "${hostAndPort(host, url)}" to allow_private.`,
+        `${notPublic}, and only public hosts are allowed. To allow it, add "${hostAndPort(host, url)}" to ` +
+          "allow_private.",
       );
     }
     const namesPort = [...allowed, ...inside].some((each) => each.port === port && each.matches(host, port));
     if (!open.has(port) && !namesPort) {
       return refused(
         "port",
-        `port ${port} is not one that is fetched from (${[...open].join(", ")}). To allow it, add "${hostAndPort(host, url)}" to ${isInside ? "allow_private" : "allow_hosts"}.`,
+        `port ${port} is not allowed (only ${[...open].join(", ")}). To allow it, add ` +
+          `"${hostAndPort(host, url)}" to ${isInside ? "allow_private" : "allow_hosts"}.`,
       );
     }
     const named = allowed.find((each) => each.matches(host, port));
@@ -67,27 +70,27 @@ export function urlJudge({
       verdict: "reachable",
       url,
       private: isInside,
-      doubt: `${host} is shown as ${shown}, which looks like another name`,
+      doubt: `${host} is displayed as ${shown}, which looks like another name`,
     };
   };
 }
 
-/** The same for one URL. */
+/** Judges one URL, as `urlJudge`. */
 export function judgeUrl(text: string, settings: NetworkSettings = {}): UrlJudgement {
   return urlJudge(settings)(text);
 }
 
-/** The URL; a sentence for what is none that may be fetched at all. */
+/** The parsed URL, or a sentence that explains why it cannot be fetched. */
 function parsed(text: string): URL | string {
   if (text.length > MAX_LENGTH) return `the URL is longer than ${MAX_LENGTH} characters`;
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    return `${JSON.stringify(text)} is no URL. Give one that begins with https:// or http://`;
+    return `${JSON.stringify(text)} is not a URL. Use one that starts with https:// or http://`;
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    return `${url.protocol} is not fetched. Give a URL that begins with https:// or http://`;
+    return `${url.protocol} is not supported. Use a URL that starts with https:// or http://`;
   }
   return hostOf(url) === "" ? `${JSON.stringify(text)} names no host` : url;
 }

@@ -1,28 +1,30 @@
-/** Bytes in order: added at the end, dropped from the front. */
+/** Bytes in order. They are added at the end and dropped from the front. */
 export interface ByteQueue {
   readonly size: number;
-  /** Takes a copy. */
+  /** Appends a copy of the bytes. */
   add(bytes: Uint8Array): void;
-  /** Bytes from the front, about `least` or all there are, uncopied: valid until they are dropped. */
+  /**
+   * Returns about `least` bytes from the front, or all there are. They are not copied: they are valid until dropped.
+   */
   front(least: number): Uint8Array[];
-  /** Forgets the first `count` bytes. */
+  /** Removes the first `count` bytes. */
   drop(count: number): void;
-  /** A copy of bytes `start` (inclusive) to `end` (exclusive), both within the queue. */
+  /** Returns a copy of bytes `start` (inclusive) to `end` (exclusive), both within the queue. */
   copy(start: number, end: number): Uint8Array;
 }
 
 const SMALLEST_BLOCK = 4 * 1024;
 const BLOCK = 64 * 1024;
 
-/** An empty queue. Small additions are gathered in blocks, so that none of them holds on to a buffer of its own. */
+/** Creates an empty queue. Small additions are gathered in blocks, so that none keeps a buffer of its own alive. */
 export function byteQueue(): ByteQueue {
   const full: Buffer[] = [];
-  /** The block that is being filled, and how far. */
+  /** The block that is being filled. `used` says how far. */
   let last: Buffer = Buffer.alloc(0);
   let used = 0;
   let size = 0;
 
-  /** Makes what is in the last block a piece of its own; its free part goes on being filled. */
+  /** Turns the filled part of the last block into a piece. The free part continues to be filled. */
   const seal = () => {
     if (used > 0) full.push(last.subarray(0, used));
     last = last.subarray(used);

@@ -1,7 +1,7 @@
 /**
- * Bytes of a command's output as text: what is none (not UTF-8, or a NUL byte) shows as U+FFFD.
+ * Decodes a command's output as UTF-8. Invalid bytes and NUL bytes become U+FFFD.
  *
- * @param cut True when the bytes are the end of more: what is left of a code point that the cut split is left out.
+ * @param cut true if the bytes are the end of a longer output: a code point that the cut split is then removed
  */
 export function decodeOutput(bytes: Uint8Array, { cut = false }: { cut?: boolean } = {}): string {
   let start = 0;

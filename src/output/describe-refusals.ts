@@ -1,66 +1,78 @@
 import type { Refusal } from "../contract/containment.ts";
 import { clip } from "../util/text.ts";
 
-/** More of a kind are counted, not named. */
-const MOST_NAMED = 5;
+/** How many paths or hosts a sentence names; the others are counted. */
+const MAX_NAMED = 5;
 
 /**
- * What the sandbox kept a command from, in words for a model: what it was, and how to ask for it. `readOnly`: the workspace was read-only, and
- * nothing can be asked for. Default false.
+ * Describes to a model what was refused, and which argument asks for it. With `readOnly`, no argument does. Default
+ * false.
  */
 export function describeRefusals(refusals: readonly Refusal[], readOnly = false): string {
   if (readOnly) {
-    return "The sandbox refused some of what it tried: the autonomy is read-only, so nothing but temporary files can be written, and no network reached.";
+    return (
+      "The sandbox refused part of the command: the autonomy is read-only, so only temporary files are writable " +
+      "and there is no network."
+    );
   }
-  const written = pathsOf(refusals, "write");
   const read = pathsOf(refusals, "read");
-  const aside = pathsOf(refusals, "held-back");
+  const heldBack = pathsOf(refusals, "held-back");
   const hosts = refusals.filter((each) => each.kind === "host");
-  const asked = [...new Set(hosts.flatMap(({ host, reason }) => (reason === undefined ? [ruleOf(host)] : [])))];
+  const askable = [...new Set(hosts.flatMap(({ host, reason }) => (reason === undefined ? [ruleOf(host)] : [])))];
   const sentences = [
-    written.length > 0 &&
-      `The sandbox refused to write ${named(written)}: only the workspace and temporary files are writable. If it is needed, run it again with ${argument("write", written)}; a person is asked.`,
-    read.length > 0 &&
-      `The sandbox does not show ${named(read)}: it hides where secrets are kept, and has temporary folders of its own. If it is needed, run it again with ${argument("read", read)}, or with write; a person is asked.`,
-    aside.length > 0 &&
-      `What it made in ${named(aside)} was put aside: it would lead git to programs for whoever looks at the repository later. If that is meant, run it again with ${argument("write", aside)}; a person is asked.`,
+    read.length > 0 && `The sandbox hides ${named(read)}, like all keys and secrets. ${askFor("read", read)}`,
+    heldBack.length > 0 &&
+      `The sandbox disabled ${named(heldBack)}: it would make git run programs outside the sandbox. ` +
+        askFor("write", heldBack),
     ...hosts.map(
       ({ host, reason }) =>
-        reason !== undefined && `The sandbox refused to reach ${host}: ${clip(reason.replace(/\.$/, ""), 300)}.`,
+        reason !== undefined && `The sandbox refused to connect to ${host}: ${clip(reason.replace(/\.$/, ""), 300)}.`,
     ),
-    asked.length > 0 &&
-      `The sandbox refused to reach ${named(asked)}: a command has no network but the hosts it names. If it is needed, run it again with ${argument("network", asked)}; a person is asked.`,
-    hosts.length === 0 &&
-      refusals.some(({ kind }) => kind === "network") &&
-      'The sandbox has no network. If it is needed, run it again with network: ["the host"]; a person is asked.',
-    ...refusals.map(
-      (each) => each.kind === "system-call" && `The sandbox refused a system call: ${clip(each.what, 200)}.`,
-    ),
+    askable.length > 0 &&
+      `The sandbox refused to connect to ${named(askable)}: a command reaches only the hosts that the call names. ` +
+        askFor("network", askable),
+    ...new Set(refusals.map((each) => each.kind === "likely" && HINTS[each.what])),
     ...new Set(refusals.map((each) => each.kind === "limit" && LIMITS[each.what])),
   ];
   return sentences.filter((sentence) => sentence !== false).join(" ");
 }
 
-/** A host as it is asked for: the ports of the web need not be named. */
+/** Returns a host in the form of a rule: the ports of the web are implied. */
 function ruleOf(host: string): string {
   return host.replace(/:(80|443)$/, "");
 }
 
-const LIMITS: { readonly [What in Extract<Refusal, { kind: "limit" }>["what"]]: string } = {
-  processes: "It started more processes than a command in the sandbox may have.",
-  memory: "It took more memory than a command in the sandbox may have.",
-  disk: "It was stopped because the disk was nearly full.",
+const HINTS: { readonly [What in Extract<Refusal, { kind: "likely" }>["what"]]: string } = {
+  write:
+    "In the sandbox, only temporary files and the workspace are writable, except files that configure git, editors " +
+    'or agents. If the command needs a path, run it again with write: ["PATH"]; a person is asked.',
+  network:
+    "The sandbox has no network except the hosts that the call names, through its proxy (HTTPS_PROXY). " +
+    'If the command needs a host, run it again with network: ["HOST"]; a person is asked.',
+  temporary:
+    "The sandbox has its own /tmp and /var/tmp. If the command needs a file of the machine's, run it again with " +
+    'read: ["PATH"] or write: ["PATH"]; a person is asked.',
+  "system-call":
+    "The sandbox refuses mounts, namespaces, tracing and other privileged system calls. " +
+    "If the command needs them, run it again with sandbox: false; a person is asked.",
 };
 
-function pathsOf(refusals: readonly Refusal[], kind: "write" | "read" | "held-back"): readonly string[] {
+const LIMITS: { readonly [What in Extract<Refusal, { kind: "limit" }>["what"]]: string } = {
+  processes: "The command reached the sandbox's limit on processes.",
+  memory: "The command reached the sandbox's limit on memory.",
+  disk: "The sandbox stopped the command because the disk was nearly full.",
+};
+
+function pathsOf(refusals: readonly Refusal[], kind: "read" | "held-back"): readonly string[] {
   return [...new Set(refusals.flatMap((each) => (each.kind === kind ? [each.path] : [])))];
 }
 
 function named(all: readonly string[]): string {
-  const more = all.length - MOST_NAMED;
-  return `${all.slice(0, MOST_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const more = all.length - MAX_NAMED;
+  return `${all.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-function argument(name: string, values: readonly string[]): string {
-  return `${name}: ${JSON.stringify(values.slice(0, MOST_NAMED))}`;
+function askFor(argument: string, values: readonly string[]): string {
+  const asked = JSON.stringify(values.slice(0, MAX_NAMED));
+  return `If the command needs this, run it again with ${argument}: ${asked}; a person is asked.`;
 }

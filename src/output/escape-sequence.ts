@@ -1,4 +1,4 @@
-/** A piece of a text: UTF-16 units `start` (inclusive) to `end` (exclusive). */
+/** A part of a text, in UTF-16 units: `start` (inclusive) to `end` (exclusive). */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -12,24 +12,25 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
 
 /**
- * In UTF-16 units. What is longer counts as plain text, so that looking for the ends of a sequence is bounded. A terminal
- * would not take it either: tmux, for one, drops a sequence of more than 1 MiB (its `input-buffer-size`).
+ * The longest escape sequence, in UTF-16 units. Longer ones count as plain text, which bounds the search for their
+ * ends. Terminals do not accept them either: tmux, for example, drops sequences of more than 1 MiB (its
+ * `input-buffer-size`).
  */
 export const LONGEST_SEQUENCE = 1_048_576;
 
 /**
- * The escape sequence that a cut at `position` would split; `undefined` when a cut there splits none.
+ * Returns the escape sequence that a cut at `position` would split; `undefined` if it splits none.
  *
- * Sequences are those of ECMA-48: CSI (`ESC [` or U+009B), the strings DCS, SOS, OSC, PM and APC (7-bit or C1) up to BEL or
- * ST, two-character escapes, and escapes with intermediate characters (`ESC ( B`). A sequence without its end is plain text.
- * A string reaches to the first terminator whatever stands between, newlines and other escapes too.
+ * Sequences are those of ECMA-48: CSI (`ESC [` or U+009B), the strings DCS, SOS, OSC, PM and APC (7-bit or C1) up to
+ * BEL or ST, two-character escapes, and escapes with intermediate characters (`ESC ( B`). A sequence without its end is
+ * plain text. A string extends to the first terminator, whatever is between, including newlines and other escapes.
  */
 export function sequenceAround(text: string, position: number): Span | undefined {
   if (position <= 0 || position >= text.length) return undefined;
   return stringAround(text, position) ?? controlAround(text, position);
 }
 
-/** A string's start can only lie behind the last terminator before `position`, so that no look at the whole text is needed. */
+/** A string starts after the last terminator before `position`, so only that part is searched. */
 function stringAround(text: string, position: number): Span | undefined {
   const end = terminatorEnd(text, position);
   if (end === undefined) return undefined;
@@ -47,11 +48,12 @@ function stringAround(text: string, position: number): Span | undefined {
   return start === undefined ? undefined : { start, end };
 }
 
-/** Where the first BEL or ST that ends behind `position` ends. */
+/** Returns the end of the first BEL or ST that ends after `position`. */
 function terminatorEnd(text: string, position: number): number | undefined {
   const from =
     text.charCodeAt(position - 1) === ESC && text.charCodeAt(position) === BACKSLASH ? position - 1 : position;
-  // Windows that grow, because the native search of a large one for three terminators is wasted when one of them is near.
+  // Searches growing windows: the native search of a large window for three terminators is wasted if one of them is
+  // near.
   for (let size = 128; ; size *= 4) {
     const window = text.slice(from, from + Math.min(size, LONGEST_SEQUENCE));
     const ends = [endOf(window, "\x07"), endOf(window, "\x1b\\"), endOf(window, "\x9c")].filter((end) => end > 0);
@@ -65,7 +67,7 @@ function endOf(text: string, terminator: string): number {
   return at < 0 ? 0 : at + terminator.length;
 }
 
-/** CSI sequences and escapes: their characters before the last are all of 0x20 to 0x3f, so the start is found walking back. */
+/** Finds CSI sequences and escapes. All their characters except the last are 0x20 to 0x3f, so it walks backwards. */
 function controlAround(text: string, position: number): Span | undefined {
   let at = position - 1;
   const earliest = Math.max(0, position - LONGEST_SEQUENCE);
@@ -75,7 +77,7 @@ function controlAround(text: string, position: number): Span | undefined {
   return end > position ? { start, end } : undefined;
 }
 
-/** Where the CSI sequence or escape that begins at `start` ends; `start` when none does. */
+/** Returns the end of the CSI sequence or escape that begins at `start`; `start` if there is none. */
 function controlEnd(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === C1_CSI) return endAfter(text, start, start + 1, 0x20, 0x3f);
@@ -93,7 +95,7 @@ function endAfter(text: string, start: number, at: number, low: number, high: nu
   return isBetween(text.charCodeAt(at), high + 1, 0x7e) ? at + 1 : start;
 }
 
-/** The characters that after ESC open DCS, SOS, OSC, PM and APC: `P X ] ^ _`. */
+/** Returns true for the characters that open DCS, SOS, OSC, PM and APC after ESC: `P X ] ^ _`. */
 function opensString(code: number): boolean {
   return code === 0x50 || code === 0x58 || code === 0x5d || code === 0x5e || code === 0x5f;
 }

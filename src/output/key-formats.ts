@@ -1,29 +1,31 @@
-/** A kind of key that is recognized by its form. Patterns are sources of regular expressions that match in linear time. */
+import { either } from "../util/text.ts";
+
+/** A kind of key with a known form. Patterns are sources of regular expressions that match in linear time. */
 export interface KeyFormat {
-  /** What people call it. */
+  /** Its name for people. */
   readonly label: string;
-  /** What the key begins with: every spelling, of three characters or more, separated by spaces. */
+  /** How the key begins: every spelling, of three characters or more, separated by spaces. */
   readonly begins?: string;
-  /** In place of `begins`: what introduces the key and stays visible, every spelling. `gap` matches what is between it and the key. */
+  /** Instead of `begins`: the text before the key, which stays visible. `gap` matches what is between the two. */
   readonly after?: string;
   readonly gap?: string;
-  /** What follows the beginning. */
+  /** A pattern for the rest of the key. */
   readonly rest: string;
-  /** What must follow the key, as a pattern. */
+  /** A pattern for what must follow the key. */
   readonly before?: string;
-  /** It is a key only where no letter, digit, `_` or `-` precedes it: its beginning occurs in ordinary words, or in base64. */
+  /** The key must not follow a letter, digit, `_` or `-`, because its beginning also occurs in words or in base64. */
   readonly bounded?: true;
-  /** False: it only looks like a key. */
+  /** Returns false for text that only looks like a key. */
   readonly accepts?: (secret: string) => boolean;
 }
 
-/** Of keys whose beginning occurs in ordinary words too. */
+/** For keys whose beginning also occurs in ordinary words. */
 const IN_WORDS = { bounded: true, accepts: hasDigit } as const;
 const QUOTED_EQUALS = `["']?\\s{0,8}[=:]\\s{0,8}["']?`;
 
 /**
- * Every known format. Everything that looks for keys is derived from this table. Sources: the makers' descriptions and gitleaks' rules
- * (https://github.com/gitleaks/gitleaks). Lengths are at least those of keys that are handed out.
+ * All known formats. All code that looks for keys is derived from this table. Sources: the makers' descriptions and
+ * gitleaks' rules (https://github.com/gitleaks/gitleaks). Minimum lengths are not greater than those of real keys.
  */
 export const KEY_FORMATS: readonly KeyFormat[] = [
   { label: "GitHub token", begins: "ghp_ gho_ ghu_ ghs_ ghr_", rest: "[A-Za-z0-9]{36,}" },
@@ -39,20 +41,10 @@ export const KEY_FORMATS: readonly KeyFormat[] = [
   { label: "OpenAI key", begins: "sk-", rest: "[A-Za-z0-9]{32,}", ...IN_WORDS },
   { label: "Slack token", begins: "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", rest: "[A-Za-z0-9-]{10,}", ...IN_WORDS },
   { label: "Slack token", begins: "xapp-", rest: "\\d-[A-Za-z0-9-]{20,}", bounded: true },
-  {
-    label: "Slack webhook",
-    after: "hooks.slack.com/services/",
-    rest: "T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}",
-  },
+  { label: "Slack webhook", after: "hooks.slack.com/services/", rest: "T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}" },
   { label: "Stripe key", begins: "sk_live_ sk_test_ rk_live_ rk_test_", rest: "[A-Za-z0-9]{16,}", ...IN_WORDS },
   { label: "Stripe key", begins: "whsec_", rest: "[A-Za-z0-9+/]{24,}={0,2}", ...IN_WORDS },
-  {
-    label: "Google key",
-    begins: "AIza",
-    rest: "[A-Za-z0-9_-]{35}",
-    before: "(?![A-Za-z0-9_-])",
-    ...IN_WORDS,
-  },
+  { label: "Google key", begins: "AIza", rest: "[A-Za-z0-9_-]{35}", before: "(?![A-Za-z0-9_-])", ...IN_WORDS },
   { label: "Google token", begins: "ya29.", rest: "[A-Za-z0-9_-]{20,}", bounded: true },
   { label: "Google key", begins: "GOCSPX-", rest: "[A-Za-z0-9_-]{28}" },
   { label: "npm token", begins: "npm_", rest: "[A-Za-z0-9]{36,}" },
@@ -114,14 +106,18 @@ function hasDigit(secret: string): boolean {
   return /\d/.test(secret);
 }
 
-/** A word in code is none: `_password = currentPassword`. */
+/** Returns false for a word in code, such as `_password = currentPassword`. */
 function isNpmSecret(secret: string): boolean {
   return isNoPlaceholder(secret) && /[\d=]/.test(secret) && !/^[\w.]*\.[\w.]*$/.test(secret);
 }
 
-/** What documents and examples have in place of a password. */
+/** What documents and examples contain instead of a password. */
+const PLACEHOLDER = either(
+  "i",
+  /^(?:[$%{[*<].*|x+|\.+|pass(?:word|wd)?|secret|changeme|example|postgres|mysql|root|admin)$/,
+  /^(?:[a-z]*:?password|your[_-].*|my[_-]?(?:secret|password))$/,
+);
+
 function isNoPlaceholder(secret: string): boolean {
-  return !/^(?:[$%{[*<].*|x+|\.+|pass(word|wd)?|secret|changeme|example|postgres|mysql|root|admin|[a-z]*:?password|your[_-].*|my[_-]?(secret|password))$/i.test(
-    secret,
-  );
+  return !PLACEHOLDER.test(secret);
 }

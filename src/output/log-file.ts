@@ -1,6 +1,6 @@
 import type { OpenFile, OutputLog } from "../contract/backend.ts";
 
-/** An output log, as long as it is now, like a file that is open for reading. Closing it leaves the log alone. */
+/** Returns an output log, at its current length, as an open file. Closing the file does not affect the log. */
 export function logFile(log: OutputLog, path: string, modifiedMs: number): OpenFile {
   const size = log.kept;
   return {

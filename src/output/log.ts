@@ -4,74 +4,79 @@ import { dirname, join, resolve } from "node:path";
 import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { byteQueue } from "./byte-queue.ts";
+import { closeWith } from "../util/collected.ts";
 import { liveFileName } from "./live-file.ts";
+import { messageOf } from "../util/errors.ts";
 import { createPrivateFile, readRange } from "../util/private-file.ts";
+import { bell } from "../util/promises.ts";
 
 export interface OutputLogOptions {
-  /** Where the file is made, once the output is too big for memory. Made when first needed, for this user alone (0700). */
+  /** The folder of the file, which is created when the output becomes too big for memory. The folder has mode 0700. */
   readonly folder: string;
-  /** Bytes that are kept. What is written beyond them is counted and dropped. Default 256 MiB. */
+  /** The maximum number of bytes kept. Further bytes are counted and dropped. Default 256 MiB. */
   readonly cap?: number;
 }
 
-/** An output log with its writing end. */
+/** An output log that can be written. */
 export interface WritableOutputLog extends OutputLog {
   /**
-   * Takes a copy of the bytes. Never throws and never waits: what the disk has not taken yet stays in memory, at worst `cap`
-   * bytes. A writer that is faster than the disk holds back until `drained`. Ignored once ended.
+   * Appends a copy of the bytes. Never throws and never waits: bytes that are not on disk yet stay in memory, at most
+   * `cap` bytes. A writer that is faster than the disk should wait for `drained`. Ignored after `end`.
    */
   write(chunk: Uint8Array): void;
   /** True while 4 MiB or more wait for the disk. */
   readonly isBehind: boolean;
-  /** Resolves when it is no longer behind. Never rejects. */
+  /** Resolves when `isBehind` is false. Never rejects. */
   drained(): Promise<void>;
   /**
-   * From now on somebody else appends to the file that this resolves to, and `write` is ignored. On Linux that is our open file, which
-   * is there whoever removes its folder. `undefined` when there is no file that takes what was written so far: then nothing has changed.
+   * Resolves to the path of the file, to which another process appends from now on; `write` is then ignored. On Linux
+   * the path is that of our open file, which stays valid if its folder is removed. Resolves to `undefined`, without any
+   * effect, if no file contains everything written so far.
    */
   handOver(): Promise<string | undefined>;
-  /** Nobody else writes after all. */
+  /** Makes this process the writer again. */
   takeBack(): void;
   /**
-   * No more comes. Resolves when all that is kept is in its place and can be read. Never rejects. `dropped`: bytes that whoever
-   * took it over has read and not kept.
+   * Ends the log. Resolves when all kept bytes can be read from their final place. Never rejects.
+   *
+   * @param dropped bytes that the other writer has read and not kept
    */
   end(dropped?: number): Promise<void>;
   readonly ended: boolean;
   /**
-   * The file that holds all that is kept so far; `undefined` when that is in memory, or could not be written. Once ended, it
-   * does not change any more: it may be linked to or moved away.
+   * Resolves to the file with all bytes kept so far; `undefined` if they are in memory, or could not be written. Once
+   * the log has ended, the file no longer changes and may be linked or moved.
    */
   file(): Promise<string | undefined>;
-  /** Why less is kept than `cap` says; `undefined` while the disk takes everything. */
+  /** Why less than `cap` is kept; `undefined` while writing to the disk succeeds. */
   readonly problem: string | undefined;
-  /** Ends it and removes its file; one that was linked to or moved away lives on there. Reading fails from now on. Never rejects. */
+  /** Ends the log and removes its file, but not links to it. Reading fails from now on. Never rejects. */
   dispose(): Promise<void>;
 }
 
-/** Up to this many bytes there is no file. */
+/** Up to this many bytes, no file is created. */
 const IN_MEMORY = 256 * 1024;
-/** The disk is given about this much at a time, at least and at most (the last batch may be smaller). */
+/** The minimum and maximum size of a write to the file. The last one may be smaller. */
 const BATCH = 64 * 1024;
 const LARGEST_BATCH = 2 * 1024 * 1024;
-/** From here on `drained` makes a writer wait. */
+/** From this many waiting bytes on, `drained` makes a writer wait. */
 const MUCH_WAITING = 4 * 1024 * 1024;
-/** `follow` hands out at most this much at a time. */
+/** The maximum size of a chunk that `follow` yields. */
 const CHUNK = 64 * 1024;
-/** How often a file that somebody else writes is looked at while it is followed. */
+/** How often a file of another process is polled while it is followed. Milliseconds. */
 const LOOK_MS = 50;
 
 /**
- * Keeps what a process writes: small output in memory (256 KiB), beyond that all of it in one file (0600) of its own.
+ * Keeps the output of a process: up to 256 KiB in memory, more in one file (0600).
  *
- * Bytes are written to the file in the background, in order, one batch at a time, and leave memory when the file has them. A
- * read takes what the file has from the file and the rest from memory, so it sees everything written before the call. When the
- * file cannot be written, nothing more is kept from then on and `problem` says so; what is in memory stays readable.
+ * Bytes are written to the file in the background, in order, one batch at a time, and leave memory once they are in the
+ * file. A read combines the file and the memory, so it sees everything written before the call. If writing the file
+ * fails, nothing more is kept and `problem` describes the failure; what is in memory stays readable.
  */
 export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOptions): WritableOutputLog {
   const name = liveFileName();
   const path = join(resolve(folder), name);
-  /** The bytes from `inFile` on. */
+  /** The bytes after the first `inFile` ones. */
   const waiting = byteQueue();
   let inFile = 0;
   let size = 0;
@@ -79,11 +84,12 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
   let problem: string | undefined;
   let file: FileHandle | undefined;
   let writing: Promise<void> | undefined;
-  let wakeUps: (() => void)[] = [];
+  /** `change` resolves at the next write, the next batch on disk, the end, or a follower's signal. */
+  const { next: change, ring: changed } = bell();
   let writtenBy: "us" | "another" = "us";
 
   const kept = () => {
-    // Whoever writes it may go a little beyond the cap, never we.
+    // Another writer may exceed the cap a little; this process never does.
     if (writtenBy === "another" && state === "open" && file !== undefined) {
       inFile = Math.min(fstatSync(file.fd).size, cap);
       size = Math.max(size, inFile);
@@ -93,31 +99,28 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
   const isBehind = () => waiting.size >= MUCH_WAITING && writing !== undefined;
   const needsFile = () => problem === undefined && kept() > IN_MEMORY;
 
-  /** Resolves at the next write, the next batch on disk, the end, or a follower's signal. */
-  const change = () => new Promise<void>((wakeUp) => wakeUps.push(wakeUp));
   const changedOrLater = async () => {
     const timer = writtenBy === "another" ? setTimeout(changed, LOOK_MS) : undefined;
     await change();
     clearTimeout(timer);
   };
-  const changed = () => {
-    const sleepers = wakeUps;
-    wakeUps = [];
-    for (const wakeUp of sleepers) wakeUp();
-  };
 
   const writeBatch = async () => {
     try {
-      file ??= await createPrivateFile(dirname(path), name);
+      if (file === undefined) {
+        file = await createPrivateFile(dirname(path), name);
+        closeWith(log, file);
+      }
       const { bytesWritten } = await file.writev(waiting.front(LARGEST_BATCH), inFile);
-      if (bytesWritten === 0) throw new Error("the system took no bytes");
+      if (bytesWritten === 0) throw new Error("the system wrote no bytes");
       waiting.drop(bytesWritten);
       inFile += bytesWritten;
     } catch (error) {
-      problem = `only the first ${kept()} bytes of the output are kept, its file could not be written: ${messageOf(error)}`;
+      const why = `its file could not be written: ${messageOf(error)}`;
+      problem = `only the first ${kept()} bytes of the output are kept, ${why}`;
     }
   };
-  /** Starts writing if at least so many bytes wait, and goes on while there are batches. */
+  /** Starts writing if at least `least` bytes wait, and continues while there are full batches. */
   const writeOn = (least: number) => {
     if (writing !== undefined || !needsFile() || waiting.size < least || state === "disposed") return;
     writing = writeBatch().then(() => {
@@ -126,7 +129,7 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       writeOn(BATCH);
     });
   };
-  /** Resolves when all that is kept now is in the file, or will never be. */
+  /** Resolves when all bytes kept now are in the file, or never will be. */
   const writeAll = async () => {
     const target = kept();
     for (writeOn(1); writing !== undefined && inFile < target; writeOn(1)) await writing;
@@ -146,17 +149,18 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
     const from = clamp(start, kept());
     const to = clamp(end, kept());
     if (from >= to) return new Uint8Array(0);
-    // Copied before anything is awaited: meanwhile bytes move from memory to the file.
+    // Copied before the first `await`, because bytes then move from memory to the file.
     const boundary = clamp(inFile, to);
     const inMemory = waiting.copy(Math.max(from, boundary) - inFile, to - inFile);
     if (file === undefined || from >= boundary) return inMemory;
     const onDisk = await readRange(file, from, boundary - from).catch((error: unknown) => {
-      throw state === "disposed" ? goneFailure() : unreadableFailure(error);
+      if (state === "disposed") throw goneFailure();
+      throw new ToolFailure(`the file of this output could not be read: ${messageOf(error)}`, { cause: error });
     });
     return inMemory.length === 0 ? onDisk : Buffer.concat([onDisk, inMemory]);
   };
 
-  return {
+  const log: WritableOutputLog = {
     get size() {
       return Math.max(kept(), size);
     },
@@ -187,11 +191,11 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       await writeAll();
       if (state !== "open" || problem !== undefined || file === undefined || waiting.size > 0) return undefined;
       writtenBy = "another";
-      changed(); // who waits for more has to look at the file from now on
+      changed(); // waiting readers must poll the file from now on
       return process.platform === "linux" ? `/proc/${process.pid}/fd/${file.fd}` : path;
     },
     takeBack() {
-      kept(); // what was appended stays
+      kept(); // counts what the other process appended
       writtenBy = "us";
       changed();
     },
@@ -233,6 +237,7 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       }
     },
   };
+  return log;
 }
 
 function clamp(position: number, highest: number): number {
@@ -241,12 +246,4 @@ function clamp(position: number, highest: number): number {
 
 function goneFailure(): ToolFailure {
   return new ToolFailure("this output is gone: its log was disposed of", { hint: "Run the command again." });
-}
-
-function unreadableFailure(cause: unknown): ToolFailure {
-  return new ToolFailure(`the file of this output could not be read: ${messageOf(cause)}`, { cause });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,11 +1,11 @@
 import type { Span } from "./escape-sequence.ts";
 import { KEY_FORMATS } from "./key-formats.ts";
 
-/** Of a private key in PEM (RFC 7468) one end is enough: the other may have been cut off. */
+/** A private key in PEM (RFC 7468). One of its two ends is enough, because the other may have been cut off. */
 const PEM_LABEL = "private key";
 const PEM_EDGE = /-----(BEGIN|END) (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----/y;
 const PEM_NEXT_EDGE = /-----(BEGIN|END) /g;
-/** No key is longer. */
+/** The maximum length of a private key, in characters. */
 const PEM_LENGTH = 20_000;
 
 const COMPILED = KEY_FORMATS.map(({ label, begins, after = "", gap = "", rest, before = "", bounded, accepts }) => ({
@@ -19,7 +19,7 @@ const COMPILED = KEY_FORMATS.map(({ label, begins, after = "", gap = "", rest, b
   ),
 }));
 
-/** By the first three characters; a longer beginning stands before a shorter one, as in the table. */
+/** Formats by the first three characters. A longer beginning precedes a shorter one, as in the table. */
 const BY_START = new Map<string, typeof COMPILED>();
 for (const format of COMPILED) {
   for (const start of new Set(format.spellings.map((spelling) => spelling.slice(0, 3)))) {
@@ -29,32 +29,35 @@ for (const format of COMPILED) {
 
 const START = new RegExp(["-----", ...BY_START.keys()].map(literal).join("|"), "g");
 
-/** From the rarest on. */
+/** Classes of characters, the rarest first. */
 const RARE = [/[_.:-]/, /[A-Z]/, /[bjkqvxz]/, /./];
 
-/** One test for all formats, a few nanoseconds for each character. Where it fails, there is no key. */
+/** One test for all formats, which takes a few nanoseconds per character. If it fails, there is no key. */
 const HINT = hint();
 
-/** Where at or behind `from` a key may stand, for `keyAt` to look at; the length of the text when nowhere. */
+/** Returns the next index, from `from` on, at which `keyAt` may find a key; the length of the text if there is none. */
 export function keyStart(text: string, from: number): number {
   if (from === 0 && !HINT.test(text)) return text.length;
   START.lastIndex = from;
   return START.exec(text)?.index ?? text.length;
 }
 
-/** What they are called. */
+/** The labels of all kinds of keys. */
 export const KEY_LABELS: readonly string[] = [...new Set([PEM_LABEL, ...KEY_FORMATS.map(({ label }) => label)])];
 
-/** A piece of a text that is not to be shown, and what it is. */
+/** A part of a text that must be masked, and its kind. */
 export interface Secret extends Span {
   readonly label: string;
 }
 
-/** The key that stands at `index`, or behind what stands there; `undefined` for none. `from`: nothing before it belongs to the key. */
+/**
+ * Returns the key that begins at `index` or that `index` introduces; `undefined` if there is none. Contains nothing
+ * before `from`.
+ */
 export function keyAt(text: string, index: number, from: number): Secret | undefined {
   if (text.startsWith("-----", index)) return privateKeyAt(text, index, from);
   for (const { label, pattern, bounded, accepts } of BY_START.get(text.slice(index, index + 3)) ?? []) {
-    // First, so that one long word is not looked through from each place in it.
+    // Checked first, so that a long word is not scanned from every position.
     if (bounded && isInsideWord(text, index)) continue;
     pattern.lastIndex = index;
     const [, before = "", secret = ""] = pattern.exec(text) ?? [];
@@ -65,7 +68,7 @@ export function keyAt(text: string, index: number, from: number): Secret | undef
   return undefined;
 }
 
-/** True when something in the text looks like a key. */
+/** Returns true when the text contains something that looks like a key. */
 export function hasKnownKey(text: string): boolean {
   for (let at = keyStart(text, 0); at < text.length; at = keyStart(text, at + 1)) {
     if (keyAt(text, at, 0) !== undefined) return true;
@@ -73,21 +76,21 @@ export function hasKnownKey(text: string): boolean {
   return false;
 }
 
-/** From the beginning of a key on, a text is held back up to the next white space; after a name there may be white space. */
+/** After the beginning of a key, text is held back up to white space. After a name, white space may follow. */
 const NAMES = KEY_FORMATS.flatMap(({ after = "" }) => after.split(" ").filter((each) => /[A-Za-z]$/.test(each)));
 const BEGINS = COMPILED.flatMap(({ spellings }) => spellings.filter((each) => !NAMES.includes(each)));
 const OPEN = new RegExp(`${anyOf(BEGINS.join(" "))}\\S*$`);
 const OPEN_NAME = new RegExp(`${anyOf(NAMES.join(" "))}["'\\s:=]*(?:[bB](?:earer|asic)\\s+)?\\S*$`);
 const OPEN_PEM = /-----BEGIN [A-Z0-9 ]*-{0,5}(?:[\sA-Za-z0-9+/=:,-]|\\[nr])*$/;
-/** The end of a text may be the beginning of a beginning. */
+/** A text may end in the middle of a beginning. */
 const BEGINNINGS: ReadonlySet<string> = new Set(
   ["-----BEGIN ", ...BEGINS, ...NAMES].flatMap((each) => Array.from(each, (_, at) => each.slice(0, at + 1))),
 );
 const LONGEST_BEGINNING = Math.max(...[...BEGINNINGS].map(({ length }) => length));
-/** So far back it is looked for; a private key is as long as it is. */
+/** How far back an open key is searched, in characters. A private key may be longer. */
 const OPEN_LENGTH = 8_192;
 
-/** Where in a text, of which more will come, a key may have begun that is not all there; its length when nowhere. */
+/** Returns where an incomplete key may begin in a text that continues; the length of the text if nowhere. */
 export function openKeyAt(text: string): number {
   const from = Math.max(0, text.length - OPEN_LENGTH);
   const end = text.slice(from);
@@ -100,7 +103,7 @@ export function openKeyAt(text: string): number {
   return from + Math.min(...starts);
 }
 
-/** How a key that was cut off at `end` begins; `undefined` when there is none. Looks at one word. */
+/** Returns the beginning of a key that was cut off at `end`; `undefined` if there is none. Examines one word. */
 export function cutKeyBefore(text: string, end: number): Secret | undefined {
   const word = /[^\s"'`<>()]{1,512}$/.exec(text.slice(Math.max(0, end - 512), end))?.[0];
   if (word === undefined) return undefined;
@@ -110,10 +113,10 @@ export function cutKeyBefore(text: string, end: number): Secret | undefined {
   return isInsideWord(text, start) ? undefined : { start, end, label: "key" };
 }
 
-/** Beginnings that are too short to tell a key by: `sk-` is one of `sk-proj-` too. */
+/** Shorter beginnings do not identify a key: `sk-` also begins `sk-proj-`. */
 const SHORTEST_CUT_BEGINNING = 4;
 
-/** The first six characters of a key, one of them a digit. */
+/** A beginning, followed by at least six characters of a key, one of them a digit. */
 const CUT = new RegExp(
   `(?:${KEY_FORMATS.flatMap(({ begins = "", rest }) => {
     const long = begins.split(" ").filter((each) => each.length >= SHORTEST_CUT_BEGINNING);
@@ -142,30 +145,33 @@ function privateKeyAt(text: string, index: number, from: number): Secret | undef
   return isKeyText(body) ? { start: index, end: start + body.trimEnd().length, label: PEM_LABEL } : undefined;
 }
 
-/** The base64 that ends at `end`, walked back: an expression would try each place before it. */
+/** Returns the base64 that ends at `end`. Walks backwards, because an expression would try every position before it. */
 function bodyBefore(text: string, end: number, from: number): string {
   let start = end;
   while (start > from && /[A-Za-z0-9+/=\s\\]/.test(text.charAt(start - 1))) start--;
   return text.slice(start, end);
 }
 
-/** Headers and base64, up to what is neither. */
+/** Headers and base64, up to the first other character. */
 const PEM_BODY = /^(?:[A-Za-z-]+: [^\n]{1,200}\n|[A-Za-z0-9+/=]|\s|\\[nr])+/;
 
-/** Names of headers stand in source code too; a key has a long run of base64. */
+/** Returns true for a long run of base64: the header lines of keys also occur in source code. */
 function isKeyText(body: string): boolean {
   return /[A-Za-z0-9+/=]{32}/.test(body);
 }
 
-/** Colours and the `\n` of a text in quotes end in letters that belong to no word. */
+/** Returns true inside a word. The letters that end a colour sequence or a `\n` in quotes belong to no word. */
 function isInsideWord(text: string, index: number): boolean {
   if (index === 0 || !/[A-Za-z0-9_-]/.test(text.charAt(index - 1))) return false;
   return !/(?:\x1b\[[\d;]*m|\\[nrt]|%[0-9A-Fa-f]{2})$/.test(text.slice(Math.max(0, index - 16), index));
 }
 
-/** Each alternative begins with the rarest character of a beginning in ordinary text, and looks ahead and back from there. */
+/**
+ * Builds one expression for all formats. Each alternative starts at the rarest character of a beginning and looks in
+ * both directions.
+ */
 function hint(): RegExp {
-  /** By that character and what follows it: what may precede, the character included. */
+  /** By that character and what follows it: what may precede, including the character. */
   const found = new Map<string, Map<string, string[]>>([["-", new Map([["----(?:BEGIN|END) ", ["-"]]])]]);
   for (const { begins, after = "", gap = "", rest } of KEY_FORMATS) {
     for (const spelling of (begins ?? after).split(" ")) {
@@ -183,7 +189,7 @@ function hint(): RegExp {
   return new RegExp(alternatives.join("|"));
 }
 
-/** `[A-Z0-9]` of `[A-Z0-9]{6,}/…`. */
+/** Returns the first character class: `[A-Z0-9]` of `[A-Z0-9]{6,}/…`. */
 function firstClass(pattern: string): string {
   return /^(?:\[[^\]]*\]|\\.|.)/.exec(pattern)?.[0] ?? "";
 }

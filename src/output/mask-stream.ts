@@ -1,21 +1,23 @@
 import { openKeyAt } from "./mask-keys.ts";
 
-/** Masks a text that comes in pieces: what may be the beginning of a secret is held back until more of it is there. */
+/** Masks a text that arrives in pieces. Holds back what may be the beginning of a secret until more of it arrives. */
 export interface MaskStream {
-  /** What can be shown by now. */
+  /** Adds a piece. Returns what can be shown now. */
   add(piece: string): string;
-  /** The rest. More may be added after that. */
+  /** Returns the rest. More pieces may be added afterwards. */
   end(): string;
 }
 
-/** So much is held back at most; no key is longer. */
+/** How much is held back at most, in characters. No key is longer. */
 const MOST_HELD = 65_536;
-/** A word is not torn: whether it is a key may depend on what stands before. */
+/**
+ * How much of a word is held back with what follows: what precedes a key may decide whether it is one. In characters.
+ */
 const LONGEST_WORD = 256;
 
 /**
- * @param text masks a text that is all there
- * @param openValueAt where a known value may have begun that is not all there
+ * @param text masks a complete text
+ * @param openValueAt returns where an incomplete known value may begin
  */
 export function maskStream(text: (value: string) => string, openValueAt: (pending: string) => number): MaskStream {
   let pending = "";

@@ -1,24 +1,36 @@
 import type { Env } from "../contract/effect.ts";
+import { tried } from "../util/errors.ts";
+import { either, words } from "../util/text.ts";
 
-/** A value that is not to be shown, and under which name. */
+/** A value to mask, and its name. */
 export interface NamedValue {
   readonly name: string;
   readonly value: string;
 }
 
-/** Shorter ones would be found in ordinary text. */
+/** Shorter values would be found in ordinary text. */
 export const SHORTEST_VALUE = 8;
-/** A longer value is no key. */
+/** Longer values are no keys. */
 const LONGEST_VALUE = 16_384;
 
-// Names of variables that hold secrets; parts are words between underscores, or stand at the end, as in PGPASSWORD.
-const SECRET_NAME =
-  /(?:^|_)(?:TOKENS?|KEYS?|APIKEY|SECRETS?|PASS|PWD|PASSWD|PASSPHRASE|CREDENTIALS?|CREDS|AUTH|COOKIE|SALT|DSN)(?:_\d+)?$|SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE_KEY|API_?KEY|ACCESS_?KEY|TOKEN$|^AWS_/i;
-// What such names hold that is none: where a secret is, how it is used, what is public.
-const HARMLESS_NAME =
-  /(?:_|^)(?:FILE|PATH|DIR|HOME|SOCK|SOCKET|URL|URI|ENDPOINT|HOST|PORT|REGION|PROFILE|NAME|ENV|ARN|PAGER|OUTPUT|MODE|TYPE|LENGTH|TTL|EXPIRES?|ATTEMPTS|ENABLED|PUBLIC_KEY|KEYRING|ASKPASS)$|^(?:PWD|OLDPWD|SSH_AUTH_SOCK|SSH_ASKPASS|GIT_ASKPASS|XAUTHORITY|KEYTIMEOUT|HISTCONTROL)$|PUBLIC_?KEY|^NEXT_PUBLIC_|^VITE_/i;
+// Names of variables that contain secrets. Parts are words between underscores, or at the end, as in PGPASSWORD.
+const SECRET_NAME = either(
+  "i",
+  /(?:^|_)(?:TOKENS?|KEYS?|APIKEY|SECRETS?|PASS|PWD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_\d+)?$/,
+  /(?:^|_)(?:CREDS|AUTH|COOKIE|SALT|DSN)(?:_\d+)?$/,
+  /SECRET|PASSWORD|PASSWD|CREDENTIAL|PRIVATE_KEY|API_?KEY|ACCESS_?KEY|TOKEN$|^AWS_/,
+);
+// Names like these that contain no secret: where a secret is, how it is used, what is public.
+const HARMLESS_NAME = either(
+  "i",
+  /(?:_|^)(?:FILE|PATH|DIR|HOME|SOCK|SOCKET|URL|URI|ENDPOINT|HOST|PORT|REGION|PROFILE|NAME|ENV|ARN|PAGER|OUTPUT|MODE)$/,
+  /(?:_|^)(?:TYPE|LENGTH|TTL|EXPIRES?|ATTEMPTS|ENABLED|PUBLIC_KEY|KEYRING|ASKPASS)$|PUBLIC_?KEY|^NEXT_PUBLIC_|^VITE_/,
+  /^(?:PWD|OLDPWD|SSH_AUTH_SOCK|SSH_ASKPASS|GIT_ASKPASS|XAUTHORITY|KEYTIMEOUT|HISTCONTROL)$/,
+);
 
-/** The secrets among variables: by name, and passwords in URLs by whatever name. `also`: names of variables that are secrets too. */
+/**
+ * Returns the secrets among variables: those with secret names, passwords in any URL, and variables named in `also`.
+ */
 export function secretsIn(env: NodeJS.ProcessEnv | Env, also: readonly string[] = []): readonly NamedValue[] {
   return Object.entries(env).flatMap(([name, value]): NamedValue[] => {
     if (value === undefined || value === "") return [];
@@ -29,12 +41,14 @@ export function secretsIn(env: NodeJS.ProcessEnv | Env, also: readonly string[] 
   });
 }
 
-/** True for the name of a variable whose value is a secret. */
+/** Returns true for the name of a variable whose value is a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !HARMLESS_NAME.test(name);
 }
 
-/** True for what can be a secret: not short, no ordinary word, number, path, address or switch, which would be masked everywhere. */
+/**
+ * Returns true for a value that can be a secret: not short, and not an ordinary word, number, path, URL or placeholder.
+ */
 export function isSecretValue(value: string): boolean {
   const text = value.trim();
   if (text.length < SHORTEST_VALUE || text.length > LONGEST_VALUE) return false;
@@ -48,51 +62,38 @@ export function isSecretValue(value: string): boolean {
   return !/^[a-z][a-z0-9+.-]*:\/\/[^@]*$/i.test(text) && !/^(.)\1*$/.test(text) && !/^[$%]\{?\w+\}?$/.test(text);
 }
 
-/** The password of a URL, as it is written and as it is meant; `undefined` where the value is none with a password. */
+/** Returns the password of a URL, as written and decoded; `undefined` if the value is no URL with a password. */
 function passwordIn(value: string): readonly string[] | undefined {
   const [, written] = /^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:([^\s/]+)@[^\s@]+$/i.exec(value) ?? [];
   if (written === undefined) return undefined;
-  return [...new Set([written, decoded(written)])].filter(isSecretValue);
+  return [...new Set([written, tried(() => decodeURIComponent(written)) ?? written])].filter(isSecretValue);
 }
 
-/** The forms in which a value comes back: as it is, in JSON, in a URL; of several lines each. The longest first. */
+/**
+ * Returns the forms in which a value may occur: unchanged, in JSON, in a URL; for several lines, each line too. Longest
+ * first.
+ */
 export function formsOf(value: string): readonly string[] {
   const lines = value.includes("\n") ? value.split(/\r?\n/).filter((line) => line.length >= 16) : [];
-  const forms = [value, value.trim(), ...lines].flatMap((each) => [
-    each,
-    JSON.stringify(each).slice(1, -1),
-    encoded(each),
-  ]);
+  const forms = [value, value.trim(), ...lines].flatMap((each) => {
+    const encoded = tried(() => encodeURIComponent(each)) ?? each; // half a surrogate pair cannot be encoded
+    return [each, JSON.stringify(each).slice(1, -1), encoded];
+  });
   return [...new Set(forms)]
     .filter((form) => form.length >= SHORTEST_VALUE)
     .toSorted((one, other) => other.length - one.length);
 }
 
-function encoded(value: string): string {
-  try {
-    return encodeURIComponent(value);
-  } catch {
-    return value; // half a character
-  }
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
-}
-
-/** Fit for a mark, whatever the system takes as a name. */
+/** Returns the name in a form that fits into a mark, whatever characters it has. */
 function shownName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_]/g, "_").slice(0, 64);
 }
 
 const WORDS: ReadonlySet<string> = new Set(
-  (
-    "password changeme disabled enabled required optional default undefined localhost development production staging testing " +
-    "example placeholder secretkey username anonymous negotiate keychain keyring osxkeychain libsecret us-east-1 us-east-2 us-west-1 us-west-2 " +
-    "eu-west-1 eu-west-2 eu-central-1 ap-south-1 ap-southeast-1 ap-northeast-1 postgres administrator credentials authorization"
-  ).split(" "),
+  words(`
+    password changeme disabled enabled required optional default undefined localhost development production staging
+    testing example placeholder secretkey username anonymous negotiate keychain keyring osxkeychain libsecret
+    us-east-1 us-east-2 us-west-1 us-west-2 eu-west-1 eu-west-2 eu-central-1 ap-south-1 ap-southeast-1
+    ap-northeast-1 postgres administrator credentials authorization
+  `),
 );

@@ -3,27 +3,32 @@ import { KEY_LABELS, type Secret, cutKeyBefore, keyAt, keyStart } from "./mask-k
 import { type MaskStream, maskStream } from "./mask-stream.ts";
 import { SHORTEST_VALUE, formsOf, isSecretName, isSecretValue, secretsIn } from "./mask-values.ts";
 
-/** What people may set about the masking of secrets. */
+/** Options for masking secrets. */
 export interface MaskOptions {
-  /** More values that are not to be shown, of 8 characters or more. */
+  /** Additional values to mask, of 8 characters or more. */
   readonly values?: readonly string[];
-  /** More variables of the environment whose values are not to be shown, whatever their names look like. */
+  /** Additional environment variables whose values are masked, whatever their names look like. */
   readonly names?: readonly string[];
 }
 
 /**
- * Puts `[masked: NAME]` in place of secrets: the values of secret-looking variables, and keys of known formats. What has none comes back as
- * the same value. Nothing here throws.
+ * Replaces secrets with `[masked: NAME]`: the values of variables with secret names, and keys of known formats. Returns
+ * the same value if there are none. Nothing here throws.
  */
 export interface Mask {
   text(value: string): string;
-  /** All texts in a value, keys too; of what is neither JSON nor plain nothing is touched. */
+  /**
+   * Masks all texts in a JSON value, including keys. Returns values that are neither JSON nor plain objects unchanged.
+   */
   json<T>(value: T): T;
-  /** For a text that comes in pieces. */
+  /** Returns a mask for a text that arrives in pieces. */
   stream(): MaskStream;
-  /** From now on the secrets among these variables are masked too. */
+  /** Also masks the secrets among these variables from now on. */
   learn(env: Env): void;
-  /** The first mark of ours in a value, where a model hands one back: "[masked: NAME]", and where it stands, as "edits[0].new_text". */
+  /**
+   * Returns the first of our marks in a value that a model sends back, "[masked: NAME]", and its path,
+   * "edits[0].new_text".
+   */
   markIn(value: unknown): { readonly mark: string; readonly path: string } | undefined;
 }
 
@@ -38,27 +43,30 @@ export const NO_MASK: Mask = {
   markIn: () => undefined,
 };
 
-/** Of a value that was cut off so many characters, at least, are taken for a part of it. */
+/** The shortest part of a cut-off value that is masked, in characters. */
 const SHORTEST_PART = 6;
-/** So many characters are worth remembering: a shorter text is looked through as fast as it is compared. */
+/** The shortest text for which `clean` is used: searching a shorter one is as fast as comparing it. */
 const LONG_TEXT = 256;
-/** No command hands over more variables than that; learning ends there. */
+/** The maximum number of values. No command passes that many variables. */
 const MOST_VALUES = 2_000;
 const MAX_DEPTH = 64;
 const MARK = /\[masked: ([^\]\n]{1,80})\]/g;
-/** The label of values that have no name. */
+/** The label of values without a name. */
 const UNNAMED = "secret";
 
 /** Makes a mask from the variables of an environment. */
 export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: MaskOptions = {}): Mask {
-  /** From what a form of a value begins with to all that begin so, the longest first. */
+  /** Forms of values by their first characters, longest first. */
   const byStart = new Map<string, Form[]>();
   const labels = new Set([...KEY_LABELS, UNNAMED]);
   let count = 0;
-  /** Every piece that a form has behind its beginning: a text that starts with one may be the rest of it. */
+  /**
+   * All pieces of forms after their beginnings. A text that starts with such a piece may start with the rest of a
+   * value.
+   */
   const pieces = new Set<string>();
   let starts: RegExp | undefined;
-  /** The last long text that had no secret: the same one comes as argument, as data and as what the model reads. */
+  /** The last long text without a secret. The same text is masked as argument, as data and as what the model reads. */
   let clean = "";
 
   const add = (secrets: readonly { readonly name: string; readonly value: string }[]) => {
@@ -101,7 +109,7 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
     return undefined;
   };
 
-  /** The rest of a value at the beginning of a text, whose beginning was cut off. */
+  /** Returns the rest of a value at the start of a text, if the value's beginning was cut off. */
   const restAtStart = (text: string): Secret | undefined => {
     if (!pieces.has(text.slice(0, SHORTEST_PART))) return undefined;
     for (const alike of byStart.values()) {
@@ -168,12 +176,12 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
       if (masked !== each || shownKey !== key) copy ??= Object.entries(value).slice(0, index);
       copy?.push([shownKey, masked]);
     }
-    return copy === undefined ? value : Object.fromEntries(copy); // makes "__proto__" a key like any other
+    return copy === undefined ? value : Object.fromEntries(copy); // stores "__proto__" like any other key
   };
 
   return {
     text,
-    json: <T>(value: T) => jsonAt(value, 0) as T, // the same shape: texts stay texts
+    json: <T>(value: T) => jsonAt(value, 0) as T, // keeps the type: texts stay texts
     stream: () => maskStream(text, (pending) => openValueAt(pending, byStart)),
     learn: (more) => add(secretsIn(more)),
     markIn: (value) => markAt(value, "", labels, 0),
@@ -183,16 +191,19 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
 interface Form {
   readonly text: string;
   readonly label: string;
-  /** So much of it, cut off, is taken for it. */
+  /** How many of its first characters count as the form when the rest is cut off. */
   readonly least: number;
 }
 
-/** What is no word stands for itself when little of it is left; of words a part may be anything. */
+/** A value with a digit is recognized by a few characters. A value made of words needs most of them. */
 function leastPart(form: string): number {
   return /\d/.test(form) ? SHORTEST_PART : Math.max(SHORTEST_PART, Math.ceil((form.length * 3) / 4));
 }
 
-/** A variable in an object, as `{"env": {"API_TOKEN": "…"}}`: only names in capitals, for a "key" is mostly something else. */
+/**
+ * Masks a variable in an object: `{"env": {"API_TOKEN": "…"}}`. Only for names in capitals, because "key" is too
+ * common.
+ */
 function underName(name: string, value: unknown): string | undefined {
   if (typeof value !== "string" || value.length < SHORTEST_VALUE || !/^[A-Z][A-Z0-9_]{2,63}$/.test(name))
     return undefined;
@@ -203,18 +214,18 @@ function mark(label: string): string {
   return `[masked: ${label}]`;
 }
 
-/** Where texts are cut: at their end, and where a line ends or a note of ours begins. */
+/** Returns true where texts are cut: at the end, at the end of a line, and before a note of ours. */
 function isCutAt(text: string, end: number): boolean {
   return end === text.length || /^(?:[\r\n…]| ?\[)/.test(text.slice(end, end + 2));
 }
 
-/** A value of letters only is no part of a longer word. */
+/** Returns false for a value made of letters inside a longer word. */
 function isAlone(text: string, start: number, end: number, value: string): boolean {
   if (!/^[A-Za-z]+$/.test(value)) return true;
   return !/[A-Za-z]/.test(text.charAt(start - 1)) && !/[A-Za-z]/.test(text.charAt(end));
 }
 
-/** A key of a known format that was cut off, at the end of the text or above the notes below it ("[Output truncated …]"). */
+/** Returns a key that was cut off, at the end of the text or above its notes ("[Output truncated …]"). */
 function cutKey(text: string): Secret | undefined {
   let end = text.length;
   for (let notes = 0; notes < 3 && text.charAt(end - 1) === "]"; notes++) {
@@ -225,7 +236,7 @@ function cutKey(text: string): Secret | undefined {
   return cutKeyBefore(text, end);
 }
 
-/** Where in a text, of which more will come, a value may have begun that is not all there. */
+/** Returns where an incomplete value may begin in a text that continues; the length of the text if nowhere. */
 function openValueAt(text: string, byStart: ReadonlyMap<string, readonly Form[]>): number {
   let open = text.length;
   for (const alike of byStart.values()) {

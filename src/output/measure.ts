@@ -1,7 +1,4 @@
-/**
- * Lines of a text. A newline ends a line and starts none: "a\n" has 1 line, "a\nb" has 2, "" has 0.
- * A carriage return alone ends no line.
- */
+/** Counts lines. A newline ends a line and starts none: "a\n" has 1 line, "" has 0. A lone CR ends none. */
 export function countLines(text: string): number {
   if (text === "") return 0;
   let lines = text.endsWith("\n") ? 0 : 1;
@@ -9,14 +6,14 @@ export function countLines(text: string): number {
   return lines;
 }
 
-/** Unicode code points of a text. A lone surrogate is one. */
+/** Counts Unicode code points. A lone surrogate counts as one. */
 export function countCharacters(text: string): number {
   let characters = 0;
   for (let at = 0; at < text.length; at = next(text, at)) characters += 1;
   return characters;
 }
 
-/** Where the first `lines` lines end. Positions here are UTF-16 units. */
+/** Returns the end of the first `lines` lines. Positions here are UTF-16 units. */
 export function afterLines(text: string, lines: number): number {
   if (text.length <= lines) return text.length;
   let position = 0;
@@ -27,11 +24,11 @@ export function afterLines(text: string, lines: number): number {
   return position;
 }
 
-/** Where the last `lines` lines start; 0 when that is before `lowest`, so that no more of the text is looked at. */
+/** Returns the start of the last `lines` lines; 0 if that is before `lowest`. Does not search before `lowest`. */
 export function beforeLines(text: string, lines: number, lowest: number): number {
   if (lines < 1) return text.length;
   if (text.length <= lines) return 0;
-  // The newline that ends the last line is not the one before it.
+  // The newline at the end of the text ends the last line and does not precede it.
   let newline = text.endsWith("\n") ? text.length - 1 : text.length;
   const kept = text.slice(lowest);
   for (let line = 0; line < lines; line += 1) {
@@ -43,11 +40,11 @@ export function beforeLines(text: string, lines: number, lowest: number): number
   return newline + 1;
 }
 
-/** Where the longest beginning of at most `bytes` bytes of UTF-8 ends, never inside a code point. */
+/** Returns the end of the longest beginning with at most `bytes` bytes of UTF-8, never inside a code point. */
 export function afterBytes(text: string, bytes: number): number {
   let position = 0;
   let room = bytes;
-  // Whole blocks are measured natively; only the one in which the limit lies is walked through.
+  // Whole blocks are measured natively; only the block with the limit is scanned.
   while (position < text.length) {
     const end = wholeCodePoint(text, Math.min(text.length, position + BLOCK));
     const size = Buffer.byteLength(text.slice(position, end));
@@ -64,7 +61,7 @@ export function afterBytes(text: string, bytes: number): number {
   return position;
 }
 
-/** Where the longest end of at most `bytes` bytes of UTF-8 starts, never inside a code point. */
+/** Returns the start of the longest end with at most `bytes` bytes of UTF-8, never inside a code point. */
 export function beforeBytes(text: string, bytes: number): number {
   let position = text.length;
   let room = bytes;
@@ -84,7 +81,7 @@ export function beforeBytes(text: string, bytes: number): number {
   return position;
 }
 
-/** Where the first `characters` code points end. */
+/** Returns the end of the first `characters` code points. */
 export function afterCharacters(text: string, characters: number): number {
   if (text.length <= characters) return text.length;
   let position = 0;
@@ -92,7 +89,7 @@ export function afterCharacters(text: string, characters: number): number {
   return position;
 }
 
-/** Where the last `characters` code points start. */
+/** Returns the start of the last `characters` code points. */
 export function beforeCharacters(text: string, characters: number): number {
   if (text.length <= characters) return 0;
   let position = text.length;
@@ -107,7 +104,7 @@ export function isInsidePair(text: string, position: number): boolean {
 
 const BLOCK = 8192;
 
-/** `position`, or one less where that would split a surrogate pair. */
+/** Returns `position`, or one less if it would split a surrogate pair. */
 function wholeCodePoint(text: string, position: number): number {
   return isInsidePair(text, position) ? position - 1 : position;
 }
@@ -120,7 +117,7 @@ function previous(text: string, position: number): number {
   return isInsidePair(text, position - 1) ? position - 2 : position - 1;
 }
 
-/** Of one code point, as UTF-8; a lone surrogate becomes U+FFFD, which has 3. */
+/** Returns the length of one code point in UTF-8. A lone surrogate becomes U+FFFD, which has 3 bytes. */
 function byteLength(text: string, start: number, end: number): number {
   if (end - start === 2) return 4;
   const code = text.charCodeAt(start);

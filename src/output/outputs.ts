@@ -2,77 +2,78 @@ import { randomBytes } from "node:crypto";
 import { constants, type FileHandle, link, lstat, lutimes, open, rename, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { OpenFile, OutputLog } from "../contract/backend.ts";
+import { closeWith } from "../util/collected.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Outputs } from "../contract/tool.ts";
 import { liveFileName } from "./live-file.ts";
 import type { WritableOutputLog } from "./log.ts";
+import { messageOf } from "../util/errors.ts";
 import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "../util/private-file.ts";
 import { removeOld, takenBytes } from "./remove-old.ts";
 import { formatSize } from "./size.ts";
 
 export interface OutputsOptions {
-  /** Where saved outputs of all owners are. Made at the first save, for this user alone (0700). */
+  /** The folder of the saved outputs of all owners. Created at the first save, with mode 0700. */
   readonly folder: string;
-  /** Whose outputs these are: 1 to 64 letters, digits, `-` and `_`. Another owner cannot open them. */
+  /** The owner of these outputs: 1 to 64 letters, digits, `-` and `_`. Other owners cannot open them. */
   readonly owner: string;
   /** Milliseconds after which a saved output is removed. Default 7 days. */
   readonly maxAgeMs?: number;
   /**
-   * Bytes that the saved outputs of all owners may take together, also those of other processes; the oldest are removed first. Default
+   * The maximum size of the outputs of all owners, in bytes. The oldest are removed first. Default
    * `DEFAULT_MAX_OUTPUT_BYTES`.
    */
   readonly maxBytes?: number;
-  /** Milliseconds since 1970. Default `Date.now`. */
+  /** Returns the time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
 }
 
-/** Saved outputs of one owner. */
+/** The saved outputs of one owner. */
 export interface OutputsStore extends Outputs {
   /**
-   * The owner's own folder. An output log that makes its file here is saved without copying it (a hard link). Absolute;
-   * nothing makes it before the first file is made in it.
+   * The owner's folder, as an absolute path. Created with the first file in it. An output log with its file in this
+   * folder is saved without copying (as a hard link).
    */
   readonly folder: string;
-  /** Waits for what is being saved or cleared away. What is saved stays; saving and opening fail from now on. Never rejects. */
+  /** Waits for saving and removing. Saved outputs are kept; saving and opening fail from now on. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Bytes that saved outputs may take together, unless the user says otherwise: 2 GiB. */
+/** The default size limit of all saved outputs, in bytes: 2 GiB. */
 export const DEFAULT_MAX_OUTPUT_BYTES = 2_147_483_648;
 
-/** It is looked how much all outputs take whenever this one process has saved so much: this part of the limit. */
+/** The share of the limit that this process saves before it measures all outputs again. */
 const LOOK_AFTER = 1 / 16;
-/** So much of the limit is then left: four processes that save at the same time stay within it, or two with 1/8 saved meanwhile. */
+/**
+ * The share of the limit that is kept then. Four saving processes stay within the limit, or two that each save 1/8
+ * meanwhile.
+ */
 const LEAVE = 3 / 4;
 
 const DAY = 24 * 60 * 60 * 1000;
 const OWNER = /^[A-Za-z0-9_-]{1,64}$/;
-/** Lower-case letters and digits without those that are taken for another: i, l, o, u (as in Crockford's base 32). */
+/** Lower-case letters and digits without the confusable i, l, o, u (as in Crockford's base 32). */
 const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID = /^[0-9a-hjkmnp-tv-z]{16}$/;
-/** A log is copied in pieces of this size. */
+/** The size of the pieces in which a log is copied, in bytes. */
 const PIECE = 1024 * 1024;
 
 /**
- * Keeps outputs that are too big for a model, one file (0600) each: `folder/owner/id`. Ids have 80 random bits: an output can
- * be opened only by who was told its id, through the outputs of the same owner.
+ * Saves outputs that are too big for a model, one file (0600) each: `folder/owner/id`. Ids have 80 random bits. An
+ * output can only be opened with its id, through the outputs of the same owner.
  *
- * The first save, then one a day and one for every 1/16 of `maxBytes` that is saved here, removes outputs of any owner: those older
- * than `maxAgeMs`, then the oldest until 3/4 of `maxBytes` is left; and empty folders of owners. With two processes that save at the same
- * time, `maxBytes` is exceeded only when they save more than 1/8 of it while others are removed; each further process takes 1/16 of that
- * room. The newest output is never removed for its size. Output logs of running processes are neither counted nor removed.
- * Removing never leaves `folder`, follows no link, and never makes a save fail or wait.
+ * Old outputs of all owners are removed at the first save, then once a day and whenever this process has saved 1/16 of
+ * `maxBytes`: those older than `maxAgeMs`, then the oldest until 3/4 of `maxBytes` is left, and owners' empty folders.
+ * With two processes that save at the same time, `maxBytes` is exceeded only if they save more than 1/8 of it during a
+ * removal; each additional process takes 1/16 of that margin. The newest output is never removed for its size. Output
+ * logs of running processes are neither counted nor removed. Removing never leaves `folder`, follows no link, and never
+ * makes a save fail or wait.
  *
  * @throws TypeError for an owner that could not be the name of a folder.
  * @throws RangeError for a `maxAgeMs` or `maxBytes` that is not above 0.
  */
-export function createOutputs({
-  folder,
-  owner,
-  maxAgeMs = 7 * DAY,
-  maxBytes = DEFAULT_MAX_OUTPUT_BYTES,
-  now = Date.now,
-}: OutputsOptions): OutputsStore {
+export function createOutputs(options: OutputsOptions): OutputsStore {
+  const { folder, owner, maxAgeMs = 7 * DAY, maxBytes = DEFAULT_MAX_OUTPUT_BYTES, now = Date.now } = options;
   if (!OWNER.test(owner)) {
     throw new TypeError(`owner ${JSON.stringify(owner)}: expected 1 to 64 letters, digits, "-" or "_"`);
   }
@@ -84,7 +85,7 @@ export function createOutputs({
   const busy = new Set<Promise<unknown>>();
   let clearedAt = -Infinity;
   let clearing = false;
-  /** Bytes saved here since it was last looked how much all take. */
+  /** Bytes saved here since the size of all outputs was last measured. */
   let unseen = 0;
   let closed = false;
 
@@ -104,11 +105,11 @@ export function createOutputs({
     unseen = 0;
     await removeOld(root, { before: now() - maxAgeMs, maxBytes: maxBytes * LEAVE, except: owner });
     clearing = false;
-    await clearAway(); // for what was saved meanwhile
+    await clearAway(); // removes what was saved meanwhile
   };
 
   const save = async (content: string | Uint8Array | OutputLog): Promise<string> => {
-    const id = newId();
+    const id = Array.from(randomBytes(16), (byte) => LETTERS.charAt(byte % 32)).join("");
     const path = join(own, id);
     try {
       await makePrivateFolder(own);
@@ -117,7 +118,7 @@ export function createOutputs({
       unseen += takenBytes((await lstat(path)).size);
     } catch (error) {
       await unlink(path).catch(() => {});
-      throw saveFailure(error);
+      throw new ToolFailure(`could not save the output: ${messageOf(error)}`, { cause: error });
     }
     void track(clearAway());
     return id;
@@ -133,10 +134,10 @@ export function createOutputs({
       if (closed) throw closedFailure();
       if (!ID.test(id)) throw unknownFailure(id, { maxAgeMs, maxBytes });
       return await openSaved(own, id).catch((error: unknown) => {
-        // ELOOP: a link is in its place.
+        // ELOOP: the file was replaced with a link.
         throw isMissing(error) || hasCode(error, "ELOOP")
           ? unknownFailure(id, { maxAgeMs, maxBytes })
-          : openFailure(id, error);
+          : new ToolFailure(`could not open the saved output "${id}": ${messageOf(error)}`, { cause: error });
       });
     },
     async close() {
@@ -146,17 +147,16 @@ export function createOutputs({
   };
 }
 
-function newId(): string {
-  return Array.from(randomBytes(16), (byte) => LETTERS.charAt(byte % 32)).join("");
-}
-
-/** Gives the file of an ended log a second name; false when it has none, or not on this disk: then it is to be copied. */
+/**
+ * Links the file of an ended log to a second name. Returns false if there is no file or it is on another disk; the
+ * caller then copies it.
+ */
 async function adopt(content: string | Uint8Array | OutputLog, path: string, nowMs: number): Promise<boolean> {
   if (!isEndedLog(content)) return false;
   const file = await content.file();
   if (file === undefined) return false;
   try {
-    await setAge(file, nowMs); // it was written some time ago
+    await setAge(file, nowMs); // the file may be old
     await link(file, path);
     const { size } = await lstat(path);
     if (size === content.kept) return true;
@@ -167,12 +167,12 @@ async function adopt(content: string | Uint8Array | OutputLog, path: string, now
   }
 }
 
-/** A log that still grows is not adopted: what is saved must not change. */
+/** Returns true for a log that has ended. A growing log is copied, because a saved output must not change. */
 function isEndedLog(content: string | Uint8Array | OutputLog): content is WritableOutputLog {
   return typeof content === "object" && "ended" in content && content.ended === true && "file" in content;
 }
 
-/** Writes the content under another name first: under its id there is never a part of it. */
+/** Writes the content under another name first, so that the id never names an incomplete file. */
 async function copy(content: string | Uint8Array | OutputLog, path: string, nowMs: number): Promise<void> {
   const name = liveFileName();
   const part = join(dirname(path), name);
@@ -190,12 +190,12 @@ async function copy(content: string | Uint8Array | OutputLog, path: string, nowM
   }
 }
 
-/** The age of an output counts from when it is saved. */
+/** Makes the age of an output start when it is saved. */
 async function setAge(path: string, nowMs: number): Promise<void> {
   await lutimes(path, nowMs / 1_000, nowMs / 1_000);
 }
 
-/** What is kept now. What comes later is not part of it. */
+/** Copies what is kept now, not what is added later. */
 async function copyLog(log: OutputLog, file: FileHandle): Promise<void> {
   const end = log.kept;
   for (let position = 0; position < end;) {
@@ -208,7 +208,7 @@ async function copyLog(log: OutputLog, file: FileHandle): Promise<void> {
 
 async function openSaved(folder: string, id: string): Promise<OpenFile> {
   await refuseLink(folder);
-  // O_NONBLOCK: opening a FIFO somebody put here must not wait for its other end.
+  // O_NONBLOCK: opening a FIFO that somebody put here must not block.
   const file = await open(join(folder, id), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     return await openFile(file, join(folder, id));
@@ -223,7 +223,7 @@ async function openFile(file: FileHandle, path: string): Promise<OpenFile> {
   if (!stats.isFile()) throw new Error("it is not a regular file");
   const size = Number(stats.size);
   let closed = false;
-  return {
+  const opened: OpenFile = {
     info: {
       path,
       kind: "file",
@@ -235,8 +235,9 @@ async function openFile(file: FileHandle, path: string): Promise<OpenFile> {
     },
     async read(offset, length) {
       if (closed) throw new ToolFailure("this saved output was closed; open it again to read it");
-      const from = Math.min(Math.max(0, offset), size);
-      return await readRange(file, from, Math.min(Math.max(0, length), size - from));
+      const { size: end } = opened.info;
+      const from = Math.min(Math.max(0, offset), end);
+      return await readRange(file, from, Math.min(Math.max(0, length), end - from));
     },
     async close() {
       if (closed) return;
@@ -244,9 +245,11 @@ async function openFile(file: FileHandle, path: string): Promise<OpenFile> {
       await file.close();
     },
   };
+  closeWith(opened, file);
+  return opened;
 }
 
-/** The owner's folder may be missing, but a link in its place would lead somewhere else. */
+/** Throws if a link replaces the owner's folder. The folder may be missing. */
 async function refuseLink(folder: string): Promise<void> {
   const stats = await lstat(folder).catch((error: unknown) => {
     if (!isMissing(error)) throw error;
@@ -257,11 +260,14 @@ async function refuseLink(folder: string): Promise<void> {
 function unknownFailure(id: string, limits: Required<Pick<OutputsOptions, "maxAgeMs" | "maxBytes">>): ToolFailure {
   const shown = id.length > 64 ? `${id.slice(0, 64)}…` : id;
   return new ToolFailure(`no saved output ${JSON.stringify(shown)}: it was removed or belongs to another session`, {
-    hint: `Copy the id exactly as the notice wrote it, or call the tool again.${removalOf(limits)}`,
+    hint: `Copy the id exactly from the notice, or call the tool again.${removalOf(limits)}`,
   });
 }
 
-/** When outputs are removed: " Outputs are removed after 7 days, or when all of them exceed 2GB, the oldest first." */
+/**
+ * Describes when outputs are removed: " Outputs are removed after 7 days, or when all of them exceed 2GB, the oldest
+ * first."
+ */
 function removalOf({ maxAgeMs, maxBytes }: Required<Pick<OutputsOptions, "maxAgeMs" | "maxBytes">>): string {
   const when = [
     ...(maxAgeMs === Infinity ? [] : [`after ${duration(maxAgeMs)}`]),
@@ -270,20 +276,8 @@ function removalOf({ maxAgeMs, maxBytes }: Required<Pick<OutputsOptions, "maxAge
   return when.length === 0 ? "" : ` Outputs are removed ${when.join(", or ")}.`;
 }
 
-function openFailure(id: string, cause: unknown): ToolFailure {
-  return new ToolFailure(`could not open the saved output "${id}": ${messageOf(cause)}`, { cause });
-}
-
-function saveFailure(cause: unknown): ToolFailure {
-  return new ToolFailure(`could not save the output: ${messageOf(cause)}`, { cause });
-}
-
 function closedFailure(): ToolFailure {
   return new ToolFailure("saved outputs are closed: the toolkit they belong to was closed");
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function duration(ms: number): string {

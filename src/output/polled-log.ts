@@ -2,26 +2,26 @@ import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { pause, untilAborted } from "../util/abort.ts";
 
-/** How often an output is looked at that somebody waits for. */
+/** How often an awaited output is polled. Milliseconds. */
 const LOOK_MS = 100;
 
-/** `follow` reads and hands out at most this much at a time, unless told otherwise: 64 KiB. */
+/** The default size of the chunks that `follow` reads: 64 KiB. */
 const CHUNK = 64 * 1024;
 
-/** An output that another process writes and nobody tells of, wherever it is. */
+/** An output that another process writes without sending notifications. */
 export interface PolledOutput {
-  /** As in `OutputLog`, as far as it is known at once. */
+  /** As in `OutputLog`, as far as it is known without waiting. */
   readonly size: number;
   readonly kept: number;
-  /** How many bytes are kept now, and whether no more can come: then these are all. Rejects with a `ToolFailure`. */
+  /** Resolves to how many bytes are kept now, and whether more can follow. Rejects with a `ToolFailure`. */
   look(): Promise<{ readonly kept: number; readonly isOver: boolean }>;
-  /** Bytes `start` (inclusive) to `end` (exclusive), 0 <= start < end; fewer where it ends. Rejects with a `ToolFailure`. */
+  /** Returns bytes `start` to `end` (exclusive), 0 <= start < end; fewer at the end. Rejects with a `ToolFailure`. */
   read(start: number, end: number): Promise<Uint8Array>;
-  /** Called when the log is disposed of. Never rejects. Default: the output stays where it is. */
+  /** Called when the log is disposed. Never rejects. Default: the output is not removed. */
   dispose?(): Promise<void>;
 }
 
-/** A log that looks at an output again and again while somebody waits for more. */
+/** Creates a log that polls an output while a reader waits for more. */
 export function polledLog(output: PolledOutput, { chunk = CHUNK }: { readonly chunk?: number } = {}): OutputLog {
   let disposed = false;
 
@@ -32,7 +32,7 @@ export function polledLog(output: PolledOutput, { chunk = CHUNK }: { readonly ch
     return from < to ? output.read(from, to) : new Uint8Array(0);
   };
 
-  /** How many bytes are kept when there are more than so many, or no more come; so many when nobody waits any more. Rejects where it cannot be looked at. */
+  /** Resolves to the bytes once there are more or the output has ended; to `beyond` on abort. May reject. */
   const keptBeyond = async (beyond: number, signal?: AbortSignal): Promise<number> => {
     while (!disposed && !signal?.aborted) {
       const seen = await unlessAborted(output.look(), signal);
@@ -55,7 +55,7 @@ export function polledLog(output: PolledOutput, { chunk = CHUNK }: { readonly ch
       return read(kept - bytes, kept);
     },
     async grown(beyond, signal) {
-      await keptBeyond(beyond, signal).catch(() => undefined); // it shows where it is read
+      await keptBeyond(beyond, signal).catch(() => undefined); // a failure is reported by the next read
     },
     async *follow(signal) {
       for (let position = 0, kept = 0; ;) {
@@ -75,7 +75,7 @@ export function polledLog(output: PolledOutput, { chunk = CHUNK }: { readonly ch
   };
 }
 
-/** `undefined` as soon as the signal fires. */
+/** Resolves to `undefined` as soon as the signal fires. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (signal === undefined) return work;
   return untilAborted(work, signal).catch((error: unknown) => {

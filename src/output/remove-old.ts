@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { isLiveFileName } from "./live-file.ts";
 
 export interface RemoveOldOptions {
-  /** Milliseconds since 1970: files last changed before this are removed. */
+  /** Files last changed before this time are removed. Milliseconds since 1970. */
   readonly before: number;
-  /** The oldest files are removed until the rest takes at most so many bytes. The newest file stays, whatever its size. */
+  /** The oldest files are removed until the rest has at most this many bytes. The newest is always kept. */
   readonly maxBytes: number;
-  /** The folder of this name stays, also when it is empty. */
+  /** The folder with this name is kept, even if it is empty. */
   readonly except: string;
 }
 
 /**
- * Removes old files from the folders in `root`, and folders that are empty. Looks only at folders directly in `root` and at
- * regular files directly in those; a link is neither followed nor removed. Files of running processes (`isLiveFileName`) stay and
- * do not count. Never rejects: what cannot be removed stays.
+ * Removes old files from the folders in `root`, and empty folders. Examines only folders directly in `root` and regular
+ * files directly in those. Links are neither followed nor removed. Files of running processes (`isLiveFileName`) are
+ * kept and not counted. Never rejects: what cannot be removed stays.
  */
 export async function removeOld(root: string, { before, maxBytes, except }: RemoveOldOptions): Promise<void> {
   const { folders, files } = await filesIn(root);
@@ -26,13 +26,13 @@ export async function removeOld(root: string, { before, maxBytes, except }: Remo
   }
   const newest = removable.at(-1);
   if (newest !== undefined && newest.modifiedMs < before) await removed(newest.path);
-  // Fails where something is left, as it should.
+  // Fails for a folder that is not empty, as intended.
   for (const folder of folders) if (folder !== except) await rmdir(join(root, folder)).catch(() => {});
 }
 
 /**
- * The bytes that the files in the folders of `root` take: those that `removeOld` limits, and those of running processes. Never rejects;
- * 0 where there is no folder.
+ * Returns the bytes of the files in `root`'s folders: of those that `removeOld` limits, and of running processes. Never
+ * rejects.
  */
 export async function usedBytes(root: string): Promise<{ readonly saved: number; readonly live: number }> {
   const { files } = await filesIn(root);
@@ -42,22 +42,22 @@ export async function usedBytes(root: string): Promise<{ readonly saved: number;
   };
 }
 
-/** What a file of so many bytes takes: whole blocks of 4 KiB, as file systems allot them. */
+/** Returns the disk space of a file of that many bytes, in blocks of 4 KiB. */
 export function takenBytes(size: number): number {
   return Math.ceil(size / 4_096) * 4_096;
 }
 
 interface FoundFile {
   readonly path: string;
-  /** As `takenBytes`. */
+  /** See `takenBytes`. */
   readonly bytes: number;
   readonly modifiedMs: number;
   readonly isLive: boolean;
-  /** The same bytes have another name: they are counted there. */
+  /** True for another link to a file that is already counted. */
   readonly isLinked: boolean;
 }
 
-/** So many files are looked at side by side. */
+/** How many files are examined at a time. */
 const BATCH = 64;
 
 async function filesIn(root: string): Promise<{ readonly folders: string[]; readonly files: FoundFile[] }> {
@@ -78,7 +78,7 @@ async function found(path: string, name: string): Promise<FoundFile | undefined>
     const { size, mtimeMs: modifiedMs, nlink } = await lstat(path);
     return { path, bytes: takenBytes(size), modifiedMs, isLive: isLiveFileName(name), isLinked: nlink > 1 };
   } catch {
-    return undefined; // another process has removed it meanwhile
+    return undefined; // another process removed it meanwhile
   }
 }
 
@@ -90,7 +90,7 @@ function bytesOf(files: readonly FoundFile[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** True too when another process was quicker. */
+/** Returns true also when another process removed it first. */
 async function removed(path: string): Promise<boolean> {
   return await unlink(path).then(
     () => true,

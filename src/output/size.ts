@@ -1,9 +1,10 @@
 const UNITS = ["B", "KB", "MB", "GB", "TB", "PB"] as const;
 
 /**
- * A number of bytes for people and models: `512B`, `50KB`, `1.5MB`, `2GB`. 1 KB is 1,024 bytes; one decimal, `.0` dropped.
+ * Formats a number of bytes for people and models: `512B`, `50KB`, `1.5MB`, `2GB`. 1 KB is 1,024 bytes. Has one
+ * decimal; `.0` is dropped.
  *
- * @param bytes 0 or more.
+ * @param bytes 0 or more
  */
 export function formatSize(bytes: number): string {
   let value = Math.round(bytes);

@@ -12,47 +12,47 @@ import {
 } from "./measure.ts";
 import { formatSize } from "./size.ts";
 
-/** How many lines of a result a model is shown, unless its tool says otherwise. */
+/** The default limit of a result for a model, in lines. */
 export const DEFAULT_MAX_LINES = 2000;
-/** How many bytes of UTF-8 of a result a model is shown, unless its tool says otherwise. */
+/** The default limit of a result for a model, in bytes of UTF-8. */
 export const DEFAULT_MAX_BYTES = 51_200;
 
-/** The limit when none is given. */
+/** The default limit. */
 export const DEFAULT_LIMIT: Limit = { lines: DEFAULT_MAX_LINES, bytes: DEFAULT_MAX_BYTES };
 
-/** What is left of a text, and of how much. */
+/** The kept part of a text, and its size. */
 export interface Truncation {
   /**
-   * The beginning or the end of the text; the text itself when nothing is cut. Over none of the limits, ever. Not masked, also where a mask
-   * was given.
+   * The beginning or the end of the text, or the whole text if nothing is cut. Never exceeds a limit. Not masked, even
+   * if a mask was given.
    */
   readonly text: string;
-  /** The limit that was hit (of several, the one that leaves the least); `false` when nothing is cut. */
+  /** The limit that was hit (of several, the one that leaves the least); `false` if nothing is cut. */
   readonly truncated: false | keyof Limit;
-  /** The limit it was held to. */
+  /** The limit that was applied. */
   readonly limit: Limit;
-  /** True when the cut is inside a line: the first or last line shown is not whole. */
+  /** True if the cut is inside a line: the first or last shown line is incomplete. */
   readonly insideLine: boolean;
-  /** Lines of `text`, one that is cut included. A final newline ends a line and starts none; "" has 0 lines. */
+  /** Lines of `text`, including an incomplete one. A final newline ends a line and starts none; "" has 0 lines. */
   readonly shownLines: number;
   readonly totalLines: number;
-  /** Bytes of `text` as UTF-8; a lone surrogate has 3, as in a Buffer. */
+  /** Bytes of `text` in UTF-8. A lone surrogate has 3, as in a Buffer. */
   readonly shownBytes: number;
   readonly totalBytes: number;
 }
 
 /**
- * Keeps the beginning of a text, as much as all limits allow.
+ * Keeps as much of the beginning of a text as all limits allow.
  *
- * With a limit of lines or bytes whole lines are kept; only when not even one fits is the cut inside it. With a limit of
- * characters the cut is exactly there. It is never inside a code point, an escape sequence (`sequenceAround` says which) or
- * CR LF: then a little less is kept.
+ * With a limit of lines or bytes, keeps whole lines; cuts inside a line only if not even one line fits. With a limit of
+ * characters, cuts exactly there. Never cuts inside a code point, an escape sequence (see `sequenceAround`) or CR LF: a
+ * little less is kept then.
  *
- * The work is at the kept end, beside one count of bytes and one of newlines.
+ * Takes time in proportion to the kept part, except for one count of bytes and one of newlines.
  *
- * @param limit Default: 2,000 lines and 51,200 bytes. A kind left out, or Infinity, is no limit.
- * @param mask Masks secrets in a text (`ToolContext.mask`). With it, the text that is kept is within the limits after masking too: the mark
- *   that replaces a secret may be longer than the secret. Default: the text is shown as it is.
+ * @param limit Default: 2,000 lines and 51,200 bytes. A missing kind, or Infinity, is no limit.
+ * @param mask Masks secrets in a text (`ToolContext.mask`). If given, the kept text is within the limits after masking
+ * too, because a mark may be longer than the secret that it replaces. Default: no masking.
  * @throws RangeError when a limit is negative or not a number.
  */
 export function truncateHead(text: string, limit: Limit = DEFAULT_LIMIT, mask?: (text: string) => string): Truncation {
@@ -73,7 +73,7 @@ function headOf(text: string, limit: Limit): Truncation {
 }
 
 /**
- * Keeps the end of a text, as much as all limits allow. Otherwise like `truncateHead`.
+ * Keeps as much of the end of a text as all limits allow. Otherwise like `truncateHead`.
  *
  * @throws RangeError when a limit is negative or not a number.
  */
@@ -89,7 +89,7 @@ function tailOf(text: string, limit: Limit): Truncation {
     bytes: totalBytes <= bytes ? 0 : startOfWholeLines(text, beforeBytes(text, bytes)),
     characters: safeStart(text, beforeCharacters(text, characters)),
   };
-  // Lines are not looked for beyond where another limit cuts, or a sequence that reaches there could start.
+  // Lines are not searched beyond the cut of another limit, or the start of a sequence that may reach it.
   const lowest = Math.max(cuts.bytes, cuts.characters);
   cuts.lines = startOfWholeLines(text, beforeLines(text, lines, Math.max(0, lowest - LONGEST_SEQUENCE)));
   const cut = Math.max(cuts.lines, lowest);
@@ -97,10 +97,7 @@ function tailOf(text: string, limit: Limit): Truncation {
   return part(text, limit, totalBytes, { hit: kindOf(cuts, cut), shown: text.slice(cut), cut });
 }
 
-/**
- * Cuts a text so that it is within the limit once it is masked. Where marks make it longer, the length that fits is searched for: it may
- * be 1/256 shorter than it could be.
- */
+/** Cuts so that the masked text fits. Searches for the length, which may be up to 1/256 too short. */
 function fitting(
   cutTo: (limit: Limit) => Truncation,
   limit: Limit,
@@ -125,10 +122,10 @@ function fitting(
 }
 
 /**
- * What a model is told below a truncated output:
- * `[Output truncated at 50KB. Full output saved to: output://ID]`, with `2000 lines` or `4000 characters` where that limit was hit.
+ * Returns the notice for a model below a truncated output: `[Output truncated at 50KB. Full output saved to:
+ * output://ID]`, with `2000 lines` or `4000 characters` for other limits.
  *
- * @param id The saved output; `undefined` when it could not be saved.
+ * @param id The saved output; `undefined` if it could not be saved.
  */
 export function savedNotice(
   { truncated, limit }: Pick<Truncation, "truncated" | "limit">,
@@ -141,17 +138,19 @@ export function savedNotice(
   return sentences.length === 0 ? "" : `[${sentences.join(" ")}]`;
 }
 
-/** Lines of a file that are shown. The first line is 1. */
+/** The shown lines of a file. The first line is 1. */
 export interface ShownRange {
   readonly first: number;
   readonly last: number;
-  /** Lines there are. */
+  /** The number of lines of the file. */
   readonly total: number;
-  /** The line to go on with; left out when there is no more. */
+  /** The line to continue with; absent if there is no more. */
   readonly next?: number;
 }
 
-/** What a model is told below a part of a file: `[Showing lines 1-2000 of 5120. Use offset=2001 to continue.]` */
+/**
+ * Returns the notice for a model below a part of a file: `[Showing lines 1-2000 of 5120. Use offset=2001 to continue.]`
+ */
 export function rangeNotice({ first, last, total, next }: ShownRange): string {
   const more = next === undefined ? "" : ` Use offset=${next} to continue.`;
   return `[Showing lines ${first}-${last} of ${total}.${more}]`;
@@ -162,7 +161,7 @@ function amount(kind: keyof Limit, value: number): string {
   return value === 1 ? `1 ${kind.slice(0, -1)}` : `${value} ${kind}`;
 }
 
-/** Every kind as a whole number; Infinity where there is no limit. */
+/** Returns every kind as a whole number; Infinity for a missing limit. */
 function checked(limit: Limit): Required<Limit> {
   return { lines: atMost("lines", limit), bytes: atMost("bytes", limit), characters: atMost("characters", limit) };
 }
@@ -212,13 +211,16 @@ function kindOf(cuts: Required<Limit>, cut: number): keyof Limit {
   return cuts.bytes === cut ? "bytes" : "characters";
 }
 
-/** A copy: a small slice would keep the whole text in memory for as long as the slice lives. */
+/** Returns a copy: a small slice would keep the whole text in memory. */
 function detached(slice: string, bytes: number): string {
   const encoding = bytes === slice.length ? "latin1" : "utf16le";
   return Buffer.from(slice, encoding).toString(encoding);
 }
 
-/** The last end of a line at or before `position` that splits nothing; where that leaves no line, the last place that splits nothing. */
+/**
+ * Returns the last line end at or before `position` that splits nothing; if there is none, the last position that does
+ * not.
+ */
 function endOfWholeLines(text: string, position: number): number {
   if (position === text.length) return position;
   let end = lineStartAtOrBefore(text, position);
@@ -228,7 +230,10 @@ function endOfWholeLines(text: string, position: number): number {
   return end > 0 ? end : safeEnd(text, position);
 }
 
-/** The first start of a line at or after `position` that splits nothing; where that leaves no line, the first place that splits nothing. */
+/**
+ * Returns the first line start at or after `position` that splits nothing; if there is none, the first position that
+ * does not.
+ */
 function startOfWholeLines(text: string, position: number): number {
   if (position === 0) return position;
   let start = lineStartAtOrAfter(text, position);
@@ -251,14 +256,14 @@ function startsLine(text: string, position: number): boolean {
   return position === 0 || text.charAt(position - 1) === "\n";
 }
 
-/** The last place at or before `position` where a text can end. */
+/** Returns the last position at or before `position` at which a text can end. */
 function safeEnd(text: string, position: number): number {
   const split = sequenceAround(text, position);
   if (split !== undefined) return split.start;
   return isInsidePair(text, position) || isInsideLineBreak(text, position) ? position - 1 : position;
 }
 
-/** The first place at or after `position` where a text can start. */
+/** Returns the first position at or after `position` at which a text can start. */
 function safeStart(text: string, position: number): number {
   const split = sequenceAround(text, position);
   if (split !== undefined) return split.end;

@@ -4,10 +4,10 @@ import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
-import { quoteWords } from "../util/shell.ts";
+import { quoteWords } from "../util/quote.ts";
 import { shownTail } from "./shared/command-output.ts";
 import { attachSecondsHint } from "./shared/duration.ts";
-import { goesOnText, waitFor } from "./shared/in-terminal.ts";
+import { goesOnText, waitFor } from "./shared/wait-for-command.ts";
 import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
@@ -17,17 +17,17 @@ const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 86_400;
 
 export interface BashOptions extends ToolOptions {
-  /** Seconds after which a command is stopped that was given no timeout of its own; not in the background. Default 120. */
+  /** Timeout in seconds for calls that give none. Does not apply in the background. Default 120. */
   readonly timeout?: number;
-  /** True: there is a live terminal, where a command continues after its timeout; the description says so. Default false. */
+  /** Whether commands run in a live terminal, where they continue after their timeout. Default false. */
   readonly terminal?: boolean;
-  /** True: there is a sandbox, and a command can ask it for more. Default false. */
+  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
   readonly sandboxed?: boolean;
-  /** What runs the script. "sh" where there is no bash; the description says so. Default "bash". */
+  /** The shell that runs the script: "sh" on a target without bash. Default "bash". */
   readonly shell?: ScriptShell;
 }
 
-/** Runs a shell script and returns what it wrote, stdout and stderr in order; or starts it in the background. */
+/** Runs a shell script and returns its output, stdout and stderr merged; or starts it in the background. */
 export const bash = ({
   timeout: defaultTimeout = DEFAULT_TIMEOUT_S,
   terminal = false,
@@ -52,10 +52,12 @@ export const bash = ({
       background: Type.Optional(
         Type.Boolean({
           description:
-            "Start it and return at once: a server, a watcher, a long build. A later result says when it ends",
+            "Start it and return at once (a server, a watcher, a long build). A later result reports its end",
         }),
       ),
-      detached: Type.Optional(Type.Boolean({ description: "In the background, and it continues after this session" })),
+      detached: Type.Optional(
+        Type.Boolean({ description: "Like background, and it keeps running after this session" }),
+      ),
       ...sandboxArguments(sandboxed),
     },
     { additionalProperties: false },
@@ -65,12 +67,14 @@ export const bash = ({
       name: "bash",
       title: "Run command",
       description:
-        `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh; there is no bash)"} command in the working directory and return its output (stdout and stderr together; of long output the end). ` +
+        `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh, not bash)"} command in the working directory and ` +
+        "return its output. Stdout and stderr are merged; long output is cut at the beginning. " +
         (terminal
-          ? "It runs in a tmux pane that people see and can type in. A command that waits for input, or is still running after the timeout, continues there as a job."
-          : "There is no terminal and no input. A command that is still running after the timeout is stopped.") +
+          ? "It runs in a tmux pane that people see and can type in. A command that waits for input, or is still " +
+            "running after the timeout, continues in the pane as a job."
+          : "It has no terminal and no stdin, and is stopped after the timeout.") +
         (sandboxed
-          ? " It runs in a sandbox: it can write to the workspace and /tmp, and has no network unless it asks for it."
+          ? " It runs in a sandbox: it can write to the workspace and /tmp, and has no network unless you name hosts."
           : ""),
       aliases: COMMAND_NAMES,
       ...options,
@@ -111,14 +115,14 @@ export const bash = ({
   );
 };
 
-/** Other names of the arguments that models use. */
+/** Other argument names that models use. */
 const SPELLINGS: { readonly [spelling: string]: string } = {
   run_in_background: "background",
   is_background: "background",
   isBackground: "background",
 };
 
-/** A time whose name says milliseconds becomes seconds. */
+/** Converts `timeout_ms` to `timeout`, in seconds. */
 function withSeconds(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || "timeout" in raw || !("timeout_ms" in raw)) return raw;
   const { timeout_ms, ...rest } = raw;
@@ -140,7 +144,7 @@ async function runToEnd(
   context: ToolContext,
 ) {
   const timeoutMs = timeout * 1_000;
-  // In a live terminal it is not stopped when the time is over, so the time is not the backend's to keep.
+  // In a live terminal a command continues after its timeout, so the backend gets no timeout to enforce.
   const isLive = context.backend.terminal !== undefined;
   const process = await context.backend.spawn({ argv, ...(isLive ? { stdin: "terminal" } : { timeoutMs }) });
   const waited = await waitFor(process, { timeoutMs: isLive ? timeoutMs : undefined, script: command }, context);
@@ -154,14 +158,16 @@ async function runToEnd(
   const content = contentOf(output);
   if (exit.how === "timed-out") {
     throw new ToolFailure(`the command did not finish within ${timeout} s and was stopped`, {
-      hint: `${output === "" ? "It had written nothing" : "What it had written is below"}. Give a longer timeout, run less, or run it in the background.`,
+      hint:
+        `${output === "" ? "It had written no output" : "Its output so far is below"}. ` +
+        "Use a longer timeout, run less, or run it in the background.",
       content,
     });
   }
   if (exit.how === "aborted") throw new ToolFailure("the command was stopped", { content });
   if (exit.how === "lost") {
     throw new ToolFailure(`the exit status of the command is unknown: ${exit.reason}`, {
-      hint: "It may have done a part of its work. Check that before you run it again.",
+      hint: "It may have done part of its work. Check that before you run it again.",
       content,
     });
   }
@@ -175,12 +181,9 @@ async function startJob(
   { jobs, backend }: ToolContext,
 ) {
   if (lifetime === "detached" && timeout !== undefined) {
-    throw new ToolFailure(
-      "a detached command takes no timeout: it continues when this session, which would stop it, is over",
-      {
-        hint: "Omit timeout, or put `timeout 60s` into the command.",
-      },
-    );
+    throw new ToolFailure("a detached command takes no timeout: it outlives this session, which would enforce it", {
+      hint: "Omit timeout, or put `timeout 60s` in front of the command.",
+    });
   }
   const { id, process } = await jobs.start(
     { argv, lifetime, label: command, stdin: "pipe", ...(timeout !== undefined && { timeoutMs: timeout * 1_000 }) },
@@ -191,7 +194,7 @@ async function startJob(
   return { job: id, process: process.id, place: process.place ?? null, lifetime, people, output };
 }
 
-/** What people type to look after detached jobs there. */
+/** The command with which people manage the detached jobs of this backend. */
 function jobsCommand({ access }: Pick<ToolBackend, "access">): string {
   return quoteWords(["handrail", "jobs", ...(access?.options ?? [])]);
 }
@@ -203,12 +206,15 @@ function startedText(
   const jobs = names("jobs");
   const isIn = `Its output so far is always in ${output}.`;
   if (people !== null) {
-    const use = jobs === undefined ? "" : ` Use ${jobs} to wait for it or to stop it;`;
-    return `Job ${job} was started, detached: it continues after this session. ${isIn}${use} ${use === "" ? "People" : "people"} use \`${people}\`.`;
+    const use = jobs === undefined ? "" : ` Use ${jobs} to wait for it or stop it.`;
+    return (
+      `Job ${job} was started, detached: it continues after this session. ` +
+      `${isIn}${use} People manage it with \`${people}\`.`
+    );
   }
   const where = place === null ? "" : ` in tmux ${place}`;
   const use = jobs === undefined ? "" : ` Use ${jobs} to wait for it, write to it or stop it.`;
-  return `Job ${job} was started${where} (process ${process}). A later result says when it ends. ${isIn}${use}`;
+  return `Job ${job} was started${where} (process ${process}). A later result reports its end. ${isIn}${use}`;
 }
 
 function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {

@@ -6,17 +6,18 @@ import { truncateTail } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
 
-/** Seed 000's: characters, the tail kept. */
+/** The limit of seed 000. */
 const LIMIT = { characters: 8_000 };
 
-/** Shows what a pane of the live terminal shows (seed 000). Offered only where there is one. */
+/** Shows the content of a pane. Offered only with a live terminal. Source: seed 000. */
 export const capturePane = (options: ToolOptions = {}) => {
   const limit = options.limit ?? LIMIT;
   return defineTool({
     name: "capture-pane",
-    title: "Look at the terminal",
+    title: "Show terminal",
     description:
-      "Show the screen of a tmux pane as a person sees it; of a long text the end. With a delay it waits first, to look again at a running command.",
+      "Show the screen of a tmux pane as a person sees it; a long text is cut at the beginning. " +
+      "With a delay it waits first: use that to poll a running command.",
     ...options,
     limit,
     keep: "tail",
@@ -26,16 +27,16 @@ export const capturePane = (options: ToolOptions = {}) => {
         target: Type.Optional(
           Type.String({
             minLength: 1,
-            description: "Pane or session, as %3 (default: the pane where commands are typed)",
+            description: "Pane or session, such as %3 (default: the pane where commands run)",
           }),
         ),
         start: line('First line: 0 is the top of the screen, -10 ten lines above it, "-" the beginning of the history'),
-        end: line('Last line, "-" is the end of the screen'),
-        join_wrapped_lines: flag("A line that was wrapped is one line (default: true)"),
-        preserve_trailing_spaces: flag("Keep the spaces at the ends of lines (default: false)"),
-        include_escape_sequences: flag("Colours and such as escape sequences (default: false)"),
-        escape_non_printable: flag("What cannot be printed as octal numbers, \\033 (default: false)"),
-        include_alternate_screen: flag("The alternate screen, that of full-screen programs (default: false)"),
+        end: line('Last line; "-" is the end of the screen'),
+        join_wrapped_lines: flag("Join wrapped lines (default: true)"),
+        preserve_trailing_spaces: flag("Keep trailing spaces (default: false)"),
+        include_escape_sequences: flag("Include escape sequences, such as colours (default: false)"),
+        escape_non_printable: flag("Show non-printable characters as octal numbers, \\033 (default: false)"),
+        include_alternate_screen: flag("Show the alternate screen, which full-screen programs use (default: false)"),
         ...DELAY_ARGUMENTS,
       },
       { additionalProperties: false },
@@ -47,8 +48,7 @@ export const capturePane = (options: ToolOptions = {}) => {
     },
     async run(input, { backend, signal, mask }) {
       await waitFirst(input, signal);
-      if (backend.terminal === undefined)
-        throw new ToolFailure("there is no live terminal here: commands run without one");
+      if (backend.terminal === undefined) throw new ToolFailure("this target has no live terminal (tmux)");
       const {
         target,
         start,
@@ -66,7 +66,7 @@ export const capturePane = (options: ToolOptions = {}) => {
         escapeNonPrintable: input.escape_non_printable ?? false,
         includeAlternateScreen: include_alternate_screen,
       });
-      const whole = text.replace(/\n+$/, ""); // below the last line the screen is empty
+      const whole = text.replace(/\n+$/, ""); // the screen is empty below the last line
       const shown = truncateTail(whole, limit, mask);
       return {
         pane,
@@ -77,7 +77,7 @@ export const capturePane = (options: ToolOptions = {}) => {
     },
     render({ pane, text, left_out, no_alternate_screen }) {
       const before = left_out === 0 ? [] : [`[truncated ${left_out} chars from start]`];
-      const after = no_alternate_screen ? ["[no alternate screen is active; this is the main one]"] : [];
+      const after = no_alternate_screen ? ["[no alternate screen is active; this is the main screen]"] : [];
       return [...before, text === "" ? `(pane ${pane} is empty)` : text, ...after].join("\n");
     },
   });
@@ -98,7 +98,7 @@ function flag(description: string) {
   return Type.Optional(Type.Boolean({ description }));
 }
 
-/** Lines are told as numbers as well. */
+/** Converts line numbers to text. */
 function withTexts(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return raw;
   const asText = ([key, value]: [string, unknown]): [string, unknown] =>

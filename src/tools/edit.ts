@@ -14,19 +14,22 @@ import { EDIT_NAMES, withoutRemarks } from "./shared/other-agents.ts";
 import { type TextFile, readTextFile } from "./shared/text-file.ts";
 
 const REPLACE_ALL = Type.Optional(
-  Type.Boolean({ description: "Replace every occurrence of old_text, not just the only one (default: false)" }),
+  Type.Boolean({ description: "Replace every occurrence of old_text (default: false)" }),
 );
 
-/** Replaces exact text that occurs in the file once, or with `replace_all` everywhere. Everything else stays, byte for byte. */
+/**
+ * Replaces exact text that occurs once, or with `replace_all` everywhere. All other bytes of the file stay the same.
+ */
 export const edit = (options: ToolOptions = {}) =>
   withToolNames((names) =>
     defineTool({
       name: "edit",
       title: "Edit file",
       description:
-        "Replace exact text in a file. old_text must match character for character, whitespace included, and must occur in the file " +
-        "only once: give enough lines around it, or set replace_all. Several changes to one file go into edits: each is matched against " +
-        "the file as it is now, and either all are made or none. Line endings and encoding of the file are kept. Returns the unified diff.",
+        "Replace exact text in a file. old_text must match character for character, whitespace included, and must " +
+        "occur only once: include enough lines around it, or set replace_all. Put several changes to one file into " +
+        "edits: each is matched against the current file, and all are made or none. Line endings and encoding are " +
+        "kept. Returns the unified diff.",
       aliases: EDIT_NAMES,
       ...options,
       paramsHint: "path (required), old_text and new_text, or edits; replace_all",
@@ -37,15 +40,15 @@ export const edit = (options: ToolOptions = {}) =>
             minLength: 1,
             description: "File to edit: absolute, or relative to the working directory",
           }),
-          old_text: Type.Optional(Type.String({ description: "The exact text to replace" })),
-          new_text: Type.Optional(Type.String({ description: "The text to put in its place" })),
+          old_text: Type.Optional(Type.String({ description: "Exact text to replace" })),
+          new_text: Type.Optional(Type.String({ description: "Replacement text" })),
           replace_all: REPLACE_ALL,
           edits: Type.Optional(
             Type.Array(
               Type.Object(
                 {
-                  old_text: Type.String({ description: "The exact text to replace" }),
-                  new_text: Type.String({ description: "The text to put in its place" }),
+                  old_text: Type.String({ description: "Exact text to replace" }),
+                  new_text: Type.String({ description: "Replacement text" }),
                   replace_all: REPLACE_ALL,
                 },
                 { additionalProperties: false },
@@ -89,14 +92,14 @@ interface Asked extends Partial<Edit> {
 
 function wantedEdits({ old_text, new_text, replace_all, edits }: Asked, names: ToolNames): readonly Edit[] {
   if (edits !== undefined && (old_text !== undefined || new_text !== undefined)) {
-    throw new ToolFailure("both edits and old_text or new_text were given; put all changes into edits");
+    throw new ToolFailure("expected either edits or old_text and new_text, got both; put all changes into edits");
   }
   if (edits === undefined && (old_text === undefined || new_text === undefined)) {
     throw new ToolFailure(`${old_text === undefined ? "old_text" : "new_text"} is missing`, {
       hint: "Give old_text and new_text, or edits.",
     });
   }
-  // Given beside edits, it is meant for each of them.
+  // Next to edits, it is the default of each edit.
   const every = replace_all === undefined ? {} : { replace_all };
   const all = (edits ?? [{ old_text: old_text ?? "", new_text: new_text ?? "" }]).map((each) => ({
     ...every,
@@ -113,12 +116,12 @@ function wantedEdits({ old_text, new_text, replace_all, edits }: Asked, names: T
 function emptyText(write: string | undefined): ToolFailure {
   return new ToolFailure("old_text is empty", {
     hint:
-      "Give the text to replace; to add text, take a line that is there as old_text and repeat it in new_text." +
-      (write === undefined ? "" : ` To create a file, or to replace all of it, use ${write}.`),
+      "Give the text to replace. To insert text, give an existing line as old_text and repeat it in new_text." +
+      (write === undefined ? "" : ` To create a file, or replace all of it, use ${write}.`),
   });
 }
 
-/** What another program wrote since the file was read here would be lost. */
+/** @throws ToolFailure when another program has changed the file since it was read: its change would be lost. */
 async function requireUnchanged({ info }: TextFile, path: string, backend: ToolBackend): Promise<void> {
   const now = await backend.files.stat(path);
   if (now?.version === info.version) return;
@@ -127,7 +130,7 @@ async function requireUnchanged({ info }: TextFile, path: string, backend: ToolB
   });
 }
 
-/** The file's bytes with only the replaced stretches changed. */
+/** The file's bytes with the replacements made. */
 async function withReplacements(
   file: TextFile,
   replacements: ReturnType<typeof locateEdits>,
@@ -140,11 +143,10 @@ async function withReplacements(
   for (const { start, end, text } of replacements) {
     const fresh = await encodeText(text, file.encoding);
     if (fresh === undefined) {
+      const convert = names("bash") === undefined ? "" : ", or convert the file with a command first";
       throw new ToolFailure(
         `new_text has characters that ${encodingLabel(file.encoding)}, the encoding of ${path}, does not have`,
-        {
-          hint: `Use only characters of that encoding${names("bash") === undefined ? "" : ", or convert the file with a command first"}.`,
-        },
+        { hint: `Use only characters of that encoding${convert}.` },
       );
     }
     const from = byte + (await lengthIn(file, character, start));
@@ -154,21 +156,22 @@ async function withReplacements(
   }
   parts.push(file.bytes.subarray(byte));
   const bytes = Buffer.concat(parts);
-  // In some encodings two characters together have bytes of their own, so that neither can be replaced alone.
+  // In some encodings two characters share one byte sequence, so that neither can be replaced alone.
   if (file.encoding.name.startsWith("utf-")) return bytes;
   const { replaced } = await import("../files/diff.ts");
   if ((await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)) {
     throw new ToolFailure(
-      `old_text ends inside what ${encodingLabel(file.encoding)} writes as one character in ${path}`,
-      {
-        hint: "Add the character before or after it to old_text and new_text.",
-      },
+      `old_text splits two characters that ${encodingLabel(file.encoding)} writes as one in ${path}`,
+      { hint: "Add the character before or after it to old_text and new_text." },
     );
   }
   return bytes;
 }
 
-/** How many bytes a stretch of the text takes in the file. The text was decoded exactly, so encoding it again says. */
+/**
+ * Returns how many bytes a range of the text takes in the file. Encodes the range, which is exact because the text was
+ * decoded losslessly.
+ */
 async function lengthIn({ text, bytes, encoding }: TextFile, start: number, end: number): Promise<number> {
   if (bytes.length === text.length) return end - start;
   const part = text.slice(start, end);

@@ -19,7 +19,7 @@ const DEFAULT_MAX_RESULTS = 200;
 const MAX_RESULTS = 10_000;
 
 export interface FindOptions extends ToolOptions {
-  /** Results shown when a call does not say how many: 1 to 10,000, default 200. */
+  /** Results shown for calls without `max_results`: 1 to 10,000. Default 200. */
   readonly maxResults?: number;
 }
 
@@ -30,8 +30,8 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
       name: "find",
       title: "Find files",
       description:
-        "Find files and directories by name: a glob such as *.ts or src/**/*.test.ts, or a part of the name. Includes hidden files, " +
-        "but not .git, nor what .gitignore ignores. Sorted by path; directories end with /.",
+        "Find files and directories by name: a glob such as *.ts or src/**/*.test.ts, or part of a name. Includes " +
+        "hidden files; skips .git and files that .gitignore ignores. Sorted by path; directories end with /.",
       aliases: ["glob", "find_files", "file_search", "find_path"],
       ...options,
       touches: ["read"],
@@ -45,7 +45,7 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
           ),
           type: Type.Optional(
             Type.Union([Type.Literal("file"), Type.Literal("dir"), Type.Literal("")], {
-              description: 'Only these (default: "", both)',
+              description: 'Only files or only directories (default: "", both)',
             }),
           ),
           max_results: Type.Optional(
@@ -73,13 +73,13 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
             const { kind } = await orNearest(path, context, names, () => statOf(path, context));
             throw kind === "folder" ? error : new ToolFailure(`This is not a folder: ${path}`);
           });
-        // A name is no secret, but only a pattern that spells a part of it means it: "*" and "**/*" do not.
+        // Sensitive files are found by a pattern that spells part of their name, not by "*" or "**/*".
         const isMeant = (name: string) => /[^\W_]/.test(nameOf(pattern)) || sensitive(`/${name}`) === undefined;
         const files = listed.files.filter(isMeant);
         const found = [
           ...files,
           ...listed.folders.filter(isMeant).map((folder) => `${folder}/`),
-          ...listed.links, // what a link leads to may be anything, or anywhere
+          ...listed.links, // of unknown targets, so they have no slash
         ];
         const { paths: closed } = context.closed;
         const open = found.filter((name) => !closed.some((folder) => isInside(posix.join(root, name), folder)));
@@ -91,7 +91,8 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
           left_out: await closedBelow(root, context),
           complaints: listed.complaints,
           ...(listed.notes.length > 0 && { notes: listed.notes }),
-          paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)), // last: of much data the end is left out
+          // Last, since long data loses its end.
+          paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)),
         };
       },
       render({ paths, total, sensitive_files, left_out, complaints: problems, notes = [] }) {

@@ -18,14 +18,14 @@ import { shownPath } from "./shared/shown-path.ts";
 const DEFAULT_MAX_RESULTS = 100;
 const MAX_RESULTS = 10_000;
 
-/** A line longer than this is cut (seed 001). */
+/** Longer lines are cut (seed 001). */
 const LINE_CHARACTERS = 500;
 
-/** Longer ones take ripgrep seconds; Linux takes no argument of 128 KiB at all (MAX_ARG_STRLEN in execve(2)). */
+/** Longer patterns take ripgrep seconds; Linux refuses arguments of 128 KiB (MAX_ARG_STRLEN in execve(2)). */
 const MAX_PATTERN = 10_000;
 
 export interface GrepOptions extends ToolOptions {
-  /** Matches shown when a call does not say how many: 1 to 10,000, default 100. */
+  /** Matches shown for calls without `max_results`: 1 to 10,000. Default 100. */
   readonly maxResults?: number;
 }
 
@@ -36,8 +36,9 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
       name: "grep",
       title: "Search in files",
       description:
-        "Search file contents for a regular expression. Includes hidden files, but not .git, binary files, nor what " +
-        ".gitignore ignores. Shows matching lines as path:line: text, sorted by path. output://ID as path searches a saved output.",
+        "Search file contents for a regular expression. Includes hidden files; skips .git, binary files and files " +
+        "that .gitignore ignores. Shows matching lines as path:line: text, sorted by path. The path output://ID " +
+        "searches a saved output.",
       aliases: ["search_files", "ripgrep", "rg", "search", "search_file_content", "grep_search"],
       ...options,
       touches: ["read", "output"],
@@ -90,7 +91,8 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
           left_out: root === undefined ? [] : await closedBelow(root, context),
           complaints: found.complaints,
           ...(found.notes.length > 0 && { notes: found.notes }),
-          lines: found.lines.map((line) => ({ ...line, path: shown(line.path) })), // last: of much data the end is left out
+          // Last, since long data loses its end.
+          lines: found.lines.map((line) => ({ ...line, path: shown(line.path) })),
         };
       },
       render(
@@ -102,18 +104,20 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
           ...(stopped_at === null
             ? []
             : [
-                `Stopped at ${plural(stopped_at, "match", "matches")}; there are more. Use a narrower pattern, path or glob, or a larger max_results.`,
+                `Stopped at ${plural(stopped_at, "match", "matches")}; there are more. ` +
+                  "Use a narrower pattern, path or glob, or a larger max_results.",
               ]),
           ...(cut_lines === 0
             ? []
             : [
-                `Long lines are cut to ${LINE_CHARACTERS} characters${read === undefined ? "" : `; use ${read} to see all of them`}.`,
+                `Long lines are cut to ${LINE_CHARACTERS} characters` +
+                  `${read === undefined ? "" : `; use ${read} to see them whole`}.`,
               ]),
           ...(sensitive_files === 0
             ? []
             : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
           ...closedNotice(left_out),
-          ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches that are not shown.`]),
+          ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches not shown.`]),
           ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
           ...notes,
         ];
@@ -123,18 +127,18 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
     }),
   );
 
-/** What is asked, wherever it is looked for. */
+/** A search in files or in a saved output. */
 interface Question {
   readonly pattern: string;
   readonly glob?: string;
   readonly case_sensitive?: boolean;
   readonly literal?: boolean;
   readonly context_lines?: number;
-  /** Matches that are shown. */
+  /** The maximum number of matches shown. */
   readonly most: number;
 }
 
-/** What is found, and the real path of what was searched; `undefined` for a saved output. */
+/** The result, and the real path that was searched; `undefined` for a saved output. */
 type Found = SearchResult & { readonly root: string | undefined };
 
 async function searchFiles(path: string, question: Question, context: ToolContext, names: ToolNames): Promise<Found> {
@@ -142,11 +146,11 @@ async function searchFiles(path: string, question: Question, context: ToolContex
   const root = await backend.files.realPath(path);
   const glob = question.glob ?? "";
   const meant = await fileGlob(glob);
-  // A glob with a slash in it may be meant from the folder that is searched or from the working directory: either will do.
+  // A glob with a slash may be relative to the searched folder or to the working directory: both count.
   const bases = isInside(root, backend.workDir) && root !== backend.workDir ? [root, backend.workDir] : [root];
   const needed = glob.startsWith("!") ? bases.length : 1;
   const isMeant = (found: string) => meant.pick(bases.map((base) => posix.relative(base, found))).length >= needed;
-  // What lies in a key folder that was named is meant; a person was asked about it.
+  // A path that names a sensitive folder opens it: the policy has asked a person about it.
   const named = sensitive(root) !== undefined;
   const isHidden = (found: string) => (!named && sensitive(found) !== undefined) || context.closed.holds(found);
   const under = root === backend.workDir || !isInside(root, backend.workDir) || glob === "" ? folderOf(glob) : "";
@@ -157,7 +161,7 @@ async function searchFiles(path: string, question: Question, context: ToolContex
     names: meant.names,
     ...(under !== "" && { under }),
     judge(found) {
-      if (found === root) return context.closed.holds(found) ? "hidden" : "shown"; // a file that is named is meant
+      if (found === root) return context.closed.holds(found) ? "hidden" : "shown"; // a named file is searched
       return !isMeant(found) ? "skipped" : isHidden(found) ? "hidden" : "shown";
     },
     signal,
@@ -170,13 +174,13 @@ async function searchFiles(path: string, question: Question, context: ToolContex
   }
 }
 
-/** Says what is there, where that cannot be searched. */
+/** @throws ToolFailure when the path does not exist, or is neither a file nor a folder. */
 async function requireSearchable(path: string, context: ToolContext, names: ToolNames): Promise<void> {
   const { kind } = await orNearest(path, context, names, () => statOf(path, context));
   if (kind !== "file" && kind !== "folder") throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
 }
 
-/** The folder that a glob begins with; "" where it begins with none. */
+/** The folder that a glob begins with, or "". */
 function folderOf(glob: string): string {
   const parts = glob
     .replace(/^(\.?\/)+/, "")
@@ -219,7 +223,7 @@ function formatted(lines: SearchResult["lines"], grouped: boolean): string {
     .join("\n");
 }
 
-/** Other spellings that models use. */
+/** Other argument names that models use. */
 const SPELLINGS: { readonly [spelling: string]: string } = {
   ...FILE_SPELLINGS,
   query: "pattern",
@@ -242,7 +246,7 @@ const SPELLINGS: { readonly [spelling: string]: string } = {
   case_insensitive: "ignore_case",
 };
 
-/** Without what only says in which form the lines are shown: each has its path and number. */
+/** Drops the arguments that only choose the form of the lines, which always have path and number. */
 function withoutForm(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return raw;
   return Object.fromEntries(Object.entries(raw).filter(([key]) => key !== "output_mode" && key !== "-n"));

@@ -5,7 +5,7 @@ import { rawText } from "../web/page.ts";
 import { factsOf, noticesOf, reportFetch } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 
-/** Seed 003's. */
+/** The methods and limits of seed 003. */
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"] as const;
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1_000_000;
@@ -13,14 +13,14 @@ const MAX_BYTES = 1_000_000;
 /** Names of headers whose values are secrets. */
 const SECRET_HEADER = /auth|cookie|token|secret|api-?key|password|signature|session/i;
 
-/** Makes one request and follows no redirect (seed 003). */
+/** Makes one request. Does not follow redirects. Source: seed 003. */
 export const httpRequest = (options: ToolOptions = {}) =>
   defineTool({
     name: "http_request",
     title: "HTTP request",
     description:
       "Make an HTTP request to an API and return its status, headers and body. Redirects are not followed. " +
-      `Anything but GET and HEAD is asked about. ${FROM_HERE}`,
+      `Methods other than GET and HEAD need approval. ${FROM_HERE}`,
     ...options,
     paramsHint: "url (required), method, headers, body",
     touches: ["fetch", "request"],
@@ -34,7 +34,7 @@ export const httpRequest = (options: ToolOptions = {}) =>
           ),
         ),
         headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "Headers by name" })),
-        body: Type.Optional(Type.String({ description: "Body; not of GET and HEAD" })),
+        body: Type.Optional(Type.String({ description: "Request body; not with GET and HEAD" })),
       },
       { additionalProperties: false },
     ),

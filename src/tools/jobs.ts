@@ -24,15 +24,15 @@ const INPUT = Type.Object(
       [Type.Literal("list"), Type.Literal("output"), Type.Literal("wait"), Type.Literal("write"), Type.Literal("kill")],
       { description: "What to do" },
     ),
-    id: Type.Optional(Type.String({ description: "The job, for all but list" })),
+    id: Type.Optional(Type.String({ description: "Job id (not for list)" })),
     offset: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: "output: first line to show, from 1 (default: what is new since the last look)",
+        description: "output: first line to show, from 1 (default: the output since the last call)",
       }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: "output: how many lines, with offset" })),
-    follow: Type.Optional(Type.Boolean({ description: "output: if there is nothing new, wait until there is" })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: "output: number of lines, with offset" })),
+    follow: Type.Optional(Type.Boolean({ description: "output: if there is no new output, wait for some" })),
     timeout: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
@@ -40,26 +40,26 @@ const INPUT = Type.Object(
         description: `wait, follow: seconds, not milliseconds (default: ${DEFAULT_WAIT_S})`,
       }),
     ),
-    text: Type.Optional(Type.String({ description: "write: what to write to its stdin, line breaks included" })),
-    end: Type.Optional(Type.Boolean({ description: "write: end its stdin after that" })),
+    text: Type.Optional(Type.String({ description: "write: text for its stdin, line breaks included" })),
+    end: Type.Optional(Type.Boolean({ description: "write: close its stdin afterwards" })),
   },
   { additionalProperties: false },
 );
 
 type Input = Static<typeof INPUT>;
 
-/** Commands in the background: what runs, what it wrote, waiting for it, writing to it, stopping it. */
+/** Lists background commands, shows their output, waits for them, writes to them and stops them. */
 export const jobs = (options: ToolOptions = {}) => {
   const limit = options.limit ?? DEFAULT_LIMIT;
-  /** How far each output has been shown. */
+  /** How many bytes of each output have been shown. */
   const shown = new WeakMap<OutputLog, number>();
   return withToolNames((names) =>
     defineTool({
       name: "jobs",
       title: "Background jobs",
       description:
-        `Look after commands in the background${startingText(names, " (", ")")}: list them, read what a job wrote, wait for its ` +
-        "end, write to its stdin, or kill it and all processes that it started.",
+        `Manage background commands${startingText(names, " (", ")")}. List them, read a job's output, wait for its ` +
+        "end, write to its stdin, or kill it with all its processes.",
       ...options,
       limit,
       keep: "tail",
@@ -122,7 +122,7 @@ export const jobs = (options: ToolOptions = {}) => {
     return { ...stateOf(job), text: withState(await news(job, context), job, context) };
   }
 
-  /** What it has written since it was last shown. */
+  /** The output that was not shown yet. */
   async function news(job: Job, context: ToolContext): Promise<string> {
     const { output: log } = job.process;
     const to = job.ended === undefined ? await wholeCharacters(log) : log.kept;
@@ -151,20 +151,23 @@ export const jobs = (options: ToolOptions = {}) => {
       index: lineIndex(),
       signal,
     });
-    if (whole === 0)
-      return `[Job ${job.id} has written ${total === undefined ? "fewer" : plural(total, "line")} so far.]`;
+    if (whole === 0) {
+      const written = total === undefined ? `no line ${offset}` : `only ${plural(total, "line")}`;
+      return `[Job ${job.id} has written ${written} so far.]`;
+    }
     const part = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, mask);
     const found = part.truncated === false ? whole : part.shownLines;
     const next = atEnd && found === whole ? "" : ` Use offset=${offset + found} to continue.`;
-    return `${part.text.replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${total === undefined ? "" : ` of ${total}`}.${next}]`;
+    const of = total === undefined ? "" : ` of ${total}`;
+    return `${part.text.replace(/\n$/, "")}\n[Lines ${offset}-${offset + found - 1}${of}.${next}]`;
   }
 };
 
 /**
- * Waits for the work, whose signal fires after so many seconds or when the call is stopped. (`AbortSignal.timeout` may be collected while it
- * is waited for through `AbortSignal.any`, and then never fires.)
+ * Waits for the work, and aborts `over` after `seconds` or when the call is stopped. (`AbortSignal.timeout` behind
+ * `AbortSignal.any` may be garbage-collected, and then never fires.)
  *
- * @throws The call's reason when that is stopped.
+ * @throws The signal's reason when the call is stopped.
  */
 async function forAtMost(
   seconds: number,
@@ -183,7 +186,7 @@ async function forAtMost(
   signal.throwIfAborted();
 }
 
-/** A number where the id is text is what models write. */
+/** Converts an id that is a number. */
 function withTextId(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("id" in raw) || typeof raw.id !== "number") return raw;
   return { ...raw, id: String(raw.id) };
@@ -199,7 +202,7 @@ async function jobOf({ action, id }: Input, { jobs: own }: ToolContext, names: T
   return job;
 }
 
-/** What starts a job, where that is there: "bash with background: true". */
+/** How to start a job, if the toolset has a tool for that: "bash with background: true". */
 function startingText(names: ToolNames, before: string, after: string): string {
   const bash = names("bash", "background");
   return bash === undefined ? "" : `${before}${bash} with background: true${after}`;
@@ -208,52 +211,49 @@ function startingText(names: ToolNames, before: string, after: string): string {
 function whichThereAre(all: readonly Job[], names: ToolNames): string {
   return all.length === 0
     ? `There are no jobs${startingText(names, ": ", " starts one")}.`
-    : `There are: ${all.map(({ id, command }) => `${id} (${clip(command, 40)})`).join(", ")}.`;
+    : `Jobs: ${all.map(({ id, command }) => `${id} (${clip(command, 40)})`).join(", ")}.`;
 }
 
 async function write({ id, process, ended }: Job, { text, end }: Input, names: ToolNames) {
   if (text === undefined && end !== true) throw new ToolFailure('action "write" needs "text", or "end": true');
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
-  // What is typed into a pane is judged by what that shows.
+  // Typing into a pane is judged by what the pane shows, so it goes through send-keys.
   if (process.awaitsInput !== undefined) {
     const keys = names("send-keys");
     const pane = process.place?.replace(/^pane /, "") ?? "";
-    throw new ToolFailure(`job ${id} has no stdin but its terminal, pane ${pane}`, {
-      hint:
-        keys === undefined
-          ? "Ask a person to type there."
-          : `Type there with ${keys} ({"target": "${pane}", "literal_text": "…", "enter": true}), or ask a person to.`,
+    const call = `${keys} ({"target": "${pane}", "literal_text": "…", "enter": true})`;
+    throw new ToolFailure(`job ${id} reads from its terminal, tmux pane ${pane}, not from stdin`, {
+      hint: keys === undefined ? "Ask a person to type into it." : `Type into it with ${call}, or ask a person to.`,
     });
   }
   if (text !== undefined) await process.write(text);
   if (end === true) await process.endInput();
-  const done = [
-    ...(text === undefined ? [] : [`${formatSize(Buffer.byteLength(text))} written to job ${id}`]),
-    ...(end === true ? [`its stdin is ended`] : []),
-  ];
-  return { id, state: "running", text: `${done.join("; ")}.` };
+  const closed = text === undefined ? `Closed the stdin of job ${id}` : " and closed its stdin";
+  const written = text === undefined ? "" : `Wrote ${formatSize(Buffer.byteLength(text))} to job ${id}`;
+  return { id, state: "running", text: `${written}${end === true ? closed : ""}.` };
 }
 
 async function listed({ jobs: own }: ToolContext): Promise<string> {
   const all = await own.list();
   if (all.length === 0) return "(no jobs)";
-  return all
-    .map(
-      (job) =>
-        `${job.id}  ${job.lifetime === "detached" ? "detached, " : ""}${stateText(job)}, ${formatSize(job.process.output.size)} of output  ${clip(job.command.replaceAll(/\s+/g, " "), 100)}`,
-    )
-    .join("\n");
+  return all.map(listedJob).join("\n");
+}
+
+function listedJob(job: Job): string {
+  const { id, lifetime, command, process } = job;
+  const state = `${lifetime === "detached" ? "detached, " : ""}${stateText(job)}`;
+  return `${id}  ${state}, ${formatSize(process.output.size)} of output  ${clip(command.replaceAll(/\s+/g, " "), 100)}`;
 }
 
 function stateOf(job: Job) {
   return { id: job.id, state: job.ended === undefined ? "running" : job.ended.exit.how };
 }
 
-/** What is new, and below it the state of the job. No notice of its end follows: this is one. */
+/** The new output, and below it the state of the job. Replaces the notice of the job's end. */
 function withState(news: string, job: Job, { jobs: own }: ToolContext): string {
   if (job.ended !== undefined) own.told(job.id);
   const state = `[Job ${job.id}: ${stateText(job)}.]`;
-  return news === "" ? `(nothing new)\n${state}` : `${news.replace(/\n$/, "")}\n${state}`;
+  return news === "" ? `(no new output)\n${state}` : `${news.replace(/\n$/, "")}\n${state}`;
 }
 
 function stateText({ startedMs, ended }: Job): string {

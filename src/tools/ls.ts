@@ -6,6 +6,7 @@ import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
+import { shownPath } from "./shared/shown-path.ts";
 
 /** Lists a folder. */
 export const ls = (options: ToolOptions = {}) =>
@@ -13,7 +14,8 @@ export const ls = (options: ToolOptions = {}) =>
     defineTool({
       name: "ls",
       title: "List folder",
-      description: "List a directory with sizes and modification times. Folders end with /, links show their target.",
+      description:
+        "List a directory with sizes and modification times. Directories end with /, links show their target.",
       aliases: ["list_directory", "list_dir", "list_files", "list"],
       ...options,
       touches: ["read"],
@@ -38,14 +40,14 @@ export const ls = (options: ToolOptions = {}) =>
     }),
   );
 
-/** `recursive: false` is what it does anyway. */
+/** Drops `recursive: false`, which is the only behaviour. */
 function notRecursive(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("recursive" in raw) || raw.recursive !== false) return raw;
   const { recursive: _, ...rest } = raw;
   return rest;
 }
 
-/** Dates end there (ECMAScript: 100 million days from 1970); file systems keep later times. */
+/** The last time that a Date can hold (ECMAScript: 100 million days from 1970). File systems keep later ones. */
 const LAST_MS = 8.64e15;
 
 function asData({ name, kind, size, modifiedMs, target }: FileEntry) {
@@ -56,11 +58,6 @@ function asData({ name, kind, size, modifiedMs, target }: FileEntry) {
 function line({ name, kind, size, modified, target }: ReturnType<typeof asData>): string {
   const when = modified.slice(0, -8).replace("T", " "); // without seconds
   const much = kind === "file" ? formatSize(size) : kind === "folder" ? "-" : kind;
-  const leads = target === undefined ? "" : ` -> ${shownName(target)}`;
-  return `${when}  ${much.padStart(8)}  ${shownName(name)}${kind === "folder" ? "/" : ""}${leads}`;
-}
-
-/** A name with a line break in it would look like two. */
-function shownName(name: string): string {
-  return /[\x00-\x1f\x7f]/.test(name) ? JSON.stringify(name) : name;
+  const leads = target === undefined ? "" : ` -> ${shownPath(target)}`;
+  return `${when}  ${much.padStart(8)}  ${shownPath(name)}${kind === "folder" ? "/" : ""}${leads}`;
 }

@@ -3,12 +3,14 @@ import { MAX_MEMORY_CONTENT, MAX_MEMORY_KEY, MEMORY_CATEGORIES } from "../contra
 import { defineTool } from "../contract/tool.ts";
 import { type MemoryToolOptions, SHARED_BY } from "./shared/memory-scope.ts";
 
-/** Remembers something beyond the conversation (seed 003). */
+/** Stores a memory that outlives the conversation. Source: seed 003. */
 export const memoryStore = ({ scope = "user", ...options }: MemoryToolOptions = {}) =>
   defineTool({
     name: "memory_store",
     title: "Store memory",
-    description: `Store a fact or decision in long-term memory. A memory of the same key is replaced. ${SHARED_BY[scope]} Do not store passwords or keys.`,
+    description:
+      "Store a fact or decision in long-term memory. A memory with the same key is replaced. " +
+      `${SHARED_BY[scope]} Do not store passwords or keys.`,
     ...options,
     paramsHint: "key (required), content (required), category",
     touches: ["state"],
@@ -33,7 +35,7 @@ export const memoryStore = ({ scope = "user", ...options }: MemoryToolOptions = 
     },
   });
 
-/** An unknown category is core (seed 003). */
+/** Replaces an unknown category by core (seed 003). */
 function knownCategory(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("category" in raw)) return raw;
   return MEMORY_CATEGORIES.some((category) => category === raw.category) ? raw : { ...raw, category: "core" };

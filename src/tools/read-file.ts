@@ -9,21 +9,20 @@ import { READ_NAMES } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
 import { notText } from "./shared/text-file.ts";
 
-/** Seed 000's. */
+/** The limit of seed 000. */
 const LIMIT: Limit = { characters: 8_000 };
 const TRUNCATED = "...[truncated]";
 
-/** Reads the beginning of a text file, as seed 000 does. */
+/** Reads the beginning of a text file. Source: seed 000. */
 export const readFile = (options: ToolOptions = {}) => {
   const limit = options.limit ?? LIMIT;
-  // No encoding takes more than four bytes a character, or more than two where UTF-8 takes one.
+  // No encoding takes more than four bytes per character, or more than twice as many bytes as UTF-8.
   const most = Math.max(SAMPLE_BYTES, 4 * (limit.characters ?? 0) + 4, 2 * (limit.bytes ?? DEFAULT_MAX_BYTES) + 4);
   return withToolNames((names) =>
     defineTool({
       name: "read_file",
       title: "Read file",
-      description:
-        "Read the contents of a text file. Of a long one the beginning is shown. output://ID reads a saved output.",
+      description: "Read a text file. A long file is cut at the end. The path output://ID reads a saved output.",
       aliases: READ_NAMES,
       ...options,
       limit,
@@ -49,7 +48,7 @@ export const readFile = (options: ToolOptions = {}) => {
         try {
           const bytes = await file.read(0, most);
           const isWhole = bytes.length >= file.info.size;
-          // A command may have written anything.
+          // A saved output may hold any bytes.
           const encoding = saved
             ? UTF_8
             : await detectEncoding(bytes.subarray(0, SAMPLE_BYTES), isWhole && bytes.length <= SAMPLE_BYTES);

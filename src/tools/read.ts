@@ -17,7 +17,7 @@ import { type ImageType, fitImage, imageType } from "../files/image.ts";
 import { type LineIndex, type LineRange, lineIndex, readLines } from "../files/line-index.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, rangeNotice, truncateHead } from "../output/truncate.ts";
-import { quoteWord } from "../util/shell.ts";
+import { quoteWord } from "../util/quote.ts";
 import { plural } from "../util/text.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
@@ -26,10 +26,10 @@ import { READ_NAMES } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
 import { notText } from "./shared/text-file.ts";
 
-/** A larger picture is not decoded. */
+/** The largest image that is decoded. */
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 
-/** Reads a text file, or a part of it by line numbers, or a picture, or a saved output. Never loads more than it shows. */
+/** Reads a text file or a range of its lines, an image, or a saved output. Loads no more than it shows. */
 export const read = (options: ToolOptions = {}) => {
   const { lines = DEFAULT_MAX_LINES, bytes = DEFAULT_MAX_BYTES } = options.limit ?? DEFAULT_LIMIT;
   const indexes = indexCache();
@@ -38,8 +38,8 @@ export const read = (options: ToolOptions = {}) => {
       name: "read",
       title: "Read file",
       description:
-        `Read a text file or an image. Shows up to ${lines} lines or ${formatSize(bytes)}; for more, or for a part of a large ` +
-        `file, give offset (first line, from 1) and limit (number of lines). output://ID reads a saved output.`,
+        `Read a text file or an image. Shows up to ${lines} lines or ${formatSize(bytes)}; to read another part, ` +
+        "give offset (first line, from 1) and limit (number of lines). The path output://ID reads a saved output.",
       aliases: READ_NAMES,
       ...options,
       touches: ["read", "output"],
@@ -66,10 +66,10 @@ export const read = (options: ToolOptions = {}) => {
           : await orNearest(path, context, names, () => context.backend.files.open(path));
         try {
           const sample = await file.read(0, SAMPLE_BYTES);
-          const known = sample.length < SAMPLE_BYTES ? inMemory(file.info, sample) : file; // all of it: it is not read again
+          const known = sample.length < SAMPLE_BYTES ? inMemory(file.info, sample) : file; // a small file is read once
           const picture = saved ? undefined : imageType(sample);
           if (picture !== undefined) return await showImage(file, picture, path, context);
-          // A command may have written anything, and no other tool can open what was saved of it: it is shown as bash shows it.
+          // A saved output may hold any bytes, and no other tool can open it: it is shown as bash shows output.
           const encoding = saved ? UTF_8 : await detectEncoding(sample, sample.length < SAMPLE_BYTES);
           if (encoding === undefined) throw await notText(path, sample, file.info.size, names);
           const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
@@ -82,11 +82,11 @@ export const read = (options: ToolOptions = {}) => {
           await file.close();
         }
       },
-      // The notice stands on a line of its own: what is before its line break is the file's text, exactly.
+      // The notice has its own line, so that the text before that line break is exactly the file's.
       render(data) {
         if (data.kind === "image") return imageNotice(data);
         const { text, first, last, total, size, encoding, at_end, cut_in_line } = data;
-        const read_as = encoding.startsWith("UTF-8") ? [] : [`[Shown as text; the file is in ${encoding}.]`];
+        const read_as = encoding.startsWith("UTF-8") ? [] : [`[Decoded from ${encoding}.]`];
         if (cut_in_line) return [text, ...read_as, cutNotice(data, bytes, names("bash"))].join("\n");
         if (text === "") return "(empty file)";
         if (at_end && first === 1) return read_as.length === 0 ? text : `${text}\n${read_as[0]}`;
@@ -100,12 +100,12 @@ export const read = (options: ToolOptions = {}) => {
   );
 };
 
-/** A file of which all is known. */
+/** An open file whose whole content is in memory. */
 function inMemory(info: FileInfo, bytes: Uint8Array): OpenFile {
   return { info, read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => {} };
 }
 
-/** A last line, where other agents' tools take one, as a number of lines. */
+/** Converts the last line, which other agents' tools take, to a number of lines. */
 function withLimit(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || "limit" in raw) return raw;
   const { end_line, endLine = end_line, ...rest } = raw as { [key: string]: unknown };
@@ -119,7 +119,7 @@ interface Wanted {
   readonly offset: number;
   readonly limit: number;
   readonly bytes: number;
-  /** As the file's beginning tells it. */
+  /** As detected from the beginning of the file. */
   readonly encoding: Encoding;
   readonly sample: Uint8Array;
   readonly index: LineIndex;
@@ -141,7 +141,7 @@ async function showText(file: OpenFile, wanted: Wanted, { seen, signal, mask }: 
   const encoding = await encodingOf(range, wanted);
   const decoded = (await (range.cutInLine ? decodePart : decodeText)(range.bytes, encoding)).replaceAll("\0", "\ufffd");
   const mark = offset === 1 && decoded.startsWith("\ufeff") ? 1 : 0;
-  // In another encoding the same characters may have taken fewer bytes, and so may a secret that is masked.
+  // As UTF-8, and with secrets masked, the text may be longer than it is in the file.
   const shown = truncateHead(decoded.slice(mark), { bytes }, mask);
   const lines = shown.truncated === false ? range.lines : shown.shownLines;
   return {
@@ -158,7 +158,7 @@ async function showText(file: OpenFile, wanted: Wanted, { seen, signal, mask }: 
   };
 }
 
-/** A beginning that is all ASCII fits most encodings; then the part that is shown tells which it is. */
+/** The encoding of the shown part. An ASCII beginning fits most encodings, so the shown part decides then. */
 async function encodingOf({ bytes, cutInLine }: LineRange, { path, encoding, sample }: Wanted): Promise<Encoding> {
   if (path.startsWith(OUTPUT_SCHEME) || !isAscii(sample) || isUtf8(bytes)) return encoding;
   return (await detectEncoding(bytes, !cutInLine)) ?? encoding;
@@ -168,7 +168,7 @@ async function showImage(file: OpenFile, type: ImageType, path: string, { attach
   const { size } = file.info;
   if (size > MAX_IMAGE_BYTES) {
     throw new ToolFailure(
-      `${path} is an image of ${formatSize(size)}; up to ${formatSize(MAX_IMAGE_BYTES)} can be shown`,
+      `${path} is an image of ${formatSize(size)}; the largest that can be shown is ${formatSize(MAX_IMAGE_BYTES)}`,
     );
   }
   const image = await fitImage(await file.read(0, size), type, path);
@@ -197,7 +197,7 @@ function imageNotice({ path, type, size, width, height, shown }: Awaited<ReturnT
   return `[Image: ${path}, ${type}, ${width}x${height}, ${formatSize(size)}${how}]`;
 }
 
-/** What a model is told below a line of which only the beginning fits. */
+/** The notice below a line of which only the beginning fits. */
 function cutNotice(
   { path, text, first, total, encoding }: Awaited<ReturnType<typeof showText>>,
   bytes: number,
@@ -206,20 +206,21 @@ function cutNotice(
   const where = `Line ${first}${total === null ? "" : ` of ${total}`} is cut at ${formatSize(bytes)}.`;
   const next = first === total ? "" : ` Use offset=${first + 1} for the next line.`;
   if (path.startsWith(OUTPUT_SCHEME))
-    return `[${where}${next} For more of this line run its command again and cut the output.]`;
-  if (bash === undefined || !encoding.startsWith("UTF-8")) return `[${where}${next}]`; // a command would count and show other bytes
+    return `[${where}${next} To see more of this line run its command again and cut the output.]`;
+  // In another encoding a command would count and show other bytes.
+  if (bash === undefined || !encoding.startsWith("UTF-8")) return `[${where}${next}]`;
   const mark = first === 1 && encoding !== encodingLabel(UTF_8) ? 3 : 0;
   const from = mark + Buffer.byteLength(text) + 1;
   const command = `sed -n '${first}{p;q;}' -- ${quotePath(path)} | tail -c +${from} | head -c ${bytes}`;
-  return `[${where}${next} For more of this line use ${bash}: ${command}]`;
+  return `[${where}${next} To see more of this line use ${bash}: ${command}]`;
 }
 
-/** A shell finds the home folder only where the `~/` stands unquoted. */
+/** Quotes a path for a shell, except for a leading `~/`, which a shell expands only unquoted. */
 function quotePath(path: string): string {
   return path.startsWith("~/") ? `~/${quoteWord(path.slice(2))}` : quoteWord(path);
 }
 
-/** Where lines begin in the files read lately, so that a place deep in a large file is found at once the second time. */
+/** Remembers where lines begin in recently read files, so that a second read deep in a large file is fast. */
 function indexCache(most = 64): { of(file: string, version: string): LineIndex } {
   const known = new Map<string, { readonly version: string; readonly index: LineIndex }>();
   return {

@@ -7,38 +7,43 @@ import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToo
 import { decodeOutput } from "../output/decode.ts";
 import { truncateHead } from "../output/truncate.ts";
 import { LONGEST_MS, attachSecondsHint, parseDuration } from "./shared/duration.ts";
-import { type GoesOn, goesOnText, waitFor } from "./shared/in-terminal.ts";
+import { type GoesOn, goesOnText, waitFor } from "./shared/wait-for-command.ts";
 import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 import { scriptCommand } from "./shared/script.ts";
 
-/** Seed 000's, a stream; the beginning is kept. */
+/** Characters shown of each stream, from its beginning (seed 000). */
 const MAX_CHARACTERS = 4_000;
 const TRUNCATED = "...[truncated]";
 
-/** Both streams, with what stands around them. */
+/** Both streams and their headings. */
 const LIMIT = { characters: 2 * MAX_CHARACTERS + 4_096 };
 
 export interface RunShellOptions extends ToolOptions {
-  /** True: there is a live terminal, in which a command can be left running. Default false. */
+  /** Whether commands run in a live terminal, where they can be left running. Default false. */
   readonly terminal?: boolean;
-  /** True: there is a sandbox, and a command can ask it for more. Default false. */
+  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
   readonly sandboxed?: boolean;
-  /** What runs the script. Default "bash". */
+  /** The shell that runs the script. Default "bash". */
   readonly shell?: ScriptShell;
 }
 
-/** Runs a shell script as seed 000 does: exit code, stdout and stderr; waits as long as it is told. */
+/**
+ * Runs a shell script and returns its exit code, stdout and stderr. Waits until it ends, or as long as `wait` allows.
+ * Source: seed 000.
+ */
 export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", ...options }: RunShellOptions = {}) =>
   withToolNames((names) =>
     defineTool({
       name: "run_shell",
       title: "Run command",
       description:
-        `Run a ${shell === "bash" ? "bash" : "POSIX shell"} command and return its exit code, stdout and stderr (the first ${MAX_CHARACTERS} characters of each). ` +
+        `Run a ${shell === "bash" ? "bash" : "POSIX shell"} command and return its exit code, stdout and stderr ` +
+        `(the first ${MAX_CHARACTERS} characters of each). ` +
         (terminal
-          ? `It runs in a tmux pane that people see. A command that is still running after the wait continues there${handlingText(names)}.`
-          : "There is no terminal and no input. A command that is still running after the wait is stopped."),
+          ? "It runs in a tmux pane that people see. A command that is still running after the wait continues in " +
+            `the pane${handlingText(names)}.`
+          : "It has no terminal and no stdin, and is stopped when the wait is over."),
       aliases: COMMAND_NAMES,
       ...options,
       limit: options.limit ?? LIMIT,
@@ -51,7 +56,7 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
             Type.Union([Type.Boolean(), Type.String(), Type.Number({ minimum: 0 })], {
               description:
                 'true (default): until it ends. "30s", "10m", "1h" or seconds: at most this long. false: do not wait' +
-                (terminal ? "; it runs in the pane" : " (needs a tmux pane; there is none)"),
+                (terminal ? "; it continues in the pane" : " (not available: needs a tmux pane)"),
             }),
           ),
           ...sandboxArguments(sandboxed),
@@ -62,13 +67,13 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
       effects: ({ command, wait, ...asked }) => {
         const mode = modeOf(wait);
         if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
-        // What is typed into a pane runs there, outside of any sandbox, and is judged so.
+        // A command typed into a pane runs outside the sandbox, and is judged as such.
         const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
         return [
           {
             kind: "exec",
             command,
-            // It stays in its pane when the session is over.
+            // It keeps running in its pane after the session.
             ...(mode.how === "dispatch" && { lifetime: "detached" as const }),
             ...(within !== undefined && { within }),
           },
@@ -94,26 +99,28 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
       render: (data) => {
         if ("dispatched" in data) {
           const look = names("capture-pane");
-          return `command dispatched to tmux pane ${data.dispatched}; still running in background.${look === undefined ? "" : ` Use ${look} (optionally with delay) to poll output.`}`;
+          const poll = look === undefined ? "" : ` Use ${look} (optionally with delay) to poll output.`;
+          return `command dispatched to tmux pane ${data.dispatched}; still running in background.${poll}`;
         }
         if ("exit_code" in data) return shown(`exit code: ${data.exit_code}`, data);
-        return `${shown("still running", data)}\n${goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined, names)}`;
+        const continues = goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined, names);
+        return `${shown("still running", data)}\n${continues}`;
       },
     }),
   );
 
-/** How to look after a command that continues, with the tools that are there. */
+/** How to manage a command that continues, with the tools of this toolset. */
 function handlingText(names: ToolNames): string {
   const look = names("capture-pane");
   const keys = names("send-keys");
   const ways = [
     ...(look === undefined ? [] : [`look at it with ${look}`]),
-    ...(keys === undefined ? [] : [`answer or stop it with ${keys}`]),
+    ...(keys === undefined ? [] : [`type into it or stop it with ${keys}`]),
   ];
   return ways.length === 0 ? "" : `: ${ways.join(", ")}`;
 }
 
-/** "true" and "false" are meant as what they say. */
+/** Converts the strings "true" and "false". */
 function withWait(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("wait" in raw)) return raw;
   if (raw.wait === "true" || raw.wait === "false") return { ...raw, wait: raw.wait === "true" };
@@ -140,7 +147,7 @@ async function dispatched(argv: Command["argv"], { backend }: ToolContext) {
   return { dispatched: (await backend.terminal.dispatch({ argv })).pane };
 }
 
-/** In a live terminal it is not stopped when the time is over, so the time is not the backend's to keep. */
+/** In a live terminal a command continues after its timeout, so the backend gets no timeout to enforce. */
 function started(argv: Command["argv"], timeoutMs: number | undefined, { backend }: ToolContext): Promise<Process> {
   const isLive = backend.terminal !== undefined;
   return backend.spawn({
@@ -166,7 +173,7 @@ async function beginning(log: OutputLog, mask: ToolContext["mask"]): Promise<str
   return cut.truncated === false && log.size <= bytes.length ? cut.text : `${cut.text}${TRUNCATED}`;
 }
 
-/** As a shell tells it: 128 and its number for a signal. */
+/** The exit code as a shell reports it: for a signal 128 plus its number. */
 function codeOf(
   exit: Exit,
   { timeoutMs = 0, streams }: { readonly timeoutMs?: number; readonly streams: Streams },
@@ -179,14 +186,14 @@ function codeOf(
       return 128 + (SIGNALS[exit.signal] ?? 0);
     case "timed-out":
       throw new ToolFailure(`the command did not finish within ${timeoutMs / 1_000} s and was stopped`, {
-        hint: "The processes that it had started were stopped too. Give a longer wait, or run less.",
+        hint: "So were the processes that it had started. Use a longer wait, or run less.",
         content,
       });
     case "aborted":
       throw new ToolFailure("the command was stopped", { content });
     case "lost":
       throw new ToolFailure(`the exit status of the command is unknown: ${exit.reason}`, {
-        hint: "It may have done a part of its work. Check that before you run it again.",
+        hint: "It may have done part of its work. Check that before you run it again.",
         content,
       });
   }
@@ -194,7 +201,7 @@ function codeOf(
 
 const SIGNALS: { readonly [name: string]: number | undefined } = constants.signals;
 
-/** Seed 000's form: what each stream wrote begins on a line of its own. */
+/** The form of seed 000: each stream begins on a line of its own. */
 function shown(first: string, { stdout, stderr }: Streams): string {
   return `${first}\nstdout:\n${stdout.replace(/\n$/, "")}\nstderr:\n${stderr.replace(/\n$/, "")}`;
 }

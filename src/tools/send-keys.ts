@@ -10,20 +10,21 @@ import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
 import { inTurn } from "./shared/in-turn.ts";
 import { type TypedPart, typedParts } from "./shared/typed-parts.ts";
 
-/** What a key has brought is seen when the pane shows the same twice, so long apart. */
+/** The effect of a key is complete when two captures of the pane, this long apart, are equal. Milliseconds. */
 const LOOK_MS = 30;
-/** Something else may be writing there. */
+/** The maximum number of captures, because another program may be writing to the pane all the time. */
 const MOST_LOOKS = 10;
 
-/** Types into a pane of the live terminal (seed 000). Offered only where there is one. */
+/** Types into a pane. Offered only with a live terminal. Source: seed 000. */
 export const sendKeys = (options: ToolOptions = {}) => {
   const unseen = unseenKeys();
   return withToolNames((names) =>
     defineTool({
       name: "send-keys",
-      title: "Type into the terminal",
+      title: "Type into terminal",
       description:
-        'Type into a tmux pane: literal_text first, then keys, then Enter if asked for. To answer a prompt, use a full-screen program, or stop a command (keys: ["C-c"]).' +
+        "Type into a tmux pane: literal_text first, then keys, then Enter if enter is set. Use it to answer a " +
+        'prompt, to control a full-screen program, or to stop a command (keys: ["C-c"]).' +
         commandText(names("bash")),
       ...options,
       touches: ["terminal"],
@@ -32,23 +33,23 @@ export const sendKeys = (options: ToolOptions = {}) => {
           target: Type.Optional(
             Type.String({
               minLength: 1,
-              description: "Pane or session, as %3 (default: the pane where commands are typed)",
+              description: "Pane or session, such as %3 (default: the pane where commands run)",
             }),
           ),
           keys: Type.Optional(
             Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
               maxItems: 256,
-              description: 'Keys by their names: "C-c", "Enter", "Up", "Escape", "F5"',
+              description: 'Names of keys: "C-c", "Enter", "Up", "Escape", "F5"',
             }),
           ),
-          literal_text: Type.Optional(Type.String({ description: "Typed letter by letter, before the keys" })),
+          literal_text: Type.Optional(Type.String({ description: "Text to type, before the keys" })),
           enter: Type.Optional(Type.Boolean({ description: "Press Enter at the end (default: false)" })),
           ...DELAY_ARGUMENTS,
         },
         { additionalProperties: false },
       ),
       mend: (raw) => withList(renameKeys(raw, { text: "literal_text", key: "keys", pane: "target" })),
-      // What is typed later is judged then, by what the pane shows then.
+      // After a delay, and after unseen keys, the policy judges by what the pane shows then (`permit` below).
       effects: (input) => {
         const typed = typedBy(input);
         const [first] = typed.problem === undefined ? typed.parts : [];
@@ -58,14 +59,14 @@ export const sendKeys = (options: ToolOptions = {}) => {
         const { parts, problem } = typedBy(input);
         if (problem !== undefined) throw problem;
         await waitFirst(input, signal);
-        if (terminal === undefined) throw new ToolFailure("there is no live terminal here: commands run without one");
+        if (terminal === undefined) throw new ToolFailure("this target has no live terminal (tmux)");
         const where = input.target === undefined ? {} : { target: input.target };
         let pane = "";
         const typeOut = async ({ text, keys, isUnseen }: TypedPart) => {
           ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
           if (isUnseen) await shown(terminal, where, signal);
         };
-        /** False, and nothing is typed, when others have brought something unseen since it was judged. */
+        /** Types nothing and returns false when another call has typed unseen keys since the part was judged. */
         const type = (part: TypedPart, judgedAt: number): Promise<boolean> =>
           inTurn(unseen, signal, async () => {
             if (unseen.count() !== judgedAt) return false;
@@ -91,12 +92,12 @@ function commandText(bash: string | undefined): string {
   return bash === undefined ? "" : ` To run a command use ${bash}, which returns its output.`;
 }
 
-/** A call is judged so long before it runs at most, when nobody is asked. Milliseconds. */
+/** The longest time between judging a call and running it when no person is asked, in milliseconds. */
 const RECENT_MS = 1_000;
 
 /**
- * Counts when keys, of all calls, that bring what only the screen shows begin to be typed, and when that is shown. What was judged before must be judged again: it was
- * by a screen that is no longer there.
+ * Counts when any call begins to type unseen keys, and when their effect is on the screen. A part that was judged
+ * before such a change must be judged again, since the screen has changed.
  */
 function unseenKeys() {
   let count = 0;
@@ -123,7 +124,7 @@ interface Typed {
   readonly target?: string;
 }
 
-/** What is typed in the end: Enter is a key like any other. */
+/** The parts to type, with `enter` as a key; or the problem with them. */
 function typedBy({ literal_text = "", keys = [], enter = false }: Typed) {
   const all = enter ? [...keys, "Enter"] : keys;
   return { problem: problemOf(literal_text, all), parts: typedParts(literal_text, all) };
@@ -135,18 +136,18 @@ function problemOf(text: string, keys: readonly string[]): ToolFailure | undefin
   }
   const control = strokesOfText(text).find((stroke) => !isCharacter(stroke) && !IN_TEXT.has(stroke));
   if (control !== undefined) {
-    return new ToolFailure(`literal_text is text, but it contains a control character: the key ${control}`, {
-      hint: `Give it in keys: ["${control}"]. Keys are typed after the text.`,
+    return new ToolFailure(`literal_text contains a control character, the key ${control}`, {
+      hint: `Put it into keys: ["${control}"]. Keys are typed after the text.`,
     });
   }
   const unknown = keys.find((key) => strokesOfKey(key) === undefined);
   if (unknown === undefined) return undefined;
-  return new ToolFailure(`tmux knows no key ${JSON.stringify(unknown)}`, {
-    hint: "Keys are named as C-c, Enter, Escape, Up, F5, M-x, or are one character. Text is typed as text.",
+  return new ToolFailure(`tmux has no key ${JSON.stringify(unknown)}`, {
+    hint: "Use names such as C-c, Enter, Escape, Up, F5, M-x, or one character. Put text into literal_text.",
   });
 }
 
-/** Strokes that are a part of text. */
+/** Control characters that are allowed in text. */
 const IN_TEXT: ReadonlySet<string> = new Set(["Enter", "Tab"]);
 
 function effectOf({ text, keys }: TypedPart, { target }: Typed): Effect {
@@ -158,7 +159,7 @@ function effectOf({ text, keys }: TypedPart, { target }: Typed): Effect {
   };
 }
 
-/** Waits until the pane shows what the keys have brought. */
+/** Waits until the pane shows the effect of the keys. */
 async function shown(terminal: Terminal, where: { readonly target?: string }, signal: AbortSignal): Promise<void> {
   let before: string | undefined;
   for (let look = 0; look < MOST_LOOKS && !signal.aborted; look++) {
@@ -169,7 +170,7 @@ async function shown(terminal: Terminal, where: { readonly target?: string }, si
   }
 }
 
-/** One key as it is, where a list of them is expected. */
+/** Wraps a single key in a list. */
 function withList(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("keys" in raw) || typeof raw.keys !== "string") return raw;
   return { ...raw, keys: [raw.keys] };

@@ -11,23 +11,23 @@ import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
-/** Seed 003's: 60 s, 1 MB a stream. */
+/** The limits of seed 003: 60 s, and 1 MB of each stream. */
 const DEFAULT_TIMEOUT_S = 60;
 const MAX_STREAM_BYTES = 1_048_576;
 
-/** Two streams, each with its heading and its notice. */
+/** Both streams, with their headings and notices. */
 const LIMIT = { bytes: 2 * MAX_STREAM_BYTES + 4_096 };
 
 export interface ShellOptions extends ToolOptions {
   /** Seconds after which a command is stopped. Default 60. */
   readonly timeout?: number;
-  /** True: there is a sandbox, and a command can ask it for more. Default false. */
+  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
   readonly sandboxed?: boolean;
-  /** What runs the script. Default "bash". */
+  /** The shell that runs the script. Default "bash". */
   readonly shell?: ScriptShell;
 }
 
-/** Runs a shell script as seed 003 does: stdout and stderr apart, an exit code other than 0 is a failure. */
+/** Runs a shell script with separate stdout and stderr. A non-zero exit code is a failed call. Source: seed 003. */
 export const shell = ({
   timeout = DEFAULT_TIMEOUT_S,
   sandboxed = false,
@@ -46,7 +46,7 @@ export const shell = ({
     input: Type.Object(
       {
         command: Type.String({ minLength: 1, description: "Shell command to execute" }),
-        // Consent comes from people: this asks for it, and grants nothing.
+        // Asks for a person's approval; grants nothing itself.
         approved: Type.Optional(
           Type.Boolean({ default: false, description: "Ask a person to approve a command that needs it" }),
         ),
@@ -78,7 +78,7 @@ export const shell = ({
     render: ({ stdout, stderr }) => combined(stdout, stderr),
   });
 
-/** Other names of the argument that models use (seed 003). */
+/** Other argument names that models use (seed 003). */
 const SPELLINGS: { readonly [spelling: string]: string } = {
   bash: "command",
   sh: "command",
@@ -92,17 +92,13 @@ function trimmed(raw: unknown): unknown {
 
 async function started(argv: Command["argv"], timeout: number, { backend }: ToolContext): Promise<Process> {
   try {
-    return await backend.spawn({
-      argv,
-      streams: "split",
-      timeoutMs: timeout * 1_000,
-    });
+    return await backend.spawn({ argv, streams: "split", timeoutMs: timeout * 1_000 });
   } catch (error) {
     throw new ToolFailure(`Execution failed: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** The beginning of a stream, up to 1 MB; where that is not all, a notice says where the rest is. */
+/** The first 1 MB of a stream. A notice below a truncated one names the saved output. */
 async function shown(log: OutputLog, { outputs, mask }: ToolContext): Promise<string> {
   const whole = decodeOutput(await log.read(0, Math.min(log.kept, MAX_STREAM_BYTES + 4)));
   const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES }, mask);

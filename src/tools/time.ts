@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
 
-/** Tells the time of this machine, whatever the backend (seed 000). */
+/** Returns the time of this machine, whatever the backend. Source: seed 000. */
 export const time = ({ now = nanoseconds, ...options }: ToolOptions & { now?: () => bigint } = {}) =>
   defineTool({
     name: "time",
@@ -39,10 +39,12 @@ function dateOf(now: bigint): Date {
   return new Date(Number(now / 1_000_000n));
 }
 
-/** Since 1970: the wall clock's milliseconds, with the digits behind them from the monotonic clock where the two agree. */
+/**
+ * Nanoseconds since 1970. Digits below a millisecond come from the monotonic clock while it agrees with the wall clock.
+ */
 function nanoseconds(): bigint {
   const wall = Date.now();
   const fine = performance.timeOrigin + performance.now();
-  const agree = Math.abs(fine - wall) < 2; // they part when the wall clock is set while we run
+  const agree = Math.abs(fine - wall) < 2; // not after the wall clock was set
   return BigInt(Math.round((agree ? fine : wall) * 1_000)) * 1_000n;
 }

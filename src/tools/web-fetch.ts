@@ -6,25 +6,25 @@ import { ACCEPT_PAGE, readPage } from "../web/page.ts";
 import { factsOf, noticesOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 
-/** Seed 004's. */
+/** The limits of seed 004. */
 const [LEAST_BYTES, MOST_BYTES] = [1_024, 102_400];
 const LIMIT: Limit = { lines: DEFAULT_MAX_LINES, bytes: MOST_BYTES };
 const TIMEOUT_SECONDS = 30;
 
 export interface WebFetchOptions extends ToolOptions {
-  /** Seconds in which the page must have come. Default 30. */
+  /** Seconds for the whole fetch. Default 30. */
   readonly timeout?: number;
 }
 
-/** Fetches a page as Markdown (seed 004). */
+/** Fetches a page as Markdown. Source: seed 004. */
 export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOptions = {}) => {
   const limit = options.limit ?? LIMIT;
   return defineTool({
     name: "web_fetch",
     title: "Fetch web page",
     description:
-      "Fetch a URL and return its content as text: HTML as Markdown (headings, lists, tables and code are kept), JSON indented, the text of a PDF. " +
-      `Of a long page the beginning is shown, and all of it saved. ${FROM_HERE}`,
+      "Fetch a URL and return its content as text: HTML as Markdown (with headings, lists, tables and code), JSON " +
+      `indented, PDF as plain text. A long page is cut at the end, and saved whole. ${FROM_HERE}`,
     aliases: ["WebFetch", "fetch", "fetch_page", "read_url", "browse"],
     ...options,
     limit,
@@ -34,10 +34,10 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       {
         url: Type.String({ minLength: 1, description: "URL to fetch, http or https" }),
         max_bytes: Type.Optional(
-          Type.Number({ description: "How many bytes of text are shown (default: 51200, from 1024 to 102400)" }),
+          Type.Number({ description: "Bytes of text to show: 1024 to 102400 (default: 51200)" }),
         ),
         main_only: Type.Optional(
-          Type.Boolean({ description: "Only the main content of an HTML page, where it marks it (default: false)" }),
+          Type.Boolean({ description: "Only the main content of an HTML page, if the page marks it (default: false)" }),
         ),
       },
       { additionalProperties: false },
@@ -57,7 +57,8 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       if (shown.truncated === false) return { ...facts, text: shown.text, notices };
       const id = await context.outputs.save(page.text);
       const at = shown.truncated === "lines" ? `${shown.shownLines} lines` : formatSize(bytes);
-      const cut = `[Content truncated at ${at}. Full content (${formatSize(shown.totalBytes)}) saved to: output://${id}]`;
+      const full = `Full content (${formatSize(shown.totalBytes)}) saved to: output://${id}`;
+      const cut = `[Content truncated at ${at}. ${full}]`;
       return { ...facts, text: shown.text, notices: [...notices, cut], output: id };
     },
     render: ({ text, notices }) => [...(text === "" ? [] : [text]), ...notices].join("\n\n") || "(empty page)",

@@ -9,11 +9,11 @@ const MOST_RESULTS = 20;
 export interface WebSearchOptions extends ToolOptions {
   /** Default: DuckDuckGo. */
   readonly engine?: SearchEngine;
-  /** How many results are shown unless a call says otherwise. Default 10. */
+  /** Results shown for calls without `max_results`. Default 10. */
   readonly maxResults?: number;
 }
 
-/** Searches the web (seeds 000 and 004). */
+/** Searches the web. Source: seeds 000 and 004. */
 export const webSearch = ({ engine = { engine: "duckduckgo" }, maxResults = 10, ...options }: WebSearchOptions = {}) =>
   defineTool({
     name: "web_search",

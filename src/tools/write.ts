@@ -21,7 +21,7 @@ import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.
 import { WRITE_NAMES, withoutRemarks } from "./shared/other-agents.ts";
 import { fileInTurn } from "./shared/in-turn.ts";
 
-/** What was written. */
+/** A file that was written. */
 export type Written = {
   readonly path: string;
   readonly bytes: number;
@@ -30,19 +30,19 @@ export type Written = {
 };
 
 export interface WriteOptions extends ToolOptions {
-  /** What a model reads when it is done. Default: "Created a.txt (12B)". */
+  /** The result that the model reads. Default: "Created a.txt (12B)". */
   readonly said?: (written: Written) => string;
 }
 
-/** Creates a file or replaces it whole, atomically; makes the folders on the way. A file keeps its encoding. */
+/** Creates a file or replaces its whole content, atomically. Creates missing folders. A file keeps its encoding. */
 export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
   withToolNames((names) =>
     defineTool({
       name: "write",
       title: "Write file",
       description:
-        "Create a file, or replace it completely. Creates missing folders. A file that has changed since it was last read here is " +
-        `not replaced: the difference is shown instead.${partText(names("edit"))}`,
+        "Create a file, or replace its whole content. Creates missing folders. A file that has changed since you " +
+        `last read it is not replaced: the result shows the difference.${partText(names("edit"))}`,
       aliases: WRITE_NAMES,
       ...options,
       touches: ["read", "write"],
@@ -65,7 +65,7 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
         requireWholeCharacters("content", content);
         const { backend, seen, signal } = context;
         return fileInTurn(backend, path, signal, async () => {
-          // Asked together: far away each question takes a round trip.
+          // In parallel: on a remote host each takes a round trip.
           const sampled = firstBytes(backend, path, SAMPLE_BYTES);
           sampled.catch(() => undefined); // it may not be there
           const before = await backend.files.stat(path);
@@ -82,7 +82,7 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
   );
 
 function partText(edit: string | undefined): string {
-  return edit === undefined ? "" : ` To change a part of a file use ${edit}.`;
+  return edit === undefined ? "" : ` To change part of a file use ${edit}.`;
 }
 
 function saidShortly({ path, bytes, created, encoding }: Written): string {
@@ -90,7 +90,7 @@ function saidShortly({ path, bytes, created, encoding }: Written): string {
   return `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)}${kept})`;
 }
 
-/** A person, or a command, may have changed the file since a model saw it: then what is there is shown, not overwritten. */
+/** Rejects, and shows the difference, when a person or a command has changed the file since the model saw it. */
 async function refuseIfChanged(
   info: FileInfo,
   path: string,
@@ -101,17 +101,17 @@ async function refuseIfChanged(
   if (last === undefined || info.version === last.version || info.version === last.written) return;
   const diff = await difference(last, info, path, backend);
   if (diff === "") return; // touched, not changed
-  if (diff !== undefined) seen.remember(info); // seen now: the next write means it
-  throw new ToolFailure(`${path} has changed since it was last read here; it was not replaced`, {
+  if (diff !== undefined) seen.remember(info); // the model sees the difference: its next write replaces the file
+  throw new ToolFailure(`${path} has changed since you last read it; it was not replaced`, {
     hint:
       diff === undefined
         ? "Read it again, then write."
-        : `What changed is below. Write again to replace it anyway${edit === undefined ? "" : `, or use ${edit}`}.`,
+        : `The difference is below. Write again to replace it anyway${edit === undefined ? "" : `, or use ${edit}`}.`,
     ...(diff !== undefined && { content: [text(truncateHead(diff, DEFAULT_LIMIT).text)] }),
   });
 }
 
-/** The unified diff from what was seen to what is there; `undefined` where that cannot be told. */
+/** The unified diff from what was seen to the current content. `undefined` when it cannot be computed. */
 async function difference(
   last: SeenFile,
   info: FileInfo,
@@ -128,7 +128,7 @@ async function difference(
   return unifiedDiff(name, name, await decodeText(last.content, encoding), await decodeText(now, encoding));
 }
 
-/** A text file stays in its encoding: the programs that read it expect it. What is no text is replaced by UTF-8. */
+/** A text file keeps its encoding, which its readers expect. A file that is not text becomes UTF-8. */
 async function encodingOf(sample: Uint8Array): Promise<Encoding> {
   const encoding = (await detectEncoding(sample, sample.length < SAMPLE_BYTES)) ?? UTF_8;
   // A wrong guess would write the new text in an encoding that nobody meant.
@@ -149,9 +149,8 @@ async function encoded(content: string, encoding: Encoding, path: string): Promi
   const bytes = await encodeText(mark + content, encoding);
   if (bytes !== undefined) return bytes;
   throw new ToolFailure(
-    `content has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have; it was not replaced`,
-    {
-      hint: "Use only characters of that encoding, or remove the file first: a new file is written as UTF-8.",
-    },
+    `content has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have; it was not ` +
+      "replaced",
+    { hint: "Use only characters of that encoding, or remove the file first: a new file is written as UTF-8." },
   );
 }

@@ -1,8 +1,9 @@
 import { setMaxListeners } from "node:events";
 
 /**
- * Calls the listener once, when the signal fires, or at once when it has fired. Returns what takes it away again. Any number may listen to one signal: calls
- * that run side by side share one, and Node would warn of a leak from the eleventh on.
+ * Calls the listener once, when the signal fires, or at once if it has fired. Returns a function that removes the
+ * listener. Any number may listen to one signal: simultaneous calls share one, and Node would warn of a leak from the
+ * eleventh on.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) listener();
@@ -12,8 +13,8 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
 }
 
 /**
- * Settles like `work`, or rejects with the signal's reason as soon as it fires, whichever comes first. The work itself goes on:
- * whoever started it has to end it.
+ * Settles like `work`, or rejects with the signal's reason as soon as it fires, whichever comes first. The work itself
+ * continues: the caller ends it.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -23,8 +24,8 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * Resolves after the time, or at once when the signal fires. Never rejects. Keeps the process alive, unless told not to: who waits has
- * something left to do, such as ending processes that would otherwise outlive us.
+ * Resolves after the time, or at once when the signal fires. Never rejects. Keeps the process alive by default: the
+ * caller has something left to do, such as ending processes.
  */
 export function pause(
   milliseconds: number,
@@ -44,11 +45,24 @@ export function pause(
   });
 }
 
+/** Resolves to the result of the work, or to `undefined` if it takes longer. */
+export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([work, pause(milliseconds, over.signal).then(() => undefined)]);
+  } finally {
+    over.abort();
+  }
+}
+
 function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }
 
-/** A signal that fires with any of the signals, or when `abort` is called; `unlink` lets go of all. (`AbortSignal.any` would be held by the long-lived ones.) */
+/**
+ * Returns a signal that fires when any of the signals fires or `abort` is called. `unlink` removes the listeners.
+ * (`AbortSignal.any` would be kept in memory by long-lived signals.)
+ */
 export function linkedTo(signals: readonly AbortSignal[]): {
   readonly signal: AbortSignal;
   abort(reason: Error): void;

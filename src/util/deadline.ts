@@ -1,9 +1,10 @@
 import { codeOf } from "./errors.ts";
 
 /**
- * Regular expressions go back and forth, for years if need be. Only a script of its own can be stopped in the middle of one.
+ * Limits synchronous work whose duration depends on foreign input: matching a regular expression, checking a value
+ * against a schema. Only a separate script can be interrupted.
  *
- * @returns a function that does what it is given, or gives `undefined` when that takes longer.
+ * @returns A function that calls its argument, and returns `undefined` if that takes longer.
  */
 export async function withDeadline(milliseconds: number): Promise<<T>(work: () => T) => T | undefined> {
   const { Script, createContext } = await import("node:vm");

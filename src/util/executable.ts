@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 
-/** Whether there is a program at a path that we may start. Never throws. */
+/** Whether a path is a program that this process may start. Never throws. */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-// Crockford's base32: no i, l, o, u, so that a model or a person copies it right.
+// Crockford's base32: without i, l, o, u, so that models and people copy it correctly.
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** An unguessable name of `length` characters (5 bits each), easy to copy. */

@@ -1,4 +1,4 @@
-/** What is at a JSON pointer ("/a/0", RFC 6901) in a value; `undefined` when nothing is. */
+/** The value at a JSON pointer ("/a/0", RFC 6901); `undefined` if there is none. */
 export function valueAt(root: unknown, pointer: string): unknown {
   let value = root;
   for (const part of pointer.split("/").slice(1)) {

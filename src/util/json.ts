@@ -2,7 +2,7 @@ import { messageOf } from "./errors.ts";
 
 export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 
-/** Parses JSON; a failure says what is wrong, at which line and column, and what stands there. Never throws. */
+/** Parses JSON. A failure names the fault, its line and column, and the text there. Never throws. */
 export function parseJson(text: string): Parsed {
   try {
     return { ok: true, value: JSON.parse(text) };
@@ -11,8 +11,8 @@ export function parseJson(text: string): Parsed {
   }
 }
 
-// Engines word the place differently or leave it out ("Unexpected token 'h', "hello" is not valid JSON"), so only the first
-// clause of their message is used and the place is found here.
+// Engines describe the position differently or not at all ("Unexpected token 'h', "hello" is not valid JSON"), so only
+// the first clause of their message is used, and the position is determined here.
 function explain(message: string, text: string): string {
   const what = message.replace(
     /,? (?:\.{3})?"[\s\S]*is not valid JSON$|(?: in JSON)? at position \d+[\s\S]*$| of JSON input$/,
@@ -26,7 +26,9 @@ function explain(message: string, text: string): string {
   return `${what} at line ${line} column ${column}, at ${JSON.stringify(text.slice(offset, offset + 24))}`;
 }
 
-/** The offset of the first character after which no text could make it JSON: bisection over the beginnings of the text. */
+/**
+ * The offset of the first character after which no text could make it JSON: bisection over the beginnings of the text.
+ */
 function brokenAt(text: string): number {
   let low = 0;
   let high = text.length;

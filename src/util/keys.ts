@@ -1,4 +1,4 @@
-/** Names of keys as tmux reads them, whatever their case (tmux(1), KEY BINDINGS), and the stroke each is. */
+/** Names of keys in tmux, in lower case (tmux(1), KEY BINDINGS), and their strokes. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ..."Up Down Left Right Home End Insert Delete PageUp PageDown BSpace BTab Tab Escape Enter".split(" ").map(asItself),
   ...Array.from({ length: 12 }, (_, index) => asItself(`F${index + 1}`)),
@@ -26,8 +26,9 @@ const SAME_BYTE: { readonly [stroke: string]: string | undefined } = {
 };
 
 /**
- * What a key of tmux' is on a keyboard, as strokes: a character stands for itself, any other stroke has one name, whichever of its names was used ("Enter" for
- * `KPEnter`, `c-M` and `^j`; "-" for `KP-`). Meta is Escape first. `undefined`: tmux knows no such key.
+ * Converts a key name of tmux to strokes. A character stands for itself; any other stroke has one name, whichever name
+ * was used ("Enter" for `KPEnter`, `c-M` and `^j`; "-" for `KP-`). Meta is Escape first. `undefined`: tmux does not
+ * know the key.
  */
 export function strokesOfKey(name: string): readonly string[] | undefined {
   const [modifiers = ""] = /^(?:(?:[CMS]-|\^)(?=.))*/i.exec(name) ?? [];
@@ -45,8 +46,8 @@ export function strokesOfKey(name: string): readonly string[] | undefined {
 }
 
 /**
- * What tmux takes for a key but has no bytes for, it types as it is written, "S-a" as three characters, or without what is held down (tmux 3.3: every key was tried
- * with every modifier).
+ * Whether tmux accepts a key but has no bytes for it. Then it types the name, "S-a" as three characters, or the key
+ * without its modifiers (tmux 3.3: every key was tested with every modifier).
  */
 function isTypedOut(base: string, [isHeld, isMeta, isShifted]: readonly (boolean | undefined)[]): boolean {
   if (/^(?:Up|Down|Left|Right|Home|End|Insert|Delete|PageUp|PageDown|F\d+)$/.test(base)) return false;

@@ -1,7 +1,7 @@
 /**
- * JSON with three mistakes mended that have only one reading: a Markdown fence around it, a comma after the last value of an object or array, and
- * line breaks and tabs in strings that are not escaped. Nothing else is changed, so the text that is returned may still not be JSON. Valid JSON is
- * returned unchanged.
+ * JSON with three mistakes mended that have only one reading: a Markdown fence around it, a comma after the last value
+ * of an object or array, and line breaks and tabs in strings that are not escaped. Nothing else is changed, so the text
+ * that is returned may still not be JSON. Valid JSON is returned unchanged.
  */
 export function mendJson(text: string): string {
   const inner = FENCED.exec(text)?.[1] ?? text;
@@ -21,7 +21,9 @@ export function mendJson(text: string): string {
 
 const FENCED = /^\s*```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```\s*$/is;
 
-/** A string (one that is not closed goes to the end), a comma with a bracket that closes, white space, anything else. */
+/**
+ * A string (one that is not closed goes to the end), a comma with a bracket that closes, white space, anything else.
+ */
 const TOKEN = /"(?:[^"\\]|\\.)*(?:"|\\?$)|,(?:\s*[}\]])?|\s+|[^\s",[\]{}:]+|[^]/gs;
 
 const ESCAPED: { readonly [character: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

@@ -1,6 +1,6 @@
 /**
- * By these keys (code units) paths stand folder by folder, as ripgrep sorts them: all in `a` before `a-b` and `a.txt`. They are made
- * of bytes, so that names that are no UTF-8 have an order too.
+ * Returns a sort key (code units) that orders paths folder by folder, like ripgrep: all in `a` before `a-b` and
+ * `a.txt`. It consists of bytes, so that names that are not UTF-8 have an order too.
  */
 export function pathOrderKey(path: Buffer | string): string {
   const bytes =
@@ -13,7 +13,10 @@ export function pathOfKey(key: string): string {
   return pathOfBytes(key.replaceAll("\0", "/"));
 }
 
-/** The path whose bytes are the characters of a text: names that are no UTF-8 stay apart as long as they are kept like that. */
+/**
+ * The path whose bytes are the characters of a text. Keep names in that form as long as possible: those that are not
+ * UTF-8 stay distinct.
+ */
 export function pathOfBytes(latin1: string): string {
   return isAscii(latin1) ? latin1 : Buffer.from(latin1, "latin1").toString("utf8");
 }

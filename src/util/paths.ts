@@ -6,7 +6,10 @@ export interface Base {
   readonly home: string;
 }
 
-/** Absolute and without `.` or `..`, from a path as a model writes it: absolute, relative, or `~` and `~/…` for the home. */
+/**
+ * Absolute and without `.` or `..`, from a path as a model writes it: absolute, relative, or `~` and `~/…` for the
+ * home.
+ */
 export function absolutePath(path: string, { workDir, home }: Base): string {
   if (path === "~") return home;
   if (path.startsWith("~/")) return posix.resolve(home, path.slice(2));
@@ -18,7 +21,7 @@ export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }
 
-/** The path as people would write it: relative to the working directory where it lies under it. */
+/** The path as people would write it: relative if it is inside the working directory. */
 export function displayPath(path: string, { workDir }: Pick<Base, "workDir">): string {
   if (path === workDir) return ".";
   return isInside(path, workDir) ? posix.relative(workDir, path) : path;

@@ -1,17 +1,18 @@
-import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
+import { constants, type FileHandle, mkdir, open, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { randomName } from "./identifier.ts";
 
 /**
- * Makes a new file that only this user can read (0600) and opens it for writing and reading. Missing folders are made for this
- * user alone (0700). Never opens what is there already, and never follows a link in place of the file.
+ * Creates a file that only this user can read (0600), and opens it for reading and writing. Creates missing folders for
+ * this user only (0700). Never opens an existing file, and never follows a link in its place.
  *
- * @throws The system's error when the folder or the file cannot be made.
+ * @throws The system's error when the folder or the file cannot be created.
  */
 export async function createPrivateFile(folder: string, name: string): Promise<FileHandle> {
   try {
     return await createIn(folder, name);
   } catch (error) {
-    // Another process that clears away empty folders may have come between; once is bad luck, twice is a problem.
+    // Another process may just have removed the empty folder. Tried once more; a second failure is reported.
     if (!isMissing(error)) throw error;
     return await createIn(folder, name);
   }
@@ -23,12 +24,33 @@ async function createIn(folder: string, name: string): Promise<FileHandle> {
 }
 
 /**
- * Makes a folder, and those it is in, for this user alone (0700). One that is there stays as it is.
+ * Writes or replaces a file that only this user can read (0600). The file is complete at any moment, and durable when
+ * this resolves.
  *
- * @throws The system's error when it cannot be made.
+ * @throws The system's error when it cannot be written; the old file then remains.
+ */
+export async function replacePrivateFile(folder: string, name: string, text: string): Promise<void> {
+  const temporary = `.${randomName(16)}`;
+  const file = await createPrivateFile(folder, temporary);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+    await rename(join(folder, temporary), join(folder, name));
+  } catch (error) {
+    await unlink(join(folder, temporary)).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Creates a folder and its missing parents for this user only (0700). Existing folders are unchanged.
+ *
+ * @throws The system's error when it cannot be created.
  */
 export async function makePrivateFolder(folder: string): Promise<void> {
-  // Not mkdir's own `recursive`: Node 20 never comes back from it where nothing can be made, as in /proc.
+  // Not mkdir's own `recursive`: Node 20 hangs if nothing can be created, as in /proc.
   try {
     await makeFolder(folder);
   } catch (error) {
@@ -55,7 +77,7 @@ export function hasCode(error: unknown, code: string): boolean {
 }
 
 /**
- * Up to `length` bytes from `offset` of an open file; fewer only where the file ends.
+ * Reads up to `length` bytes from `offset` of an open file; fewer only at its end.
  *
  * @throws The system's error when it cannot be read.
  */

@@ -1,6 +1,6 @@
 /**
- * The object with other spellings of its keys put right: `{file_path: …}` becomes `{path: …}`. A key that is already there wins.
- * Anything but an object comes back as it is.
+ * Renames other spellings of an object's keys: `{file_path: …}` becomes `{path: …}`. An existing key wins. Other values
+ * are returned unchanged.
  */
 export function renameKeys(raw: unknown, names: { readonly [spelling: string]: string }): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return raw;

@@ -1,4 +1,4 @@
-/** At most `most` characters (UTF-16 units), with "…" in place of what is cut; never half a code point. */
+/** Cuts text to `most` characters (UTF-16 units), including "…" for what is cut; never within a code point. */
 export function clip(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = most - 1;
@@ -9,4 +9,19 @@ export function clip(text: string, most: number): string {
 /** "1 match", "2 matches". */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+/** The words of a text, separated by white space. Used for compact tables of names. */
+export function words(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** A pattern that matches what any of the patterns matches, with the flags. Splits a long pattern into lines. */
+export function either(flags: string, ...patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join("|"), flags);
+}
+
+/** A pattern that matches the patterns one after another, with the flags. Splits a long pattern into lines. */
+export function inOrder(flags: string, ...patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join(""), flags);
 }

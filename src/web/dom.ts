@@ -1,4 +1,4 @@
-/** The part of the DOM that pages are read with, as domino has it. */
+/** The part of domino's DOM that is used to read pages. */
 export interface DomNode {
   readonly nodeType: number;
   readonly nodeName: string;
@@ -32,7 +32,7 @@ export function isElement(node: DomNode): node is DomElement {
   return node.nodeType === 1;
 }
 
-/** The text of an element in one line. */
+/** The text of an element, in one line. */
 export function lineOf(element: DomElement | null | undefined): string {
   return (element?.textContent ?? "").replace(/\s+/g, " ").trim();
 }

@@ -2,19 +2,19 @@ import domino from "@mixmark-io/domino";
 import { type DomDocument, type DomElement, lineOf } from "./dom.ts";
 import type { SearchHit } from "./hit.ts";
 
-/** What a page of results is. */
+/** The kinds of pages that the engine returns. */
 export type ResultPage =
   | { readonly kind: "results"; readonly hits: readonly SearchHit[] }
   | { readonly kind: "none" }
-  /** It asks whether a person is there. */
+  /** A page that asks whether the user is human. */
   | { readonly kind: "blocked" }
-  /** Neither results nor any of the above: it is written in another way than we know. */
+  /** None of the above: the format has changed. */
   | { readonly kind: "changed" };
 
 /**
- * Reads a page of results of DuckDuckGo's HTML and Lite versions. Only classes count: attributes may come in any order and more markup
- * between. Links through the engine's own redirect lead where they lead in the end; what leads to the engine itself (its advertisements) is
- * left out.
+ * Parses a results page of DuckDuckGo's HTML and Lite versions. Uses only classes: the order of attributes and
+ * additional markup do not matter. Resolves the engine's own redirects, and omits links to the engine itself
+ * (advertisements).
  */
 export function readResults(html: string): ResultPage {
   const document = domino.createDocument(html);
@@ -29,7 +29,9 @@ export function readResults(html: string): ResultPage {
   return links.length > 0 || isEmpty(document) ? { kind: "none" } : { kind: "changed" };
 }
 
-/** Behind a redirect (`/l/?uddg=…`) its target; `undefined` for the engine's own hosts and what is no URL. */
+/**
+ * The target of a redirect (`/l/?uddg=…`); `undefined` for the engine's own hosts and for anything that is not a URL.
+ */
 function targetOf(href: string): string | undefined {
   const base = "https://duckduckgo.com/";
   if (!URL.canParse(href, base)) return undefined;
@@ -44,7 +46,7 @@ function isOwn({ hostname }: URL): boolean {
   return /(^|\.)duckduckgo\.com$/.test(hostname);
 }
 
-/** In the HTML version in the result around the link, in the Lite version in the next row that has one. */
+/** In the HTML version it is in the element around the link, in the Lite version in the next row that has one. */
 function snippetOf(link: DomElement): string {
   const result = link.closest(".result");
   if (result) return lineOf(result.querySelector(".result__snippet"));

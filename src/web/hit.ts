@@ -1,7 +1,7 @@
-/** A result of a search. */
+/** A search result. */
 export interface SearchHit {
   readonly title: string;
   readonly url: string;
-  /** "" where there is none. */
+  /** "" if there is none. */
   readonly snippet: string;
 }

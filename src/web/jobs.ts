@@ -2,15 +2,15 @@ import type { Page, PageOptions } from "./markdown.ts";
 import type { ResultPage } from "./duckduckgo.ts";
 import type { PdfText } from "./pdf.ts";
 
-/** What the worker reads. */
+/** The inputs of the worker. */
 export type Job =
   | ({ readonly kind: "html"; readonly bytes: Uint8Array; readonly contentType: string } & PageOptions)
-  /** Indented text of JSON; text that is none stays as it is. */
+  /** Indents JSON; returns other text unchanged. */
   | { readonly kind: "json"; readonly bytes: Uint8Array; readonly contentType: string }
   | { readonly kind: "results"; readonly bytes: Uint8Array; readonly contentType: string }
   | { readonly kind: "pdf"; readonly bytes: Uint8Array };
 
-/** What comes of a job, by its kind. */
+/** The result of a job, by its kind. */
 export interface ReadingOf {
   readonly html: Page;
   readonly json: { readonly text: string };

@@ -5,34 +5,34 @@ import { limitDepth } from "./depth.ts";
 import { type DomDocument, type DomElement, type DomNode, isElement } from "./dom.ts";
 
 export interface PageOptions {
-  /** Links are made absolute by it. */
+  /** The base for relative links. */
   readonly url: string;
-  /** True: only the main element of the page, where it has one. */
+  /** Whether only the main element of the page is converted, if it has one. */
   readonly mainOnly?: boolean;
 }
 
 export interface Page {
-  /** "" where it has none. */
+  /** "" if it has none. */
   readonly title: string;
   readonly markdown: string;
-  /** What of the page it is. */
+  /** Which part of the page it is. */
   readonly part: "page" | "main";
 }
 
-/** Dropped with all that is in them (seed 004). */
+/** Elements that are dropped with their content (seed 004). */
 const DROPPED: ReadonlySet<string> = new Set([
   ...["SCRIPT", "STYLE", "NOSCRIPT", "NAV", "FOOTER", "HEAD", "SVG", "BUTTON", "FORM", "IFRAME", "OBJECT", "EMBED"],
 ]);
 
-/** The converter is recursive, and the parser slow on what is deep. Browsers end at 512 (HTML, 13.2.6). */
+/** The converter is recursive, and the parser slow on deep pages. Browsers stop at 512 (HTML, 13.2.6). */
 const MAX_DEPTH = 256;
 
-/** Where pages have their main content, the best first. */
+/** Selectors of the main content, best first. */
 const MAIN = ["main", "[role=main]", "article"];
 
 /**
- * Converts a page to Markdown: headings, lists, tables, code with its language and indentation, absolute links, images as `[Image: alt]`.
- * Takes as long as the page wants, and may run out of memory: call it in a worker.
+ * Converts a page to Markdown: headings, lists, tables, code with its language and indentation, absolute links, images
+ * as `[Image: alt]`. Time and memory are not limited: call it in a worker.
  */
 export function toMarkdown(html: string, { url, mainOnly = false }: PageOptions): Page {
   const document = domino.createDocument(limitDepth(html, MAX_DEPTH));
@@ -40,7 +40,7 @@ export function toMarkdown(html: string, { url, mainOnly = false }: PageOptions)
   const main = mainOnly ? MAIN.map((each) => document.querySelector(each)).find((each) => each) : undefined;
   const root = main ?? document.body;
   clean(root, baseOf(document, url));
-  // The converter would make a copy to work on; this tree is nobody else's.
+  // Otherwise the converter would copy the tree.
   Object.defineProperty(root, "cloneNode", { value: () => root });
   return { title, markdown: converter().turndown(root), part: main ? "main" : "page" };
 }
@@ -50,7 +50,7 @@ function baseOf(document: DomDocument, url: string): string {
   return URL.canParse(href, url) ? new URL(href, url).href : url;
 }
 
-/** Drops what is dropped, and makes links absolute. Without recursion. */
+/** Drops elements and makes links absolute. Without recursion. */
 function clean(root: DomElement, base: string): void {
   let node: DomNode | null = root.firstChild;
   while (node !== null) {
@@ -69,7 +69,7 @@ function clean(root: DomElement, base: string): void {
   }
 }
 
-/** What a link runs is none of the page's addresses; one that shows nothing is an anchor. */
+/** Omits links that run code; a link without text is an anchor. */
 function makeAbsolute(link: DomElement, base: string): void {
   const href = link.getAttribute("href")?.trim();
   if (href === undefined) return;
@@ -102,7 +102,7 @@ function fenced(code: string, language: string): string {
   return `\n\n${fence}${language}\n${code.replace(/^\n|\s+$/g, "")}\n${fence}\n\n`;
 }
 
-/** Its text with every space and indentation. A `<br>`, and the end of a line that is an element, is a line end. */
+/** The text of a code block with all spaces and indentation. A `<br>`, and the end of a line element, is a line end. */
 function codeOf(block: DomElement): string {
   let code = "";
   const add = (parent: DomElement) => {
@@ -119,7 +119,7 @@ function codeOf(block: DomElement): string {
   return code;
 }
 
-/** As highlighters write it: highlight.js, Prism, Sphinx, GitHub, Pandoc, Rouge, TypeDoc. */
+/** The language, as these highlighters write it: highlight.js, Prism, Sphinx, GitHub, Pandoc, Rouge, TypeDoc. */
 const LANGUAGE = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|sourceCode |hljs |brush: ?)([\w+#.-]+)/;
 
 function languageOf(block: DomElement): string {

@@ -3,28 +3,29 @@ import { decodeBody } from "../network/charset.ts";
 import { formatSize } from "../output/size.ts";
 import { read } from "./reader.ts";
 
-/** What a response is, as text for a model. */
+/** A response as text for a model. */
 export interface ReadablePage {
-  /** "" where it has none. */
+  /** "" if it has none. */
   readonly title: string;
   readonly text: string;
-  /** What a reader should know beside the text: sentences. */
+  /** Sentences for the reader about the conversion. */
   readonly notes: readonly string[];
 }
 
 export interface PageReadOptions {
-  /** True: of HTML only the main element. Default false. */
+  /** Whether only the main element of HTML is kept. Default false. */
   readonly mainOnly?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Pages in Markdown, where a site has them; then HTML, then anything. */
+/** Prefers Markdown, then HTML, then anything. */
 export const ACCEPT_PAGE = "text/markdown, text/html;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
 
 /**
- * Makes text of a response: HTML becomes Markdown, JSON is indented, a PDF gives its text, other text stays as it is. Anything else is named.
+ * Converts a response to text: HTML becomes Markdown, JSON is indented, a PDF becomes its text, other text stays as it
+ * is, and anything else is named.
  *
- * @throws ToolFailure when it cannot be read within bounds; the signal's reason.
+ * @throws ToolFailure when it cannot be converted within the limits; the signal's reason.
  */
 export async function readPage(fetched: Fetched, { mainOnly = false, signal }: PageReadOptions): Promise<ReadablePage> {
   const { body: bytes, url } = fetched;
@@ -49,7 +50,7 @@ export async function readPage(fetched: Fetched, { mainOnly = false, signal }: P
   }
 }
 
-/** The text of a body as it is, for tools that convert nothing; a note in place of what is no text. */
+/** The text of a body as it is, for tools without conversion; a note when it is not text. */
 export function rawText(fetched: Fetched): string {
   const contentType = fetched.headers["content-type"] ?? "";
   const form = formOf(fetched);
@@ -59,12 +60,12 @@ export function rawText(fetched: Fetched): string {
 
 function binaryNote(contentType: string, size: number): string {
   const type = contentType.split(";")[0]?.trim() || "unknown type";
-  return `Binary content (${type}, ${formatSize(size)}) is not shown. To have the file, download it with a command.`;
+  return `Binary content (${type}, ${formatSize(size)}) is not shown. To get the file, download it with a command.`;
 }
 
 type Form = "html" | "json" | "pdf" | "text" | "binary";
 
-/** By its type, which for a PDF and where there is none is not believed before its first bytes. */
+/** The kind of a response by its type. For a PDF, and without a type, the first bytes decide. */
 function formOf({ headers, body }: Fetched): Form {
   const type = (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
   const start = Buffer.from(body.subarray(0, 1_024)).toString("latin1");

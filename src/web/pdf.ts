@@ -2,12 +2,12 @@ import { extractText, getDocumentProxy, getMeta } from "unpdf";
 
 export interface PdfText {
   readonly title: string;
-  /** A page behind the other, with a line "--- page 2 ---" between. */
+  /** All pages, with a line "--- page 2 ---" between them. */
   readonly text: string;
   readonly pages: number;
 }
 
-/** Reads the text of a PDF. Pictures of text have none. Rejects for what is no PDF. */
+/** Reads the text of a PDF. Scanned pages have none. Rejects for anything that is not a PDF. */
 export async function toText(bytes: Uint8Array): Promise<PdfText> {
   const document = await getDocumentProxy(new Uint8Array(bytes));
   const { totalPages, text } = await extractText(document, { mergePages: false });

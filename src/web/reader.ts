@@ -6,23 +6,24 @@ import type { Answer, Job, Reading, ReadingOf } from "./jobs.ts";
 
 export interface ReadOptions {
   readonly signal: AbortSignal;
-  /** How long the reading may take when its turn has come. Milliseconds; default 15,000. */
+  /** The timeout of a conversion, from the moment it starts. Milliseconds; default 15,000. */
   readonly timeoutMs?: number;
 }
 
-/** Of the worker's heap. A page of 10 MB needs some 400. */
+/** The size of the worker's heap. A page of 10 MB needs some 400. */
 const MEMORY_MB = 768;
 const TIMEOUT_MS = 15_000;
-/** A worker that has nothing to do is kept so long: a start takes a tenth of a second. */
+/** How long an idle worker is kept: a start takes a tenth of a second. */
 const IDLE_MS = 30_000;
 
 let idle: { readonly worker: Worker; readonly end: NodeJS.Timeout } | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Reads what came from the web, in a worker: a page can neither block nor end this process. One at a time; the others wait.
+ * Converts content from the web in a worker, so that a page can neither block nor end this process. One at a time;
+ * others wait.
  *
- * @throws ToolFailure when it takes too long, needs too much memory or cannot be read; the signal's reason.
+ * @throws ToolFailure when it takes too long, needs too much memory or cannot be converted; the signal's reason.
  */
 export function read<K extends Job["kind"]>(
   job: Extract<Job, { kind: K }>,
@@ -81,7 +82,7 @@ function takeWorker(): Worker {
   }
   const resourceLimits = { maxOldGenerationSizeMb: MEMORY_MB };
   const worker = new Worker(new URL(__WEB_WORKER__, import.meta.url), { resourceLimits });
-  return worker.on("error", () => undefined); // also when nobody waits for it
+  return worker.on("error", () => undefined); // even when nobody waits for it
 }
 
 /** Neither the worker nor its end keeps the process alive. */
@@ -103,7 +104,7 @@ const NAMES: { readonly [kind in Job["kind"]]: string } = {
 
 function tooMuch(job: Job, what: string): ToolFailure {
   return new ToolFailure(`the ${NAMES[job.kind]} ${what}`, {
-    hint: "Nothing of it is shown. Fetch a smaller page of the same site, or the part that you need.",
+    hint: "Fetch a smaller page of the same site, or the part that you need.",
   });
 }
 

@@ -4,10 +4,10 @@ import { pause } from "../util/abort.ts";
 import type { SearchHit } from "./hit.ts";
 import { read } from "./reader.ts";
 
-/** Which engine is asked. */
+/** The engine to use. */
 export type SearchEngine =
   | { readonly engine: "duckduckgo" }
-  /** `url` is that of an instance whose settings allow the format "json". */
+  /** `url` is an instance whose settings allow the format "json". */
   | { readonly engine: "searxng"; readonly url: string }
   | { readonly engine: "brave"; readonly key: string };
 
@@ -21,20 +21,21 @@ export interface SearchOptions {
 
 const DUCKDUCKGO = ["https://html.duckduckgo.com/html/", "https://lite.duckduckgo.com/lite/"] as const;
 const BRAVE = "https://api.search.brave.com/res/v1/web/search";
-/** What an engine is waited for before it is asked a second time, unless it says how long. Milliseconds. */
+/** The delay before an engine is asked again, unless it names one. Milliseconds. */
 const PAUSE_MS = 1_500;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** The origins that a search asks. */
+/** The origins that a search sends requests to. */
 export function originsOf(engine: SearchEngine): readonly string[] {
   if (engine.engine === "searxng") return [new URL(engine.url).origin];
   return (engine.engine === "brave" ? [BRAVE] : DUCKDUCKGO).map((url) => new URL(url).origin);
 }
 
 /**
- * Searches the web. Resolves to no results when the engine says that there are none.
+ * Searches the web. Resolves to an empty list when the engine reports no results.
  *
- * @throws ToolFailure when the engine refuses automatic requests, when its answer is in a form that is not known, and when it cannot be reached.
+ * @throws ToolFailure when the engine refuses automatic requests, when its format is unknown, and when it cannot be
+ *   reached.
  */
 export async function search(
   engine: SearchEngine,
@@ -77,20 +78,20 @@ const ASK: { readonly [E in SearchEngine["engine"]]: Ask<E> } = {
   async brave({ key }, query, options) {
     const url = withQuery(BRAVE, { q: query, count: String(options.most) });
     const data = await json("Brave Search", url, { "x-subscription-token": key }, options);
-    // Where there are no results, there is no "web" either.
+    // Without results there is no "web" either.
     const web = field(data, "web");
     return web === undefined ? [] : hitsOf("Brave Search", field(web, "results"), "description");
   },
 };
 
-/** DuckDuckGo answers 202 with a page that asks whether a person is there. */
+/** DuckDuckGo answers 202 with a page that asks whether the user is human. */
 const BLOCKING: ReadonlySet<number> = new Set([202, 403, 429]);
 
 function withQuery(url: string, query: { readonly [name: string]: string }): string {
   return `${url}?${new URLSearchParams(query).toString()}`;
 }
 
-/** The JSON of an engine. One that is too busy is asked a second time. */
+/** Fetches JSON from an engine. Asks once more when it is too busy. */
 async function json(
   name: string,
   url: string,
@@ -117,7 +118,7 @@ async function politely({ headers }: Fetched, signal: AbortSignal): Promise<void
   signal.throwIfAborted();
 }
 
-/** @throws ToolFailure when it is no list of results. */
+/** @throws ToolFailure when it is not a list of results. */
 function hitsOf(name: string, results: unknown, snippet: string): readonly SearchHit[] {
   if (!Array.isArray(results)) throw changed(name);
   return results.flatMap((result: unknown): SearchHit[] => {
@@ -132,7 +133,7 @@ function field(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** Engines mark the words that they found. */
+/** Removes the engine's marks around matched words. */
 function plain(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   return value
@@ -143,13 +144,17 @@ function plain(value: unknown): string | undefined {
 
 function blocked(name: string): ToolFailure {
   return new ToolFailure(`${name} refuses automatic requests from this machine for now`, {
-    hint: "Wait some minutes before the next search, or fetch a page that you know. A person can choose another engine: search.engine.",
+    hint:
+      "Wait some minutes before the next search, or fetch a page that you know. A person can choose another " +
+      "engine: search.engine.",
   });
 }
 
 function changed(name: string): ToolFailure {
   return new ToolFailure(`the format of ${name}'s results has changed, so they cannot be read`, {
-    hint: "Searching again does not help; fetch a page that you know. A person can choose another engine: search.engine.",
+    hint:
+      "Searching again does not help; fetch a page that you know. A person can choose another engine: " +
+      "search.engine.",
   });
 }
 

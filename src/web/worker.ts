@@ -1,5 +1,5 @@
 /**
- * Reads what came from the web, in a thread of its own: nothing that is in a page can block or end the process. Gets jobs as messages and
+ * Converts content from the web in a thread, so that no page can block or end the process. Gets jobs as messages and
  * answers each with a message. See `reader.ts`.
  */
 import { parentPort } from "node:worker_threads";

@@ -7,13 +7,13 @@ import { projectRoot } from "../../scripts/lib/project.mjs";
 
 interface Plant {
   readonly rule: string;
-  /** Written into a copy of this project's src. */
+  /** A file written into a copy of this project's src. */
   readonly files: Readonly<Record<string, string>>;
   readonly from: string;
   readonly to: string;
 }
 
-/** A wrong import for each rule: what is written where, and the one finding it must lead to. */
+/** A wrong import for each rule: the file, and the one finding that it must cause. */
 const plants: readonly Plant[] = [
   {
     rule: "contract-imports-nothing-of-ours",
@@ -79,6 +79,21 @@ const plants: readonly Plant[] = [
     to: "examples/planted.ts",
   },
   {
+    rule: "page-runs-in-a-browser",
+    files: { "src/console/page/planted.ts": 'export { planted } from "../../policy/planted.ts";\n' },
+    from: "src/console/page/planted.ts",
+    to: "src/policy/planted.ts",
+  },
+  {
+    rule: "page-is-built-apart",
+    files: {
+      "src/console/planted.ts": 'export { planted } from "./page/planted-part.ts";\n',
+      "src/console/page/planted-part.ts": "export const planted = 1;\n",
+    },
+    from: "src/console/planted.ts",
+    to: "src/console/page/planted-part.ts",
+  },
+  {
     rule: "every-file-has-a-room",
     files: { "src/attic/planted.ts": 'export { planted } from "../util/planted.ts";\n' },
     from: "src/attic/planted.ts",
@@ -109,8 +124,11 @@ const plants: readonly Plant[] = [
   },
 ];
 
-/** What planted files import without breaking a rule. */
+/** What planted files import without violating a rule. */
 const targets = ["src/util/planted.ts", "src/policy/planted.ts", "src/backends/planted.ts"];
+
+/** The console's page, which is built separately. */
+const PAGE = "src/console/page/";
 
 describe("the import rules", () => {
   let root: string;
@@ -140,14 +158,14 @@ describe("the import rules", () => {
   });
 });
 
-test("a checkout in which nothing could be read is an error, not a success", async () => {
+test("a checkout in which nothing could be read is an error", async () => {
   const root = await mkdtemp(join(tmpdir(), "handrail-layers-"));
   await mkdir(join(root, "src"));
   await expect(cruiseSources(root)).rejects.toThrow("read 0 of the 0 files");
   await rm(root, { recursive: true });
 });
 
-/** Copies src, plants all faults at once, and returns what the check says about planted files, sorted. */
+/** Copies src, plants all faults at once, and returns the findings about planted files, sorted. */
 async function findingsAfterPlanting(root: string): Promise<string[]> {
   await cp(join(projectRoot, "src"), join(root, "src"), { recursive: true });
   await cp(join(projectRoot, "package.json"), join(root, "package.json"));
@@ -155,7 +173,15 @@ async function findingsAfterPlanting(root: string): Promise<string[]> {
   const files = Object.fromEntries(plants.flatMap((plant) => Object.entries(plant.files)));
   for (const target of targets) files[target] ??= "export const planted = 1;\n";
   for (const [file, content] of Object.entries(files)) await write(join(root, file), content);
-  await appendFile(join(root, "src/index.ts"), importsOf(Object.keys(files)));
+  const isOfPage = (file: string) => file.startsWith(PAGE);
+  await appendFile(
+    join(root, "src/index.ts"),
+    importsOf(
+      Object.keys(files).filter((file) => !isOfPage(file)),
+      "src/",
+    ),
+  );
+  await appendFile(join(root, PAGE, "main.tsx"), importsOf(Object.keys(files).filter(isOfPage), PAGE));
   const { summary } = await cruiseSources(root);
   return summary.violations
     .map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)
@@ -163,7 +189,7 @@ async function findingsAfterPlanting(root: string): Promise<string[]> {
     .sort();
 }
 
-/** Makes this project's packages resolvable in `root`, where more can be put beside them. */
+/** Makes this project's packages resolvable in `root`, next to which more can be added. */
 async function linkPackages(root: string): Promise<void> {
   await mkdir(join(root, "node_modules"));
   for (const name of await readdir(join(projectRoot, "node_modules"))) {
@@ -171,10 +197,10 @@ async function linkPackages(root: string): Promise<void> {
   }
 }
 
-/** Imports that make planted files part of the package, so that only the orphan is one. */
-function importsOf(files: readonly string[]): string {
-  const needed = files.filter((file) => file.startsWith("src/") && !file.includes("orphan"));
-  return needed.map((file) => `\nimport "./${file.slice("src/".length)}";`).join("");
+/** Imports that make planted files part of the package, so that only one is an orphan. */
+function importsOf(files: readonly string[], folder: string): string {
+  const needed = files.filter((file) => file.startsWith(folder) && !file.includes("orphan"));
+  return needed.map((file) => `\nimport "./${file.slice(folder.length)}";`).join("");
 }
 
 async function write(file: string, content: string): Promise<void> {

@@ -7,7 +7,7 @@ import { projectRoot } from "../../scripts/lib/project.mjs";
 import { setUp } from "../../scripts/setup.mjs";
 import { requireProgram } from "../support/here.ts";
 
-test("the set-up of a checkout that is ready does nothing and says nothing", () => {
+test("the set-up of a prepared checkout does nothing and prints nothing", () => {
   if (process.platform === "linux") requireProgram("bwrap");
   expect(runSetup(process.env)).toEqual({ status: 0, stdout: "", stderr: "" });
 });
@@ -21,7 +21,7 @@ test("a program that is missing and cannot be installed is named, with the comma
   );
 });
 
-test("a Node that is too old is named, with the one that is needed", async () => {
+test("a Node version that is too old is named, with the required one", async () => {
   const root = await mkdtemp(join(tmpdir(), "handrail-setup-"));
   await writeFile(join(root, "package.json"), '{ "engines": { "node": ">=9999.1" } }');
   expect(() => setUp(root)).toThrow(`Node >=9999.1 is needed, this is ${process.versions.node}`);

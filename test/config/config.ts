@@ -5,7 +5,7 @@ import { type FileSettings, readSettings } from "../../src/config/read-settings.
 import { type Trust, createTrust } from "../../src/config/trust.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
-/** A user's file and a project's, as real files, with a state folder of their own. */
+/** A user's file and a project's, as real files, with their own state folder. */
 export interface Files {
   readonly user?: string;
   readonly named?: string;
@@ -25,7 +25,7 @@ export interface Place {
   readonly trust: Trust;
   /** Writes these files and reads them all. */
   read(files: Files, env?: NodeJS.ProcessEnv): Promise<FileSettings>;
-  /** The problems of these files, as people are shown them, with the paths before the names left out. */
+  /** Returns the problems of these files as shown to people, without the folders of the names. */
   problems(files: Files, env?: NodeJS.ProcessEnv): Promise<readonly string[]>;
 }
 
@@ -72,7 +72,7 @@ export async function place(): Promise<Place> {
   };
 }
 
-/** Does the work as a user who may not do everything: where the tests run as root, as nobody. */
+/** Does the work as a user with limited permissions: as nobody if the tests run as root. */
 export async function asOrdinaryUser<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return await work();
   process.seteuid?.("nobody");

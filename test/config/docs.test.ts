@@ -6,6 +6,7 @@ import { DEFAULT_CORE_BYTES } from "../../src/agent/instructions.ts";
 import { PROJECT_RULES } from "../../src/config/keys.ts";
 import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
 import { DEFAULT_MAX_OUTPUT_BYTES } from "../../src/output/outputs.ts";
+import { DEFAULT_MAX_UNDO_BYTES } from "../../src/undo/store.ts";
 import { place } from "./config.ts";
 
 const page = await readFile(new URL("../../docs/configuration.md", import.meta.url), "utf8");
@@ -24,7 +25,7 @@ test("the page has every key, in order, with the rule that holds for projects", 
 });
 
 test("the page has the defaults", () => {
-  const { tools, policy, store } = DEFAULT_SETTINGS;
+  const { tools, policy, store, undo } = DEFAULT_SETTINGS;
   const said = Object.fromEntries(rows.map(({ key, fallback }) => [key, fallback]));
   expect(said).toMatchObject({
     "tools.preset": `\`${tools.preset}\``,
@@ -49,11 +50,13 @@ test("the page has the defaults", () => {
     "memory.core_bytes": `\`${DEFAULT_CORE_BYTES}\``,
     store: `\`${store}\``,
     "state.outputs_mb": `\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``,
+    "state.undo_mb": `\`${DEFAULT_MAX_UNDO_BYTES / 1_048_576}\``,
+    undo: `\`${undo}\``,
     "state.database_mb": `\`${DEFAULT_MAX_DATABASE_BYTES / 1_048_576}\``,
   });
 });
 
-test("the examples of the page are valid, together, and mean what they say", async () => {
+test("the examples of the page are valid, together, and have the described meaning", async () => {
   const { read, folder } = await place();
   const [user, project, ...more] = examples;
   expect(more).toEqual([]);

@@ -32,44 +32,44 @@ describe("the project's file", () => {
     expect(findProjectFile(join(root, "home/dev/project/src"))).toBe(nearer);
   });
 
-  test("is looked for up to the home folder, that included, and no further", async () => {
+  test("is searched for up to and including the home folder, and no further", async () => {
     await write("home/handrail.yaml");
     expect(findProjectFile(join(root, "home/dev/project/src"))).toBeUndefined();
     const own = await write("home/dev/handrail.yaml");
     expect(findProjectFile(join(root, "home/dev/project/src"))).toBe(own);
   });
 
-  test("is looked for up to the root where the folder is not in the home", async () => {
+  test("is searched for up to the root if the folder is not in the home", async () => {
     const top = await write("handrail.yaml");
     expect(findProjectFile(join(root, "srv/app"))).toBe(top);
   });
 
-  test("is that of the folder a link leads to", async () => {
+  test("is that of the target folder of a link", async () => {
     await write("srv/handrail.yaml");
     const meant = await write("home/dev/project/handrail.yaml");
     await symlink(join(root, "home/dev/project/src"), join(root, "srv/link"));
     expect(findProjectFile(join(root, "srv/link"))).toBe(meant);
   });
 
-  test("counts when it is a broken link or a folder, so that it is not passed over", async () => {
+  test("counts even if it is a broken link or a folder, so that it is not skipped", async () => {
     await symlink("nowhere", join(root, "srv/app/handrail.yaml"));
     expect(findProjectFile(join(root, "srv/app"))).toBe(join(root, "srv/app/handrail.yaml"));
     await mkdir(join(root, "home/dev/project/handrail.yaml"));
     expect(findProjectFile(join(root, "home/dev/project"))).toBe(join(root, "home/dev/project/handrail.yaml"));
   });
 
-  test("is looked for from a folder that is not there as well", async () => {
+  test("is searched for from a missing folder too", async () => {
     const upper = await write("srv/handrail.yaml");
     expect(findProjectFile(join(root, "srv/none/deep"))).toBe(upper);
   });
 });
 
 describe("the files of a run", () => {
-  test("are none where there is none", () => {
+  test("are none if there are none", () => {
     expect(findConfig({ from: join(root, "home/dev/project") })).toEqual({});
   });
 
-  test("are the user's and the project's, or the user's and the one that is named", async () => {
+  test("are the user's and the project's, or the user's and the named one", async () => {
     const user = await write("config/handrail/config.yaml");
     const project = await write("srv/app/handrail.yaml");
     expect(findConfig({ from: join(root, "srv/app") })).toEqual({ user, project });

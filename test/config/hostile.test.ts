@@ -10,7 +10,7 @@ import { cases } from "../support/cases.ts";
 const MEBIBYTE = 1024 * 1024;
 const repeated = (piece: string) => piece.repeat(Math.floor(MEBIBYTE / piece.length));
 
-/** Pieces that YAML or our own keys give a meaning. */
+/** Pieces with a meaning in YAML or in our keys. */
 const PIECES = [
   ...Array.from("[]{}:,-?&*!|>'\"%@`#~\\ \t\n\r\0"),
   ...[
@@ -50,8 +50,8 @@ const PIECES = [
 
 const yamlLike = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(""));
 
-describe("whatever a file says", () => {
-  test("it is read or refused with what is wrong, and changes no object but its own", async () => {
+describe("whatever a file contains", () => {
+  test("it is read or rejected with the reason, and changes no other object", async () => {
     const { project, trust } = await place();
     const before = Object.getOwnPropertyNames(Object.prototype);
     await fc.assert(
@@ -88,14 +88,14 @@ describe("whatever a file says", () => {
     ["levels by indentation", Array.from({ length: 1_400 }, (_, index) => `${" ".repeat(index)}a:`).join("\n")],
   ])("a mebibyte of %s is refused", async ([, text = ""]) => {
     const tree = await parseYaml(text.slice(0, MEBIBYTE));
-    // Of maps that are only long, every key is unknown.
+    // In maps that are only long, every key is unknown.
     if (tree.ok) {
       const { problems } = await place();
       expect((await problems({ project: text.slice(0, MEBIBYTE) })).length).toBeGreaterThan(100);
     } else expect(tree.faults.length).toBeGreaterThan(0);
   });
 
-  test("aliases that stand for very many values are refused", async () => {
+  test("aliases that expand to very many values are rejected", async () => {
     const layers = Array.from(
       { length: 9 },
       (_, index) => `l${index + 1}: &l${index + 1} [${Array(9).fill(`*l${index}`).join(",")}]`,
@@ -107,7 +107,7 @@ describe("whatever a file says", () => {
     expect(await parseYaml("a: &a [*a]")).toMatchObject({ ok: false });
   });
 
-  test("a name of every object's is a toolset's name like any other, or no name", async () => {
+  test("the name of an inherited property is a toolset's name like any other, or invalid", async () => {
     const { read, problems } = await place();
     const { settings } = await read({
       project: "toolsets: { constructor: [read], toString: [ls] }\ntools: { preset: toString }\n",

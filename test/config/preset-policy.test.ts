@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { DEFAULT_SETTINGS, defaultSettings } from "../../src/config/settings.ts";
-import { KEY_FOLDERS } from "../../src/policy/settings.ts";
+import { KEY_FOLDERS } from "../../src/policy/policy-settings.ts";
 import { place } from "./config.ts";
 
 const OPERATOR = "tools: { preset: operator }\n";
@@ -9,8 +9,8 @@ const LOOSE = { workspaceOnly: false, forbiddenPaths: KEY_FOLDERS };
 const { workspaceOnly, forbiddenPaths } = DEFAULT_SETTINGS.policy;
 const STRICT = { workspaceOnly, forbiddenPaths };
 
-describe("what a preset says of the policy", () => {
-  test("holds where the user chose it, and where they say nothing else", async () => {
+describe("the policy defaults of a preset", () => {
+  test("apply if the user chose it, and only to what the user does not set", async () => {
     const { read } = await place();
     expect((await read({ user: OPERATOR })).settings.policy).toMatchObject(LOOSE);
     expect((await read({ named: OPERATOR })).settings.policy).toMatchObject({ workspaceOnly: false });
@@ -31,7 +31,7 @@ describe("what a preset says of the policy", () => {
     }
   });
 
-  test("is not for a project to choose", async () => {
+  test("cannot be chosen by a project", async () => {
     const { read, trust } = await place();
     const untrusted = await read({ project: OPERATOR });
     expect(untrusted.settings.tools.preset).toBe("operator");
@@ -45,7 +45,7 @@ describe("what a preset says of the policy", () => {
     expect(trusted.settings.policy).toMatchObject(STRICT);
   });
 
-  test("of the user's goes when a project takes another preset, and a project tightens it", async () => {
+  test("of the user do not apply when a project sets another preset, and a project tightens them", async () => {
     const { read, problems } = await place();
     expect((await read({ user: OPERATOR, project: "tools: { preset: readonly }\n" })).settings).toMatchObject({
       tools: { preset: "readonly" },
@@ -63,7 +63,7 @@ describe("what a preset says of the policy", () => {
     ).toHaveLength(1);
   });
 
-  test("comes with the preset that a flag says, before those of the files", async () => {
+  test("are those of the preset in a flag, before those of the files", async () => {
     const { read, user, trust } = await place();
     await read({ user: "tools: { preset: coding }\n" });
     expect((await readSettings({ user }, { trust, preset: "operator" })).settings.policy).toMatchObject(LOOSE);

@@ -7,7 +7,7 @@ import { readSettings } from "../../src/config/read-settings.ts";
 import { readSource } from "../../src/config/source.ts";
 import { asOrdinaryUser, place } from "./config.ts";
 
-describe("what is wrong in a file is said with line, column, key, what was expected and what came", () => {
+describe("a problem in a file is reported with line, column, key, what was expected and what came", () => {
   test.for([
     [
       "an unknown key",
@@ -17,7 +17,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a host that is a URL",
       "policy: { network: { deny_hosts: [https://example.org/] } }\n",
-      'config.yaml:1:35: policy.network.deny_hosts[0]: expected a host ("example.org", "*.example.org", "10.0.0.7", "localhost:3000"), got "https://example.org/". Leave out scheme and path; a * stands only in front.',
+      'config.yaml:1:35: policy.network.deny_hosts[0]: expected a host ("example.org", "*.example.org", "10.0.0.7", "localhost:3000"), got "https://example.org/". Omit scheme and path; a * may only be the first part.',
     ],
     [
       "a limit that is negative",
@@ -42,7 +42,17 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "an unknown key that is near none",
       "colour: red\n",
-      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file.",
+    ],
+    [
+      "an agent with a toolset that is not there",
+      "agents:\n  coder: { toolset: codin }\n",
+      'config.yaml:2:21: agents.coder.toolset: expected a preset or a toolset (coding, readonly, web, workspace, operator, default, assistant, all, none), got "codin". Did you mean "coding"?',
+    ],
+    [
+      "a limit that agents do not have",
+      "agents: { coder: { limits: { round: 3 } } }\n",
+      'config.yaml:1:30: agents.coder.limits.round: unknown key. Did you mean "rounds"?',
     ],
     [
       "a key in the wrong place",
@@ -63,17 +73,17 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a list in place of a map",
       "tools: [a]\n",
-      "config.yaml:1:8: tools: expected a map of preset, work_dir, disable, options, got a list",
+      "config.yaml:1:8: tools: expected a map of preset, work_dir, disable, options, plugins, mcp, got a list",
     ],
     [
       "a list at the top",
       "- a\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, model, agents, memory, store, state, log_file, got a list",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file, got a list",
     ],
     [
       "text at the top",
       "hello\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, model, agents, memory, store, state, log_file, got text",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file, got text",
     ],
     [
       "a map in place of a list",
@@ -98,7 +108,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "options of an unknown tool",
       "tools: { options: { gerp: {} } }\n",
-      'config.yaml:1:21: tools.options.gerp: unknown tool. Did you mean "grep"?',
+      'config.yaml:1:27: tools.options.gerp: expected the name of a tool, got "gerp". Did you mean "grep"?',
     ],
     [
       "an option that the tool has not",
@@ -138,7 +148,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a pattern where none is understood",
       'policy: { forbidden_paths: ["**/*.pem"] }\n',
-      'config.yaml:1:29: policy.forbidden_paths[0]: expected a path, got "**/*.pem". Patterns are not understood here: name the folder.',
+      'config.yaml:1:29: policy.forbidden_paths[0]: expected a path, got "**/*.pem". Patterns are not supported: name the folder.',
     ],
     [
       "an empty path",
@@ -153,7 +163,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a name that no variable has",
       'policy: { env: { pass: ["A*"] } }\n',
-      'config.yaml:1:25: policy.env.pass[0]: expected the name of an environment variable, got "A*". A name is letters, digits and _; patterns are not understood.',
+      'config.yaml:1:25: policy.env.pass[0]: expected the name of an environment variable, got "A*". A name is letters, digits and _; patterns are not supported.',
     ],
     [
       "a model of an unknown provider",
@@ -173,7 +183,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a tab",
       "policy:\n\tautonomy: full\n",
-      "config.yaml:2:1: a tab stands where YAML wants spaces; indent with spaces",
+      "config.yaml:2:1: a tab is used where YAML requires spaces; indent with spaces",
     ],
     [
       "a second document",
@@ -183,7 +193,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a tag",
       "store: !!js/function 'x'\n",
-      "config.yaml:1:8: tags (!name) are not understood here; write the value without one",
+      "config.yaml:1:8: tags (!name) are not supported; write the value without one",
     ],
     ["an alias of nothing", "store: *a\n", "config.yaml:1:8: expected the anchor of this alias (&name) before it"],
     [
@@ -194,24 +204,24 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     [
       "a merge key",
       "<<: { store: memory }\n",
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file.",
     ],
     [
       "a key of every object",
       "__proto__: { store: memory }\n",
-      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file.",
     ],
   ] as const)("%s", async ([, user, line]) => {
     expect(await (await place()).problems({ user })).toEqual([line]);
   });
 
-  test("broken YAML is shown where it breaks", async () => {
+  test("broken YAML is reported at its position", async () => {
     const lines = await (await place()).problems({ user: 'store: "memory\n' });
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^config\.yaml:\d+:\d+: broken YAML: \w/);
   });
 
-  test("everything that is wrong is told at once, of every file, from top to bottom", async () => {
+  test("all problems of all files are reported at once, from top to bottom", async () => {
     const lines = await (
       await place()
     ).problems({
@@ -227,21 +237,21 @@ describe("what is wrong in a file is said with line, column, key, what was expec
     ]);
   });
 
-  test("of very many problems the first hundred are told, and how many more there are", async () => {
+  test("of very many problems the first hundred are listed, with the number of the others", async () => {
     const { problems } = await place();
     const lines = await problems({ user: Array.from({ length: 250 }, (_, index) => `k${index}: 1\n`).join("") });
     expect(lines).toHaveLength(101);
     expect(lines.at(-1)).toBe("… and 150 more problems");
   });
 
-  test("what a file says cannot act on the terminal", async () => {
+  test("the content of a file cannot act on the terminal", async () => {
     const { problems } = await place();
     const [line] = await problems({ user: 'policy: { "\\e[2J\\u202ekey": 1 }\n' });
     expect(line).toMatch(/^config\.yaml:1:11: policy\.\\x1b\[2J\\u202ekey: unknown key/);
     expect((await problems({ user: 'store: "\\e]0;x\\a"\n' }))[0]).not.toMatch(/[\x00-\x1f]/);
   });
 
-  test("what the environment holds is not shown", async () => {
+  test("values of the environment are not shown", async () => {
     const lines = await (
       await place()
     ).problems({ user: "policy: { autonomy: '${TOKEN}' }\ntools: { preset: '${TOKEN}' }\n" }, { TOKEN: "s3cret" });
@@ -251,7 +261,7 @@ describe("what is wrong in a file is said with line, column, key, what was expec
   });
 });
 
-// What a file of secrets could look like to a reader of YAML; the program that planted it reads our errors.
+// How a file of secrets could look to a YAML parser. The program that planted the link reads our errors.
 test.for([
   ["an ssh key", "-----BEGIN OPENSSH PRIVATE KEY-----\nswordfish\n-----END OPENSSH PRIVATE KEY-----\n"],
   ["passwords", "root:swordfish:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n"],
@@ -278,7 +288,7 @@ test.for([
   expect((await problems({ project: text })).join("\n")).toMatch(/^handrail\.yaml:\d+:\d+: (?!.*swordfish)/s);
 });
 
-describe("a file that cannot be read is a sentence, at once", () => {
+describe("an unreadable file is reported in a sentence, at once", () => {
   test.for([
     ["a folder", (path: string): Promise<unknown> => mkdir(path), "this is a folder, expected a file"],
     [
@@ -289,7 +299,7 @@ describe("a file that cannot be read is a sentence, at once", () => {
     [
       "a link to a device",
       (path: string): Promise<unknown> => symlink("/dev/zero", path),
-      "not read, because it is a link to /dev/zero, which is outside its folder. Put the file itself there",
+      "not read, because it links to /dev/zero, which is outside its folder. Put the file itself there",
     ],
     [
       "a link to nothing",
@@ -314,7 +324,7 @@ describe("a file that cannot be read is a sentence, at once", () => {
     [
       "too large",
       (path: string): Promise<unknown> => writeFile(path, "#".repeat(1024 * 1024 + 1)),
-      "larger than 1048576 bytes: this is no configuration",
+      "larger than 1048576 bytes: this is not a configuration",
     ],
   ] as const)("%s", async ([, make, message]) => {
     const { project, trust } = await place();
@@ -324,7 +334,7 @@ describe("a file that cannot be read is a sentence, at once", () => {
     expect((error as ConfigError).problems).toMatchObject([{ message }]);
   });
 
-  test("a project's file may be a link within its folder, and one of your own a link to anywhere", async () => {
+  test("a project's file may be a link within its folder, and the user's own a link to anywhere", async () => {
     const { folder, named, project, user, trust } = await place();
     await writeFile(join(folder, "src/shared.yaml"), "policy: { autonomy: readonly }\n");
     await Promise.all([symlink("src/shared.yaml", project), mkdir(dirname(user))]);
@@ -342,7 +352,7 @@ describe("a file that cannot be read is a sentence, at once", () => {
     expect((await readSettings({ named }, { trust })).settings.policy.autonomy).toBe("readonly");
   });
 
-  test("one that may not be read", async () => {
+  test("one without read permission", async () => {
     const { project, root } = await place();
     await chmod(root, 0o755);
     await writeFile(project, "store: memory\n");
@@ -353,7 +363,7 @@ describe("a file that cannot be read is a sentence, at once", () => {
     });
   });
 
-  test("one of exactly a mebibyte is read, with a byte order mark too", async () => {
+  test("one of exactly a mebibyte is read, also with a byte order mark", async () => {
     const { project } = await place();
     const start = "\ufeffstore: memory\n#";
     await writeFile(project, start + "x".repeat(1024 * 1024 - Buffer.byteLength(start)));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { KEYS, PROJECT_RULES } from "../../src/config/keys.ts";
 import { DEFAULT_SETTINGS, withFlags } from "../../src/config/settings.ts";
-import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/policy-settings.ts";
 import { place } from "./config.ts";
 
 describe("settings", () => {
@@ -23,7 +23,7 @@ describe("settings", () => {
     },
   );
 
-  test("of a user's file are all that it says, its lists in place of the defaults", async () => {
+  test("of a user's file are all that it sets, with its lists replacing the defaults", async () => {
     const { read, root } = await place();
     const user = [
       "tools:",
@@ -31,6 +31,7 @@ describe("settings", () => {
       "  work_dir: work",
       "  disable: [bash]",
       "  options: { grep: { max_results: 7 }, read: { limit: { lines: 50 } }, bash: { timeout: 2.5 } }",
+      "  mcp: { far: { url: 'https://x.example/mcp', oauth: { client_id: me } }, near: { command: ./near, env: [KEY] } }",
       "toolsets: { mine: [read, grep], constructor: [ls] }",
       "policy:",
       "  autonomy: full",
@@ -53,10 +54,11 @@ describe("settings", () => {
       "  network: { allow_hosts: [example.org], deny_hosts: ['*.example.com'], allow_private: ['localhost:3000', '[fd00::1]'] }",
       "  env: { pass: [CI] }",
       "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000 }",
-      "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict. } }",
+      "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict., limits: { rounds: 9, time: 1.5 } }, other: {} }",
       "store: memory",
       "memory: { scope: workspace, core_bytes: 0 }",
-      "state: { outputs_mb: 6, database_mb: 7 }",
+      "state: { outputs_mb: 6, database_mb: 7, undo_mb: 8 }",
+      "undo: off",
     ].join("\n");
     expect((await read({ user })).settings).toEqual({
       tools: {
@@ -64,6 +66,11 @@ describe("settings", () => {
         workDir: join(root, "home/work"),
         disable: ["bash"],
         options: { grep: { max_results: 7 }, read: { limit: { lines: 50, bytes: 51_200 } }, bash: { timeout: 2.5 } },
+        plugins: [],
+        mcp: {
+          far: { url: "https://x.example/mcp", oauth: { clientId: "me" } },
+          near: { command: join(root, "home/near"), env: ["KEY"] },
+        },
       },
       toolsets: { mine: ["read", "grep"], constructor: ["ls"] },
       policy: {
@@ -106,16 +113,19 @@ describe("settings", () => {
           model: { provider: "anthropic", name: "claude:x" },
           toolset: "readonly",
           instructions: "Be strict.",
+          limits: { rounds: 9, timeMs: 1_500 },
         },
+        other: { limits: {} },
       },
       search: { engine: "duckduckgo" },
       store: "memory",
       memory: { scope: "workspace", coreBytes: 0 },
-      state: { outputs: 6_291_456, database: 7_340_032 },
+      state: { outputs: 6_291_456, database: 7_340_032, undo: 8_388_608 },
+      undo: "off",
     });
   });
 
-  test("of a file that the user named may loosen, and lie over the user's own", async () => {
+  test("of a file that the user named may be looser, and override the user's own", async () => {
     const { read, named } = await place();
     const { settings } = await read({
       user: "policy: { autonomy: readonly, forbidden_paths: [/a] }\ntools: { options: { grep: { max_results: 3 } } }\n",
@@ -127,7 +137,7 @@ describe("settings", () => {
       autonomy: "full",
       workspaceOnly: false,
       allowedRoots: [],
-      forbiddenPaths: ["/a", named], // by its name it is no protected file, and yet it says what is allowed
+      forbiddenPaths: ["/a", named], // its name does not protect it, yet it contains permissions
       env: { pass: ["A"] },
     });
     expect(settings.tools.options).toEqual({ grep: { max_results: 3, limit: { lines: 2_000, bytes: 9 } } });
@@ -155,7 +165,7 @@ describe("settings", () => {
     });
   });
 
-  test("are won by flags", async () => {
+  test("are overridden by flags", async () => {
     const { settings } = await (
       await place()
     ).read({ user: "tools: { preset: all, work_dir: /a }\npolicy: { autonomy: readonly }\n" });
@@ -164,7 +174,7 @@ describe("settings", () => {
     expect(withFlags(settings, {})).toEqual(settings);
   });
 
-  test("cannot be changed", async () => {
+  test("are immutable", async () => {
     const { settings } = await (await place()).read({ user: "tools: { disable: [bash] }\n" });
     for (const part of [
       settings,
@@ -177,7 +187,7 @@ describe("settings", () => {
     }
   });
 
-  test("take ~ as the home and leave it to the place of work in the policy's paths", async () => {
+  test("expand ~ to the home, and keep it for the target in the policy's paths", async () => {
     const { settings } = await (
       await place()
     ).read({ user: "tools: { work_dir: ~/w }\npolicy: { allowed_roots: ['~', ~/x] }\n" });
@@ -185,14 +195,14 @@ describe("settings", () => {
     expect(settings.policy.allowedRoots).toEqual(["~", "~/x"]);
   });
 
-  test("take anchors and aliases", async () => {
+  test("support anchors and aliases", async () => {
     const { settings } = await (await place()).read({ user: "toolsets:\n  a: &these [read, ls]\n  b: *these\n" });
     expect(settings.toolsets).toEqual({ a: ["read", "ls"], b: ["read", "ls"] });
   });
 });
 
 describe("${NAME}", () => {
-  test("is replaced in a user's file when it is set, and left as it stands when not", async () => {
+  test("is replaced in a user's file if it is set, and otherwise kept as written", async () => {
     const { settings } = await (
       await place()
     ).read(
@@ -203,17 +213,17 @@ describe("${NAME}", () => {
     expect(settings.store).toBe("memory");
   });
 
-  test("is replaced once: what the environment holds is no template", async () => {
+  test("is replaced once: values of the environment are not templates", async () => {
     const { settings } = await (
       await place()
     ).read({ user: "policy: { forbidden_paths: ['/${A}'] }\n" }, { A: "${B}$&", B: "no" });
     expect(settings.policy.forbiddenPaths).toEqual(["/${B}$&"]);
   });
 
-  test("is no key", async () => {
+  test("is not a key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file.",
     ]);
   });
 });
@@ -276,7 +286,7 @@ describe("a project's file", () => {
       "a root in what the user forbade",
       "policy: { forbidden_paths: [../project/src] }",
       "policy: { allowed_roots: [src/deep] }",
-      "handrail.yaml:1:27: policy.allowed_roots[0]: a project can only tighten the policy, and this is in what you have forbidden.",
+      "handrail.yaml:1:27: policy.allowed_roots[0]: a project can only tighten the policy, and you have forbidden this path.",
     ],
     [
       "a toolset of the user's",
@@ -331,6 +341,12 @@ describe("a project's file", () => {
       undefined,
       "policy: { sandbox_limits: { processes: 9 } }",
       "handrail.yaml:1:40: policy.sandbox_limits.processes: a project cannot set this.",
+    ],
+    [
+      "whether what tools change can be undone",
+      undefined,
+      "undo: off",
+      "handrail.yaml:1:7: undo: a project cannot set this.",
     ],
     [
       "how much is kept of all projects",
@@ -397,7 +413,7 @@ describe("a project's file", () => {
     });
   });
 
-  test("may set a limit where the user has none, and null is none", async () => {
+  test("may set a limit if the user has none, and null is none", async () => {
     const { read } = await place();
     const limited = await read({ project: "policy: { max_actions_per_hour: 5 }\n" });
     expect(limited.settings.policy.maxActionsPerHour).toBe(5);
@@ -405,13 +421,13 @@ describe("a project's file", () => {
     expect(open.settings.policy.maxActionsPerHour).toBeNull();
   });
 
-  test("may say what the user's file says already", async () => {
+  test("may repeat what the user's file sets", async () => {
     const loose = "policy: { autonomy: full, workspace_only: false }\n";
     const { settings } = await (await place()).read({ user: loose, project: loose });
     expect(settings.policy).toMatchObject({ autonomy: "full", workspaceOnly: false });
   });
 
-  test("may tighten, and open up its own folder where it stands in a default forbidden one", async () => {
+  test("may tighten, and open up its own folder if that is in a folder that is forbidden by default", async () => {
     const { read, folder } = await place();
     const { settings } = await read({
       project: "policy: { autonomy: readonly, workspace_only: true, allowed_roots: [., new/sub] }\n",
@@ -429,7 +445,7 @@ describe("what needs trust in a project's file", () => {
     "tools: { disable: ['${TOOL}', ls], preset: more }\ntoolsets: { more: [read, write, edit] }\npolicy: { env: { pass: [TOKEN, CI] }, forbidden_paths: ['/${TOOL}'] }\n";
   const user = "tools: { preset: readonly }\npolicy: { env: { pass: [TZ2] } }\n";
 
-  test("has no effect before, and is known with its place", async () => {
+  test("has no effect before, and is listed with its position", async () => {
     const { read, project: path } = await place();
     const { settings, project: standing } = await read({ user, project }, { TOOL: "bash" });
     expect(settings.tools).toMatchObject({ preset: "readonly", disable: ["ls"] });
@@ -445,13 +461,13 @@ describe("what needs trust in a project's file", () => {
       {
         key: "tools.preset",
         place: { line: 1, column: 44 },
-        gives: "tools that act and that your own choice leaves out: write, edit",
+        gives: "tools that act and are not in your own toolset: write, edit",
       },
       { key: "policy.env.pass", place: { line: 3, column: 24 }, gives: "commands get TOKEN, CI from your environment" },
     ]);
   });
 
-  test("has effect when the file is trusted as it is, and no longer when it has changed", async () => {
+  test("takes effect when the file is trusted as it is, and no longer after a change", async () => {
     const { read, trust } = await place();
     const before = await read({ user, project }, { TOOL: "bash" });
     await trust.record(before.project!.file);
@@ -468,15 +484,15 @@ describe("what needs trust in a project's file", () => {
     expect(changed.project?.standing).toBe("changed");
   });
 
-  test("is a model and agents: what is asked and read would go where the project says", async () => {
+  test("includes a model and agents: prompts and data would be sent where the project says", async () => {
     const { read, trust } = await place();
     const wanted =
       "model: { provider: openai-compatible, name: x, base_url: 'https://far.example' }\nagents: { a: { instructions: Hi } }\n";
     const before = await read({ user: "model: demo\n", project: wanted });
     expect(before.settings).toMatchObject({ model: { provider: "demo" }, agents: {} });
     expect(before.project?.asks.map(({ gives }) => gives)).toEqual([
-      "what you ask and what tools read goes to the model openai-compatible:x at https://far.example",
-      "agents with a model, tools and instructions of the project's: a",
+      "your prompts and what tools read are sent to the model openai-compatible:x at https://far.example",
+      "agents with the project's own model, tools and instructions: a",
     ]);
     await trust.record(before.project!.file);
     const { settings } = await read({ user: "model: demo\n", project: wanted });
@@ -486,14 +502,14 @@ describe("what needs trust in a project's file", () => {
     });
   });
 
-  test("does not loosen the policy even when the file is trusted", async () => {
+  test("does not loosen the policy even if the file is trusted", async () => {
     const { read, trust, problems } = await place();
     const { project: standing } = await read({ project: "policy: { env: { pass: [A] } }\n" });
     await trust.record(standing!.file);
     expect(await problems({ project: "policy: { autonomy: full, env: { pass: [A] } }\n" })).toHaveLength(1);
   });
 
-  test("is not a preset that only looks, nor any where the user has not chosen", async () => {
+  test("does not include a preset that only looks, nor any if the user has not chosen one", async () => {
     const { read } = await place();
     const looks = await read({ user, project: "tools: { preset: mine }\ntoolsets: { mine: [ls, find] }\n" });
     expect(looks.project?.asks).toEqual([]);

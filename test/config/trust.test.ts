@@ -17,7 +17,7 @@ describe("trust", () => {
     expect(await trust.standing({ ...file, path: "/q/handrail.yaml" })).toBe("never trusted");
   });
 
-  test("is kept for this user alone, in whole files, and nothing else is left", async () => {
+  test("is kept in complete private files, and nothing else is left", async () => {
     const state = join(temporaryFolder(), "deep/state");
     await createTrust(state).record(file);
     await createTrust(state).record({ ...file, sha256: "c".repeat(64) });
@@ -29,14 +29,14 @@ describe("trust", () => {
     expect(JSON.parse(await readFile(kept, "utf8"))).toEqual({ path: file.path, sha256: "c".repeat(64) });
   });
 
-  test("of many files, given at once, is all there", async () => {
+  test("given to many files at once is recorded for all", async () => {
     const state = temporaryFolder();
     const files = Array.from({ length: 30 }, (_, index) => ({ path: `/p${index}/handrail.yaml`, sha256: file.sha256 }));
     await Promise.all(files.map((each) => createTrust(state).record(each)));
     expect(await createTrust(state).list()).toEqual(files.toSorted((a, b) => (a.path < b.path ? -1 : 1)));
   });
 
-  test("is taken back", async () => {
+  test("can be revoked", async () => {
     const trust = createTrust(temporaryFolder());
     expect(await trust.revoke(file.path)).toBe(false);
     await trust.record(file);
@@ -46,7 +46,7 @@ describe("trust", () => {
   });
 
   test.for(["", "{", "[]", "null", '{"path":7}', '{"path":"/other","sha256":"x"}', "\xff"])(
-    "is not in a record that says %j",
+    "is not given by a record that contains %j",
     async (content) => {
       const state = temporaryFolder();
       const trust = createTrust(state);
@@ -57,7 +57,7 @@ describe("trust", () => {
     },
   );
 
-  test("fails where it cannot be kept", async () => {
+  test("fails when it cannot be recorded", async () => {
     const state = temporaryFolder();
     await chmod(state, 0o500);
     await asOrdinaryUser(() => expect(createTrust(state).record(file)).rejects.toThrow(/EACCES/));

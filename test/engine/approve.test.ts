@@ -10,7 +10,7 @@ import type { Approver, Policy } from "../../src/contract/policy.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { decide } from "../../src/engine/decide.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { layout } from "../support/layout.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
@@ -31,7 +31,7 @@ function touching(): { tool: Tool; runs: unknown[] } {
   return { tool, runs };
 }
 
-/** A person who gives these answers, one after the other, and remembers what they were asked. */
+/** A person who gives these answers in order, and records the questions. */
 function person(...answers: readonly unknown[]): { approver: Approver; asked: CheckedCall[]; decisions: Decision[] } {
   const asked: CheckedCall[] = [];
   const decisions: Decision[] = [];
@@ -57,7 +57,7 @@ const once = { answer: "once" } as const;
 const session = { answer: "session" } as const;
 const refuse = { answer: "refuse" } as const;
 
-describe("what a person answers", () => {
+describe("a person's answer", () => {
   test("what the policy allows is never asked about", async () => {
     const { approver, asked } = person();
     const { toolkit } = await coding({ approver });
@@ -75,7 +75,7 @@ describe("what a person answers", () => {
     expect(asked).toEqual([]);
   });
 
-  test("once is for this call only, and the question has the command, the folder and the decision", async () => {
+  test(`"once" is for this call only, and the question has the command, the folder and the decision`, async () => {
     const { approver, asked, decisions } = person(once, refuse);
     const { toolkit, workDir } = await coding({ approver });
     expect(asText(await toolkit.call({ name: "bash", input: { command: "echo hi" } }))).toBe("hi\n");
@@ -89,7 +89,7 @@ describe("what a person answers", () => {
     expect(decisions[0]).toMatchObject({ verdict: "ask", risk: "low" });
   });
 
-  test("the text for a refused command is the one of seed 000; other refusals name the tool, and a reason is passed on", async () => {
+  test("a refused command has the text of seed 000; other refusals name the tool; reasons are passed on", async () => {
     const { approver } = person(
       refuse,
       { answer: "refuse", reason: "Use npm ci." },
@@ -125,9 +125,7 @@ describe("what a person answers", () => {
     const { toolkit } = await coding({ approver });
     const result = await toolkit.call({ name: "bash", input: { command: "true" } });
     expect(result).toMatchObject({ status: "denied", by: "person" });
-    expect(asText(result)).toBe(
-      "Command execution denied by user. The approval could not be asked for: dialog crashed",
-    );
+    expect(asText(result)).toBe("Command execution denied by user. Asking for approval failed: dialog crashed");
   });
 
   test.each([
@@ -170,7 +168,7 @@ describe("what a person answers", () => {
     }
   });
 
-  test("a call is stopped while nobody answers, and an answer that comes later starts nothing", async () => {
+  test("a call is stopped while nobody answers, and a later answer starts nothing", async () => {
     const { tool, runs } = touching();
     let answer: (approval: typeof session) => void = () => {};
     let asking: AbortSignal | undefined;
@@ -190,13 +188,13 @@ describe("what a person answers", () => {
     expect(asking?.aborted).toBe(false);
     controller.abort();
     expect(await call).toEqual({ status: "aborted" });
-    expect(asking?.aborted).toBe(true); // so that the question can be taken away
+    expect(asking?.aborted).toBe(true); // so that the question can be removed
     answer(session);
     await new Promise((resolve) => setImmediate(resolve));
     expect(runs).toEqual([]);
     const again = new AbortController();
     const second = toolkit.call({ name: "touching", input }, { signal: again.signal });
-    await expect.poll(() => asking?.aborted).toBe(false); // the late "session" has granted nothing: it is asked again
+    await expect.poll(() => asking?.aborted).toBe(false); // the late "session" granted nothing
     again.abort();
     expect(await second).toEqual({ status: "aborted" });
   });
@@ -209,7 +207,7 @@ describe("what a person answers", () => {
     expect(asked).toEqual([]);
   });
 
-  test("with nobody to ask it is denied, and the model reads what would help", async () => {
+  test("with nobody to ask the call is denied, and the denial says how to get approval", async () => {
     const { toolkit } = await coding();
     const result = await toolkit.call({ name: "bash", input: { command: "true" } });
     expect(result).toMatchObject({ status: "denied", by: "policy" });
@@ -219,7 +217,7 @@ describe("what a person answers", () => {
     );
   });
 
-  test("a call's own approver is asked in place of the toolkit's", async () => {
+  test("a call's own approver is asked instead of the toolkit's", async () => {
     const first = person();
     const second = person(once);
     const { toolkit } = await coding({ approver: first.approver });
@@ -242,7 +240,7 @@ describe("what a person answers", () => {
     expect(result).toMatchObject({ status: "invalid-input" });
   });
 
-  test("calls side by side get their own answers", async () => {
+  test("parallel calls get their own answers", async () => {
     const answers = new Map<string, (approval: typeof once | typeof refuse) => void>();
     const approver: Approver = ({ request }) => new Promise((resolve) => answers.set(request.id, resolve));
     const { toolkit, workDir } = await coding({ approver });
@@ -284,7 +282,7 @@ describe("an answer for the session", () => {
 
   const test1: Effect = { kind: "exec", command: "npm test" };
 
-  test("the same command again is not asked about; another, or elsewhere, or with other variables is", async () => {
+  test("covers the same command, not another one, another folder or other variables", async () => {
     const env = { CI: "1", NODE_ENV: "test" };
     expect(
       await asks(
@@ -303,7 +301,7 @@ describe("an answer for the session", () => {
     ).toEqual([true, false, true, true, true, false, true, false, true, true, false]);
   });
 
-  test("a file again is not asked about; another one, another way of touching it, or what a link now leads to is", async () => {
+  test("covers the same file, not another one, another use of it, or a new target of a link", async () => {
     expect(
       await asks(
         [{ kind: "read", path: ".env" }],
@@ -315,7 +313,7 @@ describe("an answer for the session", () => {
     ).toEqual([true, false, true, true, true]);
   });
 
-  test("a link that leads elsewhere since is asked about again", async () => {
+  test("does not cover a link whose target has changed", async () => {
     const world = await layout();
     const { tool } = touching();
     const { approver, asked } = person(session, session);
@@ -338,14 +336,14 @@ describe("an answer for the session", () => {
     expect(asked.length).toBe(2);
   });
 
-  test("a call is covered only when each of its effects is", async () => {
+  test("covers a call only when it covers each of its effects", async () => {
     const other: Effect = { kind: "delegate", agent: "reviewer" };
     expect(
       await asks([test1], [test1, other], [other], [other, test1], [other, test1, { kind: "foreign", from: "x" }]),
     ).toEqual([true, true, false, false, true]);
   });
 
-  test("it never covers what the policy denies", async () => {
+  test("never covers what the policy denies", async () => {
     const { tool, runs } = touching();
     let verdict: Decision["verdict"] = "ask";
     const policies: readonly Policy[] = [async () => ({ verdict, risk: "low", reason: "as told" })];
@@ -361,7 +359,7 @@ describe("an answer for the session", () => {
     expect(runs.length).toBe(1);
   });
 
-  test("it ends with the toolkit", async () => {
+  test("ends with the toolkit", async () => {
     const { tool } = touching();
     const { approver, asked } = person(session, session);
     for (let index = 0; index < 2; index++) {
@@ -371,7 +369,7 @@ describe("an answer for the session", () => {
     expect(asked.length).toBe(2);
   });
 
-  test("what is granted while a question is open for the same thing answers only its own question", async () => {
+  test("given while the same question is open for another call, does not answer that one", async () => {
     const { tool, runs } = touching();
     const open: ((approval: typeof session | typeof refuse) => void)[] = [];
     const toolkit = await toolkitWith({ tools: [tool], approver: () => new Promise((resolve) => open.push(resolve)) });
@@ -428,7 +426,7 @@ describe("several policies", () => {
     expect(runs).toEqual([]);
   });
 
-  test("a policy is told the real paths, and once a call", async () => {
+  test("a policy gets the real paths, once per call", async () => {
     const world = await layout();
     await world.file("real.txt");
     await world.link("link", "real.txt");
@@ -456,7 +454,7 @@ describe("several policies", () => {
     expect(runs).toEqual([]);
   });
 
-  test("where no policy says a word, what touches nothing is allowed and anything else is asked about", async () => {
+  test("when all policies abstain, a call without effects is allowed and any other is asked about", async () => {
     const world = await layout();
     const { backend } = await world.toolkit();
     const { tool } = touching();
@@ -482,7 +480,7 @@ describe("several policies", () => {
   });
 });
 
-test("many calls side by side leave no warning about listeners behind", async () => {
+test("many parallel calls cause no warning about listeners", async () => {
   const warnings: Error[] = [];
   const listen = (warning: Error) => void warnings.push(warning);
   process.on("warning", listen);
@@ -499,7 +497,7 @@ test("many calls side by side leave no warning about listeners behind", async ()
 });
 
 describe("a call that is not judged or answered yet", () => {
-  test("keeps no other waiting", async () => {
+  test("does not delay others", async () => {
     let decideSlow: () => void = () => undefined;
     const slow = new Promise<void>((resolve) => (decideSlow = resolve));
     const judged: string[] = [];

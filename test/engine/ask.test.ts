@@ -3,7 +3,7 @@ import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { Approver } from "../../src/contract/policy.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { all } from "../activity/events.ts";
 import { until } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
@@ -44,7 +44,7 @@ describe("without an approver", () => {
     expect(shown).toEqual(["Waiting for a person's answer", null]);
   });
 
-  test("an answer that is none refuses", async () => {
+  test("an invalid answer refuses", async () => {
     const { store, echo, asked } = await asking();
     await store.attend();
     const call = echo("a");
@@ -52,7 +52,7 @@ describe("without an approver", () => {
     expect(asText(await call)).toBe('Command execution denied by user. The answer was {"answer":"yes"}.');
   });
 
-  test("what a tool looks at unasked is denied at once", async () => {
+  test("an effect that a tool requests unasked is denied at once", async () => {
     const look = defineTool({
       name: "look",
       description: "Looks.",
@@ -69,7 +69,7 @@ describe("without an approver", () => {
     expect(await all(store, { types: ["approval.requested"] })).toEqual([]);
   });
 
-  test("nobody who answers in time is a denial that says so, and the question is closed", async () => {
+  test("a question without an answer in time is closed, and the call is denied with that reason", async () => {
     const { store, echo, asked } = await asking({ answerWithinMs: 300, howToApprove: "Ask Ann." });
     await store.attend();
     const call = echo("a");
@@ -78,18 +78,20 @@ describe("without an approver", () => {
     expect(await store.answer(question, { answer: "once" }, "test")).toMatchObject({ status: "closed" });
   });
 
-  test("when nobody is left who could answer, it is denied", async () => {
+  test("when nobody who can answer is connected any more, it is denied", async () => {
     const { store, echo, asked } = await asking();
     const leave = await store.attend();
     const call = echo("a");
     await asked("a");
     await leave();
-    expect(asText(await call)).toContain("and nobody is left who could answer. To allow it, pass an approver");
+    expect(asText(await call)).toContain(
+      "and nobody who can answer is connected any more. To allow it, pass an approver",
+    );
   });
 });
 
 describe("with an approver", () => {
-  /** A person who is asked, and has not answered until the question is taken away. */
+  /** A person who is asked, and does not answer until the question is withdrawn. */
   function slow(): { approver: Approver; gone: () => number } {
     let gone = 0;
     const approver: Approver = (_, __, signal) =>
@@ -102,7 +104,7 @@ describe("with an approver", () => {
     return { approver, gone: () => gone };
   }
 
-  test("an answer from elsewhere is first, and the question goes away", async () => {
+  test("an answer from another process comes first and closes the question", async () => {
     const { approver, gone } = slow();
     const { store, echo, asked } = await asking({ approver });
     const call = echo("a");
@@ -111,7 +113,7 @@ describe("with an approver", () => {
     expect(gone()).toBe(1);
   });
 
-  test("its answer is first, and is recorded with its origin once", async () => {
+  test("its answer comes first, and is recorded once with its origin", async () => {
     const { store, echo } = await asking({ approver: async () => ({ answer: "once", by: "terminal" }) });
     const seen: string[] = [];
     expect(asText(await echo("a"))).toBe("hi\n");
@@ -152,7 +154,7 @@ describe("stops", () => {
     for (const id of ["j", "k"]) {
       await toolkit.call({ id, name: "bash", input: { command: `sleep 600 # ${id}`, background: true } });
     }
-    store.append({ ...stop, call: "k", job: "1", at: Date.now() }); // job 1 is of another call
+    store.append({ ...stop, call: "k", job: "1", at: Date.now() }); // job 1 belongs to another call
     store.append({ ...stop, call: "k", job: "2", at: Date.now() });
     await until(
       "job 2 has ended",

@@ -8,7 +8,7 @@ import { cases } from "../support/cases.ts";
 const LONG = "x".repeat(2 * DEFAULT_MAX_BYTES);
 
 describe("asJson", () => {
-  test("plain JSON comes back as the same value", () => {
+  test("plain JSON is returned as the same value", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(asJson(value)).toBe(value);
@@ -36,13 +36,13 @@ describe("asJson", () => {
     expect(asJson(value)).toEqual(expected);
   });
 
-  test("also behind so much text that it would be cut", () => {
+  test("also after so much text that it would be truncated", () => {
     expect(asJson({ long: LONG, when: new Date(0) })).toEqual({ long: LONG, when: "1970-01-01T00:00:00.000Z" });
     expect(asJson({ long: LONG, left: undefined })).toEqual({ long: LONG });
     expect(asJson([LONG, 1n])).toBeUndefined();
   });
 
-  test("what JSON can make nothing of is nothing", () => {
+  test("values that JSON cannot hold give undefined", () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     let deep: unknown = 1;
@@ -55,12 +55,12 @@ describe("asJson", () => {
 describe("boundJson", () => {
   const sizeOf = (value: Json) => JSON.stringify(value).length;
 
-  test("what fits comes back as the same value", () => {
+  test("a value that fits is returned as the same value", () => {
     const value = { a: ["x".repeat(50_000)], b: null };
     expect(boundJson(value, "head")).toBe(value);
   });
 
-  test.each(["head", "tail"] as const)("whatever is handed in comes out bounded, and as JSON (%s)", (keep) => {
+  test.each(["head", "tail"] as const)("the result is bounded JSON for any input (%s)", (keep) => {
     const big: fc.Arbitrary<Json> = fc.oneof(
       fc.array(fc.string({ maxLength: 400 }), { minLength: 100, maxLength: 400 }),
       fc.dictionary(fc.string({ maxLength: 300 }), fc.jsonValue() as fc.Arbitrary<Json>, {
@@ -85,7 +85,7 @@ describe("boundJson", () => {
     fc.assert(
       fc.property(big, (value) => {
         const bounded = boundJson(value, keep);
-        // Quotes, commas and marks come on top of the text that is counted.
+        // Quotes, commas and marks are added to the counted text.
         expect(sizeOf(bounded)).toBeLessThan(8 * DEFAULT_MAX_BYTES);
         expect(JSON.stringify(asJson(bounded))).toBe(JSON.stringify(bounded));
       }),
@@ -93,12 +93,12 @@ describe("boundJson", () => {
     );
   });
 
-  test("a text is cut at the end that is not kept, and says so", () => {
+  test("a text is truncated at the end that is not kept, with a mark", () => {
     expect(boundJson(`start ${LONG} end`, "head")).toMatch(/^start x+\n\[truncated\]$/);
     expect(boundJson(`start ${LONG} end`, "tail")).toMatch(/^\[truncated\]\nx+ end$/);
   });
 
-  test("a list and an object keep what comes first, and say how much is left out", () => {
+  test("lists and objects keep their first entries, with a mark for the others", () => {
     const list = boundJson(
       Array.from({ length: 100_000 }, (_, index) => index),
       "head",
@@ -110,18 +110,18 @@ describe("boundJson", () => {
     expect(object["…"]).toBe("[1 more left out]");
   });
 
-  test("a name that is too long is left out with what it names", () => {
+  test("an entry with a key that is too long is omitted", () => {
     expect(boundJson({ a: 1, [LONG]: 2, c: 3 }, "head")).toEqual({ a: 1, "…": "[2 more left out]" });
   });
 
-  test("what is nested too deep is left out", () => {
+  test("too deeply nested data is omitted", () => {
     let deep: Json = "bottom";
     for (let depth = 0; depth < 200; depth++) deep = [deep];
-    expect(JSON.stringify(boundJson(deep, "head"))).toContain("[left out: nested too deep]");
+    expect(JSON.stringify(boundJson(deep, "head"))).toContain("[left out: nested too deeply]");
     expect(JSON.stringify(boundJson(deep, "head"))).not.toContain("bottom");
   });
 
-  test("a name __proto__ is a name like any other", () => {
+  test("a key __proto__ is like any other", () => {
     const value = JSON.parse(`{"__proto__": {"evil": true}, "long": "${LONG}"}`) as Json;
     const bounded = boundJson(value, "head") as { evil?: Json };
     expect(bounded.evil).toBeUndefined();

@@ -21,7 +21,7 @@ const add = defineTool({
   run: async ({ a, b }) => a + b,
 });
 
-/** A tool that touches nothing and does what it is told. */
+/** A tool that touches nothing and runs the given function. */
 function doing(run: Tool["run"]): Tool {
   return defineTool({ name: "doing", description: "Does it.", touches: [], input: {}, effects: () => [], run });
 }
@@ -40,7 +40,7 @@ function acting(run: Tool["run"]): Tool {
 
 const approveOnce: Approver = async () => ({ answer: "once" });
 
-describe("what comes in", () => {
+describe("the arguments", () => {
   test("arguments are an object, a JSON string, or a JSON string in a JSON string", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     for (const input of [{ a: 1, b: 2 }, '{"a":1,"b":2}', JSON.stringify('{"a":1,"b":2}')]) {
@@ -59,7 +59,7 @@ describe("what comes in", () => {
     }
   });
 
-  test("broken JSON is told with its place, and the next call works", async () => {
+  test("broken JSON is reported with its position, and the next call works", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     const broken = await toolkit.call({ name: "add", input: '{"a": 1, "b": }' });
     expect(asText(broken)).toBe(
@@ -68,7 +68,7 @@ describe("what comes in", () => {
     expect(await toolkit.call({ name: "add", input: { a: 1, b: 2 } })).toMatchObject({ status: "ok", data: 3 });
   });
 
-  test("every issue is told, one a line, with where, what was expected and what came", async () => {
+  test("every issue is reported on a line: where, what was expected and what came", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     expect(asText(await toolkit.call({ name: "add", input: { a: "x", c: 1 } }))).toBe(
       [
@@ -154,7 +154,7 @@ describe("what comes in", () => {
     expect(await both.call({ name: "sum", input: { a: 1, b: 2 } })).toMatchObject({ data: -1 });
   });
 
-  test("an unknown tool is told with the closest names", async () => {
+  test("an unknown tool is reported with the closest names", async () => {
     const toolkit = await toolkitWith({ preset: "coding" });
     expect(asText(await toolkit.call({ name: "raed", input: {} }))).toBe('unknown tool "raed". Closest: "read"');
     expect(asText(await toolkit.call({ name: "xyzzy", input: {} }))).toMatch(
@@ -257,7 +257,7 @@ describe("what a tool does", () => {
     }
   });
 
-  test("a tool that ignores its signal is left behind after a grace, and can touch nothing more", async () => {
+  test("a tool that ignores its signal is abandoned after a grace period, and can access nothing more", async () => {
     const folder = await workspace({ "a.txt": "a" });
     let late: unknown;
     let release = () => {};
@@ -283,7 +283,7 @@ describe("what a tool does", () => {
     controller.abort();
     expect(await call).toEqual({ status: "aborted" });
     release();
-    await expect.poll(() => String(late)).toContain("is over; it can touch nothing more");
+    await expect.poll(() => String(late)).toContain("has ended; it can no longer use files or commands");
   });
 
   test("a call that is aborted before it starts does not run", async () => {
@@ -339,7 +339,7 @@ describe("what a tool does", () => {
 });
 
 describe("what comes out", () => {
-  test("data that is not JSON is normalised, or fails the call", async () => {
+  test("data that is not JSON is converted, or fails the call", async () => {
     const date = await toolkitWith({ tools: [doing(async () => ({ when: new Date(0), left: undefined }) as never)] });
     expect(await date.call({ name: "doing", input: {} })).toMatchObject({ data: { when: "1970-01-01T00:00:00.000Z" } });
     const nothing = await toolkitWith({ tools: [doing(async () => undefined as never)] });
@@ -364,16 +364,16 @@ describe("what comes out", () => {
     expect(await called({ days: [{ rain: 3 }] })).toMatchObject({ status: "ok", data: { days: [{ rain: 3 }] } });
     expect(asText(await called({ days: [{ rain: "3" }] }))).toBe(
       'Tool error: tool "forecast" returned data that does not fit its output schema: days[0].rain must be number\n' +
-        "Its work is done; what it returned is below.\nrain",
+        "The tool has run; its result is below.\nrain",
     );
     const cut = await called({ days: Array.from({ length: 30_000 }, () => ({ rain: 1 })) });
-    expect(asText(cut)).toMatch(/does not fit its output schema, after it was cut to 50KB: days\[/);
+    expect(asText(cut)).toMatch(/does not fit its output schema, truncated to 50KB: days\[/);
     await expect(toolkitWith({ tools: [{ ...forecast(null), output: { type: "objekt" } }] })).rejects.toThrow(
       'the output schema of tool "forecast" is invalid at #/type',
     );
   });
 
-  test("a long text is cut, saved and readable as output://ID; long texts inside the data are cut too", async () => {
+  test("a long text is truncated and saved as output://ID; long texts inside the data are truncated too", async () => {
     const long = Array.from({ length: 5_000 }, (_, index) => `line ${index + 1}`).join("\n");
     const toolkit = await toolkitWith({
       preset: "coding",
@@ -389,7 +389,7 @@ describe("what comes out", () => {
     expect(JSON.stringify(result.status === "ok" && result.data)).toContain("[truncated]");
   });
 
-  test("an image stays an image, and one no model takes is named instead", async () => {
+  test("an image stays an image, and one that no model takes is named instead", async () => {
     const image = (data: string): Tool => ({
       ...doing(async () => null),
       render: () => [
@@ -459,7 +459,7 @@ describe("the record", () => {
     expect(order).toEqual(["durable call.approved", "ran"]);
   });
 
-  test("a store that cannot write refuses acts, still serves reads, and says so", async () => {
+  test("a store that cannot write refuses acts; other calls run with a notice", async () => {
     const broken: Store = {
       ...memoryStore(),
       append: () => {
@@ -474,12 +474,12 @@ describe("the record", () => {
     );
     const act = await toolkit.call({ name: "acting", input: {} });
     expect(asText(act)).toBe(
-      "Tool error: the call could not be recorded, so it was not run: disk full\nCalls that only look still work.",
+      "Tool error: the call could not be recorded, so it was not run: disk full\nCalls that only read still work.",
     );
     expect(ran).toBe(false);
   });
 
-  test("a listener that throws does not touch the call", async () => {
+  test("a listener that throws does not affect the call", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     const onEvent = () => {
       throw new Error("listener");
@@ -487,7 +487,7 @@ describe("the record", () => {
     expect(await toolkit.call({ name: "add", input: { a: 1, b: 1 } }, { onEvent })).toMatchObject({ status: "ok" });
   });
 
-  test("what a person is asked and answers is in the record; nothing written by the model is an answer", async () => {
+  test("questions and answers are recorded; nothing that the model writes is an answer", async () => {
     const store = memoryStore();
     const toolkit = await toolkitWith({
       preset: "coding",
@@ -554,7 +554,7 @@ describe("a toolkit made with `with`", () => {
     ]);
   });
 
-  test("a call's own thread and parent go before the toolkit's; one made from it keeps what it does not replace", async () => {
+  test("a call's thread and parent win over the toolkit's; a derived toolkit keeps what it does not replace", async () => {
     const store = memoryStore();
     const parent = await toolkitWith({ tools: [add], store });
     const child = parent.with({ thread: "child", parent: "p" });
@@ -566,7 +566,7 @@ describe("a toolkit made with `with`", () => {
     ]);
   });
 
-  test("its closing stops its calls and leaves what it shares open; the parent's closing stops both", async () => {
+  test("closing it stops only its calls; closing the original stops both", async () => {
     const waits = doing(
       (_, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("x")))),

@@ -6,12 +6,12 @@ import type { Effect } from "../../src/contract/effect.ts";
 import type { Json } from "../../src/contract/schema.ts";
 import { type ToolContext, defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { type Layout, layout } from "../support/layout.ts";
 
 const NAMES = ["private", "a b", "q[1]*{x}", "!odd", "back\\slash", "tail ", "ümlaut"];
 
-/** Makes a call that reads and writes the whole workspace and does this. */
+/** Makes a call that reads and writes the whole workspace and runs this. */
 async function throughFolder(world: Layout, run: (context: ToolContext) => Promise<unknown>, options: ToolkitOptions) {
   const effects: readonly Effect[] = [
     { kind: "read", path: "." },
@@ -29,8 +29,8 @@ async function throughFolder(world: Layout, run: (context: ToolContext) => Promi
   return toolkit.call({ name: "doing", input: {} });
 }
 
-describe("what is forbidden inside a folder that may be read", () => {
-  test.each(NAMES)("is not searched, whatever it is called: %j", async (name) => {
+describe("a forbidden path inside a folder that may be read", () => {
+  test.each(NAMES)("is not searched, with any name: %j", async (name) => {
     const world = await layout();
     await world.file(`${name}/sub/key.txt`, "NEEDLE inside\n");
     await world.file(`${name}x/near.txt`, "NEEDLE near\n");
@@ -46,7 +46,7 @@ describe("what is forbidden inside a folder that may be read", () => {
       const found = await text("grep", input);
       expect(found).not.toContain("inside");
       if (!("glob" in input) || input.glob !== "**/key.txt") expect(found).toContain("NEEDLE near");
-      expect(found).toContain("[Left out, as the policy does not open it here: ");
+      expect(found).toContain("[Left out, since the policy does not allow it: ");
     }
     const listed = await text("find", { pattern: "" });
     expect(listed).toContain("near.txt");
@@ -82,12 +82,12 @@ describe("what is forbidden inside a folder that may be read", () => {
       { policy: { autonomy: "full", forbiddenPaths: ["private"] } },
     );
     expect(result).toMatchObject({ status: "ok", data: ["private", "way"] });
-    for (const answer of tried) expect(answer).toContain("is left out: the policy does not let it be opened");
+    for (const answer of tried) expect(answer).toContain("for a call that names only a parent folder");
     expect(tried).toHaveLength(9);
     expect(readFileSync(join(world.workDir, "private/key.txt"), "utf8")).toBe("key\n");
   });
 
-  test("is Handrail's own state too, when the workspace holds it", async () => {
+  test("may be Handrail's own state, if the workspace contains it", async () => {
     const world = await layout();
     const stateDir = await world.folder("state-inside");
     await world.file("state-inside/handrail.db", "NEEDLE in the record\n");
@@ -98,7 +98,7 @@ describe("what is forbidden inside a folder that may be read", () => {
     expect(found).not.toContain("record");
   });
 
-  test("may be a matter of people's rules", async () => {
+  test("may come from people's rules", async () => {
     const world = await layout();
     await world.file("secrets/a.txt", "NEEDLE in a folder\n");
     await world.file("src/deep/b.secret", "NEEDLE by name\n");
@@ -108,12 +108,12 @@ describe("what is forbidden inside a folder that may be read", () => {
     const found = asText(await toolkit.call({ name: "grep", input: { pattern: "NEEDLE" } }));
     expect(found).toContain("NEEDLE open");
     expect(found).not.toMatch(/in a folder|by name/);
-    expect(found).toContain("Left out, as the policy does not open it here: secrets.");
+    expect(found).toContain("Left out, since the policy does not allow it: secrets.");
     expect(found).toContain("1 sensitive file with matches left out");
   });
 });
 
-test("sensitive and protected files are not opened along with their folder, but are when they are named", async () => {
+test("may be a sensitive or protected file, which opens only when it is named", async () => {
   const world = await layout();
   await world.file(".env", "TOKEN=1\n");
   await world.file(".git/config", "[core]\n");
@@ -126,7 +126,7 @@ test("sensitive and protected files are not opened along with their folder, but 
         () => files.open(".env"),
         () => files.write(".env", Buffer.from("x")),
         () => files.write(".git/config", Buffer.from("x")),
-        () => files.write(".git/hooks/post-checkout", Buffer.from("x")), // not even there yet
+        () => files.write(".git/hooks/post-checkout", Buffer.from("x")), // not even if it does not exist yet
         () => files.remove(".git/config"),
         async () => (await files.open(".git/config")).close(),
         async () => (await files.open("open.txt")).close(),
@@ -162,7 +162,7 @@ describe("a real path", () => {
     rmSync(join(world.workDir, "folder"), { recursive: true });
     symlinkSync(world.outside, join(world.workDir, "folder"));
     await expect(use(files, real)).rejects.toThrow(
-      /changed while it was being opened|swapped in|not a folder|ENOTDIR|Not a directory/i,
+      /replaced while it was being opened|just replaced|not a folder|ENOTDIR|Not a directory/i,
     );
     expect(readFileSync(join(world.outside, "secret.txt"), "utf8")).toBe("secret\n");
     expect(await files.list(world.outside)).toHaveLength(1);
@@ -176,11 +176,11 @@ describe("a real path", () => {
     const world = await layout();
     const link = await world.link("link.txt", join(world.outside, "secret.txt"));
     const { files } = await local({ workDir: world.workDir, home: world.home, outputFolder: world.stateDir });
-    await expect(use(files, link)).rejects.toThrow(/changed while it was being opened|swapped in/);
+    await expect(use(files, link)).rejects.toThrow(/replaced while it was being opened|just replaced/);
     expect(realpathSync(link)).toBe(join(world.outside, "secret.txt"));
   });
 
-  test("is used like any other when nothing has changed", async () => {
+  test("is used like any other if nothing has changed", async () => {
     const world = await layout();
     const { files } = await local({ workDir: world.workDir, home: world.home, outputFolder: world.stateDir });
     const path = join(world.workDir, "new/folder/file.txt");

@@ -85,7 +85,7 @@ describe("a value of the wrong type with one evident reading", () => {
     expect(await validate(taking1(schema), { x: given })).toMatchObject({ ok: false });
   });
 
-  test("what fits as it is stays as it is", async () => {
+  test("a value that fits is not changed", async () => {
     const either = taking1({ anyOf: [STRING, NUMBER] });
     for (const x of ["5", 5, "true"]) expect(await validate(either, { x })).toEqual({ ok: true, input: { x } });
     expect(await validate(taking1({ type: ["null", "number"] }), { x: null })).toEqual({
@@ -94,7 +94,7 @@ describe("a value of the wrong type with one evident reading", () => {
     });
   });
 
-  test("null stands for not given where it is not allowed, and is told where something is needed", async () => {
+  test('null means "not given" if it is not allowed, and is reported for a required parameter', async () => {
     expect(await validate(taking1(NUMBER), { x: null })).toEqual({ ok: true, input: {} });
     const needed = taking({ type: "object", properties: { x: NUMBER }, required: ["x"] });
     expect(await validate(needed, { x: null })).toMatchObject({
@@ -104,7 +104,7 @@ describe("a value of the wrong type with one evident reading", () => {
     expect(await validate(taking1(NUMBERS), { x: [1, null] })).toMatchObject({ ok: false });
   });
 
-  test("deep inside too, and only where it does not fit", async () => {
+  test("is converted deep inside too, and only where it does not fit", async () => {
     const tool = taking(
       Type.Object({ list: Type.Array(Type.Object({ n: Type.Number(), s: Type.String() })), "a/b~c": Type.Number() }),
     );
@@ -128,18 +128,18 @@ describe("a value of the wrong type with one evident reading", () => {
     });
   });
 
-  test("the value that was given is never changed", async () => {
+  test("the given value is never changed", async () => {
     const given = { x: { a: "1" } };
     const copy = structuredClone(given);
     expect(await validate(taking1(OBJECT), given)).toEqual({ ok: true, input: { x: { a: 1 } } });
     expect(given).toEqual(copy);
   });
 
-  test("what cannot be copied is left to validation", async () => {
+  test("a value that cannot be copied is only validated", async () => {
     expect(await validate(taking1(NUMBER), { x: "5", f: () => 1 })).toMatchObject({ ok: false });
   });
 
-  test("names that every object inherits are no places in it", async () => {
+  test("inherited names are not places in the value", async () => {
     const tool = taking({
       type: "object",
       properties: { toString: NUMBER, ["__proto__"]: OBJECT, constructor: NUMBER },

@@ -9,13 +9,15 @@ import type { Job, JobCommand } from "../../src/contract/job.ts";
 import type { Json } from "../../src/contract/schema.ts";
 import { type ToolContext, defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { isAlive, until } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
 type Run = (context: ToolContext) => Promise<unknown>;
 
-/** A toolkit with one tool, which declares what it is given and then does as it likes: only the confinement is left to say no. */
+/**
+ * A toolkit with one tool, which declares the given effects and then does anything: only the confinement can refuse it.
+ */
 async function world(options: ToolkitOptions = {}) {
   let now: { readonly effects: readonly Effect[]; readonly run: Run } = { effects: [], run: async () => null };
   const doing = defineTool({
@@ -34,10 +36,11 @@ async function world(options: ToolkitOptions = {}) {
     policy: { autonomy: "full" },
     ...options,
   });
-  /** What a model reads of a call with these effects that does this. */
+  /** Returns what a model reads of a call with these effects that runs this. */
   const calling = async (effects: readonly Effect[], run: Run) => {
     now = { effects, run };
-    const [said = ""] = asText(await toolkit.call({ name: "doing", input: {} })).split("\n[Job "); // a notice may ride on it
+    // a notice may be attached to it
+    const [said = ""] = asText(await toolkit.call({ name: "doing", input: {} })).split("\n[Job ");
     return said;
   };
   return { folder, toolkit, calling };
@@ -47,7 +50,7 @@ const shell = (script: string): Command["argv"] => ["bash", "-c", script];
 const asJob = (script: string): JobCommand => ({ argv: shell(script), lifetime: "toolkit" });
 const inBackground = (command: string): Effect => ({ kind: "exec", command, lifetime: "toolkit" });
 
-/** A world in which `script` runs as job 1. */
+/** Opens a world in which `script` runs as job 1. */
 async function withJob(script: string) {
   const made = await world();
   await made.calling([inBackground(script)], ({ jobs }) =>
@@ -64,7 +67,7 @@ const UNDECLARED = /^Tool error: tool "doing" tried to run a command that this c
 const OUTLIVING: Partial<Command> = { lifetime: "detached", label: "x" };
 
 describe("a tool starts a job", () => {
-  test("that it declared, which goes on when the call is over", async () => {
+  test("that it declared, which outlives the call", async () => {
     const { job } = await withJob("exec sleep 1000");
     expect(job).toMatchObject({ id: "1", command: "exec sleep 1000", lifetime: "toolkit", ended: undefined });
     expect(await isAlive(Number(job.process.id))).toBe(true);
@@ -88,7 +91,7 @@ describe("a tool starts a job", () => {
     for (const file of ["ran", "sub/ran"]) expect(existsSync(join(folder, file))).toBe(false);
   });
 
-  test("and a command of the foreground is none: it cannot be declared as a job and run on the backend, or be detached there", async () => {
+  test("but cannot run a job in the foreground or start an undeclared detached one on the backend", async () => {
     const { calling } = await world();
     expect(await calling([inBackground("true")], ({ backend }) => backend.spawn({ argv: shell("true") }))).toMatch(
       UNDECLARED,
@@ -97,7 +100,7 @@ describe("a tool starts a job", () => {
       await calling([{ kind: "exec", command: "true", lifetime: "detached" }], ({ backend }) =>
         backend.spawn({ argv: shell("true"), ...OUTLIVING }),
       ),
-    ).toBe("Tool error: a command that outlives its call is started as a job");
+    ).toBe("Tool error: a command that outlives its call must be started as a job");
   });
 
   test("but not when its call is over", async () => {
@@ -106,9 +109,9 @@ describe("a tool starts a job", () => {
     await calling([inBackground("touch ran")], async ({ jobs }) => {
       late = jobs;
     });
-    await expect(late?.start(asJob("touch ran"), "touch ran")).rejects.toThrow('the call of "doing" is over');
-    await expect(late?.list()).rejects.toThrow('the call of "doing" is over');
-    await expect(late?.get("1")).rejects.toThrow('the call of "doing" is over');
+    await expect(late?.start(asJob("touch ran"), "touch ran")).rejects.toThrow('the call of "doing" has ended');
+    await expect(late?.list()).rejects.toThrow('the call of "doing" has ended');
+    await expect(late?.get("1")).rejects.toThrow('the call of "doing" has ended');
     expect(await toolkit.jobs.list()).toEqual([]);
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
@@ -175,20 +178,20 @@ describe("a tool touches a job", () => {
     expect(await isAlive(pid)).toBe(false);
   });
 
-  test("not through what it kept of an earlier call", async () => {
+  test("not through objects of an earlier call", async () => {
     const { calling, job } = await withJob("cat");
     let kept: Job | undefined;
     await calling(
       [{ kind: "terminal", job: "1", types: "x" }],
       onJob(async (one) => void (kept = one)),
     );
-    await expect(kept?.process.write("x")).rejects.toThrow('the call of "doing" is over');
-    await expect(kept?.process.endInput()).rejects.toThrow('the call of "doing" is over');
-    await expect(kept?.process.kill()).rejects.toThrow('the call of "doing" is over');
+    await expect(kept?.process.write("x")).rejects.toThrow('the call of "doing" has ended');
+    await expect(kept?.process.endInput()).rejects.toThrow('the call of "doing" has ended');
+    await expect(kept?.process.kill()).rejects.toThrow('the call of "doing" has ended');
     expect(await isAlive(Number(job.process.id))).toBe(true);
   });
 
-  test("and reads what it wrote and how it ended without more, and nothing of it is open to change", async () => {
+  test("and reads its output and exit status without more, but can change nothing", async () => {
     const { calling, folder } = await withJob("echo hello; while [ ! -e go ]; do sleep 0.01; done; exit 3");
     const seen = await calling(
       [],
@@ -216,7 +219,7 @@ describe("a tool touches a job", () => {
   });
 });
 
-test("a call that is stopped leaves the job that it started alone", async () => {
+test("a stopped call does not stop the job that it started", async () => {
   const controller = new AbortController();
   let started = 0;
   const tool = defineTool({

@@ -80,12 +80,12 @@ describe.skipIf(problem !== undefined)(
       expect(seen).toMatch(/^%\d+$/);
     });
 
-    test("of a name that means another pane by then, it touches the one that was judged", async () => {
+    test("when a name means another pane by then, it uses the one that was judged", async () => {
       const { calling } = await world();
       await server.run("new-session", "-d", "-s", "named", "sleep 3600");
       const first = await server.run("display-message", "-p", "-t", "=named:", "#{pane_id}");
       const done = await calling([{ kind: "terminal", pane: "named", types: "typed" }], async ({ backend: own }) => {
-        await server.run("split-window", "-t", "=named:", "sleep 3600"); // and somebody is in that one now
+        await server.run("split-window", "-t", "=named:", "sleep 3600"); // a person uses that one now
         const looked = await own.terminal?.capture({ target: "named" });
         const typed = await own.terminal?.sendKeys({ target: "named", text: "typed" });
         return `${looked?.pane} ${typed?.pane}`;
@@ -100,7 +100,7 @@ describe.skipIf(problem !== undefined)(
       ).toMatch(/^Tool error: there is no tmux pane "named"/);
     });
 
-    test("dispatches the command that it declared as one that goes on after the session", async () => {
+    test("dispatches the command that it declared as detached", async () => {
       const { calling } = await world();
       const dispatching: Run = async ({ backend: own }) =>
         (await own.terminal?.dispatch({ argv: shell("true") }))?.pane;
@@ -117,7 +117,7 @@ describe.skipIf(problem !== undefined)(
       }
     });
 
-    test("touches nothing more when it is over", async () => {
+    test("has no access after its end", async () => {
       const { calling } = await world();
       let kept: ToolContext["backend"]["terminal"];
       let jobs: ToolContext["jobs"] | undefined;
@@ -127,14 +127,14 @@ describe.skipIf(problem !== undefined)(
         ({ jobs } = context);
         process = await context.backend.spawn({ argv: shell(SLEEPS) });
       });
-      await expect(kept?.capture()).rejects.toThrow('the call of "doing" is over');
-      await expect(kept?.sendKeys({ enter: true })).rejects.toThrow('the call of "doing" is over');
+      await expect(kept?.capture()).rejects.toThrow('the call of "doing" has ended');
+      await expect(kept?.sendKeys({ enter: true })).rejects.toThrow('the call of "doing" has ended');
       if (process === undefined) throw new Error("it was not started");
-      await expect(jobs?.adopt(process, SLEEPS)).rejects.toThrow('the call of "doing" is over');
+      await expect(jobs?.adopt(process, SLEEPS)).rejects.toThrow('the call of "doing" has ended');
       expect(await isAlive(Number(process.id))).toBe(false);
     });
 
-    test("lets a process that it started go on as a job, and no other", async () => {
+    test("turns a process that it started into a job, and no other", async () => {
       const { calling, jobs } = await world();
       const exec: Effect = { kind: "exec", command: SLEEPS };
       const id = await calling([exec], async (context) => {
@@ -153,7 +153,7 @@ describe.skipIf(problem !== undefined)(
         if (job === undefined) throw new Error("there is no job");
         return context.jobs.adopt(job.process, SLEEPS);
       });
-      expect(again).toMatch(/tried to let a process go on that this call did not start in a live terminal$/);
+      expect(again).toMatch(/tried to make a job of a process that this call did not start in a live terminal$/);
       await job?.process.kill();
     });
   },

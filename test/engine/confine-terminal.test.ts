@@ -4,7 +4,7 @@ import { isAlive } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { SLEEPS, doingTool, shell } from "./doing.ts";
 
-test("without a live terminal no process goes on, and it ends with its call", async () => {
+test("without a live terminal no process becomes a job, and it ends with its call", async () => {
   const { tool, set } = doingTool();
   const toolkit = await toolkitWith({
     workDir: await workspace(),
@@ -20,7 +20,7 @@ test("without a live terminal no process goes on, and it ends with its call", as
     return context.jobs.adopt(process, SLEEPS);
   });
   expect(asText(await toolkit.call({ name: "doing", input: {} }))).toMatch(
-    /^Tool error: tool "doing" tried to let a process go on that this call did not start in a live terminal$/,
+    /^Tool error: tool "doing" tried to make a job of a process that this call did not start in a live terminal$/,
   );
   expect(pid).toBeGreaterThan(0);
   expect(await isAlive(pid)).toBe(false);

@@ -3,18 +3,18 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
-import type { Backend, Command, Process, ToolBackend } from "../../src/contract/backend.ts";
+import type { Backend, Command, OpenFile, Process, ToolBackend } from "../../src/contract/backend.ts";
 import type { Effect, EffectKind } from "../../src/contract/effect.ts";
 import type { Json } from "../../src/contract/schema.ts";
 import { type Tool, type ToolContext, defineTool } from "../../src/contract/tool.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { isAlive, until } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
 const KINDS: readonly EffectKind[] = ["read", "write", "exec", "output", "state"];
 
-/** A tool that declares these effects and then does as it likes. */
+/** A tool that declares these effects and then does anything. */
 function declaring(
   effects: readonly Effect[],
   run: (context: ToolContext) => Promise<unknown>,
@@ -30,7 +30,7 @@ function declaring(
   });
 }
 
-/** Makes one call of such a tool, in full autonomy: only the confinement is left to say no. */
+/** Makes one call of such a tool, in full autonomy: only the confinement can refuse it. */
 async function calling(
   world: Layout,
   effects: readonly Effect[],
@@ -48,7 +48,7 @@ async function calling(
 
 const bytes = (text: string) => Buffer.from(text);
 
-/** The whole text of a file, through a backend. */
+/** Reads the whole text of a file, through a backend. */
 /** A tool without types may say how its command is contained; it makes no difference. */
 const OWN_IDEA: Partial<Command> = { within: "none" };
 
@@ -103,7 +103,7 @@ describe("files", () => {
     expect(await readFile(join(here.workDir, "a.txt"), "utf8")).toBe(CONTENT_OF_A);
   });
 
-  test("what was declared may be spelled in any way that leads there", async () => {
+  test("a declared path may be spelled in any way", async () => {
     const here = await prepared();
     await here.link("link", "a.txt");
     for (const path of ["a.txt", "./a.txt", "folder/../a.txt", join(here.workDir, "a.txt"), "link"]) {
@@ -114,7 +114,7 @@ describe("files", () => {
     }
   });
 
-  test("a folder means all under it, and nothing beside it", async () => {
+  test("a folder includes everything in it, and nothing next to it", async () => {
     const here = await prepared();
     const declared: readonly Effect[] = [{ kind: "read", path: "folder" }];
     expect(await calling(here, declared, ({ backend }) => textOf(backend, "folder/inner/c.txt"))).toMatchObject({
@@ -132,7 +132,7 @@ describe("files", () => {
     }
   });
 
-  test("a link in a declared folder that leads out of it is not followed", async () => {
+  test("a link out of a declared folder is not followed", async () => {
     const here = await prepared();
     await here.link("folder/out", here.outside);
     await here.link("folder/beside", "../b.txt");
@@ -152,7 +152,7 @@ describe("files", () => {
     expect(readFileSync(join(here.outside, "secret.txt"), "utf8")).toBe("secret\n");
   });
 
-  test("to write includes to look whether it is there, not to read it", async () => {
+  test("write access includes stat, but not reading", async () => {
     const here = await prepared();
     const declared: readonly Effect[] = [{ kind: "write", path: "a.txt" }];
     expect(
@@ -163,14 +163,14 @@ describe("files", () => {
     });
   });
 
-  test("a tool has nothing of the backend that is the toolkit's", async () => {
+  test("a tool gets none of the methods that belong to the toolkit", async () => {
     const backend = await backendOf(await prepared());
     expect(["close", "detached", "sandbox", "outside", "notices"].filter((name) => name in backend)).toEqual([]);
   });
 });
 
 describe("a link that is swapped", () => {
-  /** Asks about the call, and while it is asked lets somebody exchange where `link` leads. */
+  /** Asks about the call, and meanwhile changes the target of `link`. */
   async function swapped(effect: "read" | "write", run: (context: ToolContext) => Promise<unknown>) {
     const here = await prepared();
     await here.folder("hooks");
@@ -192,7 +192,7 @@ describe("a link that is swapped", () => {
     return { ...result, approved: existsSync(join(here.workDir, "folder/secret.txt")) };
   }
 
-  test("between the approval and the use leads nowhere: what was approved is used, and it is not followed again", async () => {
+  test("between approval and use has no effect: the approved path is used without following it again", async () => {
     const missing = { status: "failed", message: expect.stringMatching(/^File not found: .*folder\/secret\.txt$/) };
     expect(await swapped("read", ({ backend }) => textOf(backend, "link/secret.txt"))).toMatchObject(missing);
     const seen = await swapped("read", async ({ backend }) => (await backend.files.stat("link/secret.txt")) ?? null);
@@ -242,7 +242,7 @@ describe("a link that is swapped", () => {
     );
     expect(result).toMatchObject({
       status: "failed",
-      message: expect.stringContaining("which nobody has judged; nothing was run"),
+      message: expect.stringContaining("which was not approved; nothing was run"),
     });
   });
 });
@@ -259,7 +259,7 @@ describe("commands", () => {
     });
   }
 
-  test("the declared script runs, in a shell of any name, in the declared folder, with the declared variables", async () => {
+  test("the declared script runs in any shell, in the declared folder, with the declared variables", async () => {
     for (const argv of [
       ["sh", "-c", "echo $WHO"],
       ["/bin/sh", "-c", "echo $WHO"],
@@ -372,7 +372,7 @@ describe("saved outputs", () => {
 });
 
 describe("how a command is contained", () => {
-  test("is as the policy said of that very command, whatever the tool says", async () => {
+  test("follows the policy's decision on that command, not the tool", async () => {
     const world = await layout();
     const inner = await local({
       workDir: world.workDir,
@@ -512,7 +512,7 @@ describe("after the call", () => {
     expect(await toolkit.call({ name: "doing", input: {} }, { onEvent: ({ type }) => store.push(type) })).toMatchObject(
       { status: "ok" },
     );
-    const over = /is over; (it can touch nothing more|nothing more is permitted)$/;
+    const over = /has ended; it can (no longer use files or commands|ask for no more permissions)$/;
     for (const each of [backend, context?.backend]) {
       const { files, spawn, find } = each!;
       await expect(files.open("a.txt")).rejects.toThrow(over);
@@ -529,7 +529,7 @@ describe("after the call", () => {
     await expect(context!.permit({ kind: "read", path: "a.txt" })).rejects.toThrow(over);
     expect(await context!.call("write", { path: "a.txt", content: "x" })).toMatchObject({
       status: "failed",
-      message: expect.stringContaining("is over"),
+      message: expect.stringContaining("has ended"),
     });
     const events = [...store];
     context!.report({ displayMessage: "still here" });
@@ -538,16 +538,16 @@ describe("after the call", () => {
     expect(readFileSync(join(here.workDir, "a.txt"), "utf8")).toBe(CONTENT_OF_A);
   });
 
-  test("a context that is looked at for the first time after the call is over too", async () => {
+  test("a context first used after the call is ended too", async () => {
     const here = await prepared();
     let context: ToolContext | undefined;
     expect(await calling(here, [{ kind: "read", path: "." }], async (given) => void (context = given))).toMatchObject({
       status: "ok",
     });
-    await expect(context!.backend.files.open("a.txt")).rejects.toThrow("is over");
+    await expect(context!.backend.files.open("a.txt")).rejects.toThrow("has ended");
   });
 
-  test("a process that the tool left running is stopped before the result comes, and its log is gone", async () => {
+  test("a process that the tool left running is stopped before the result, and its log is released", async () => {
     const here = await prepared();
     let left: Process | undefined;
     let output = "";
@@ -566,13 +566,26 @@ describe("after the call", () => {
     await expect(left!.errors!.read(0, 10)).rejects.toThrow("this output is gone");
   });
 
+  test("a file and a saved output that the tool left open are closed", async () => {
+    const here = await prepared();
+    const left: OpenFile[] = [];
+    const result = await calling(here, [{ kind: "read", path: "a.txt" }], async ({ backend, outputs, permit }) => {
+      const id = await outputs.save("kept");
+      await permit({ kind: "output", id });
+      left.push(await backend.files.open("a.txt"), await outputs.open(id));
+    });
+    expect(result).toMatchObject({ status: "ok" });
+    expect(left).toHaveLength(2);
+    for (const file of left) await expect(file.read(0, 1)).rejects.toThrow(/closed|EBADF/);
+  });
+
   test("a process that was still starting when the tool returned is stopped too", async () => {
     const here = await prepared();
     const command = "touch started; exec sleep 1000";
     const starting: Promise<Process>[] = [];
     const result = await calling(here, [{ kind: "exec", command }], async ({ backend }) => {
       starting.push(backend.spawn({ argv: ["bash", "-c", command] }));
-      await backend.files.realPath("."); // time enough for the confinement to let it through, none for it to start
+      await backend.files.realPath("."); // gives the confinement time to allow it, but not to start it
     });
     expect(result).toMatchObject({ status: "ok" });
     const [process] = await Promise.allSettled(starting);
@@ -580,7 +593,7 @@ describe("after the call", () => {
       expect(await isAlive(Number(process.value.id))).toBe(false);
       expect(await process.value.exit).toMatchObject({ how: "signaled" });
     } else {
-      expect(String(process?.reason)).toContain("is over");
+      expect(String(process?.reason)).toContain("has ended");
     }
   });
 
@@ -601,7 +614,7 @@ describe("after the call", () => {
     expect(await isAlive(Number(id))).toBe(false);
   });
 
-  test("a call that is stopped while its deaf tool starts ends after the grace", async () => {
+  test("a call that is stopped while its unresponsive tool starts ends after the grace period", async () => {
     const here = await prepared();
     const controller = new AbortController();
     const tool = declaring([], () => {
@@ -615,7 +628,7 @@ describe("after the call", () => {
   });
 });
 
-/** The local backend, with somebody who acts in the moment after a real path was looked up. */
+/** The local backend, with a change right after a real path was resolved. */
 async function withIntruder(here: Layout, intrude: (looked: string) => void): Promise<Backend> {
   const inner = await local({ workDir: here.workDir, home: here.home, outputFolder: here.stateDir });
   const { stat, open, write, list, remove } = inner.files;
@@ -647,11 +660,11 @@ test("a folder exchanged for a link between the check and the use is refused", a
   });
   const result = await toolkit.call({ name: "doing", input: {} });
   expect(looks).toBe(1);
-  expect(result).toMatchObject({ status: "failed", message: expect.stringContaining("changed while") as string });
+  expect(result).toMatchObject({ status: "failed", message: expect.stringContaining("was replaced while") as string });
   expect(JSON.stringify(result)).not.toContain("secret\\n");
 });
 
-test("a tool is told what was seen of files it may read, and of no others", async () => {
+test("a tool gets what was seen of files it may read, and of no others", async () => {
   const told: (string | undefined)[] = [];
   const peeking = defineTool({
     name: "peeking",

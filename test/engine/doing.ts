@@ -6,7 +6,7 @@ import { type ToolContext, defineTool } from "../../src/contract/tool.ts";
 
 export type Run = (context: ToolContext) => Promise<unknown>;
 
-/** A tool that declares what it is given and then does as it likes: only the confinement is left to say no. */
+/** A tool that declares the given effects and then does anything: only the confinement can refuse it. */
 export function doingTool() {
   let now: { readonly effects: readonly Effect[]; readonly run: Run } = { effects: [], run: async () => null };
   const tool = defineTool({

@@ -50,7 +50,7 @@ describe("validation errors in words", () => {
       "what takes nothing",
       Type.Object({}, { additionalProperties: false }),
       { a: 1 },
-      ['unknown parameter "a"; it takes none'],
+      ['unknown parameter "a"; there are no parameters'],
     ],
     ["another type", city, { city: ["Rome"] }, ['parameter "city": expected string, got an array of 1']],
     ["another type, an object", city, { city: { name: "Rome" } }, ['parameter "city": expected string, got an object']],
@@ -79,13 +79,13 @@ describe("validation errors in words", () => {
     expect((await messages(schema, value)).toSorted()).toEqual(expected.toSorted());
   });
 
-  test("what came is shown in part", async () => {
+  test("the given value is truncated", async () => {
     const [message = ""] = await messages(Type.Object({ n: Type.Number() }), { n: "x".repeat(10_000) });
     expect(message.length).toBeLessThan(150);
     expect(message).toContain("…");
   });
 
-  test("everything that is wrong is told at once, also of many", async () => {
+  test("all errors are reported at once, also many", async () => {
     const schema = Type.Object(
       Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`p${index}`, Type.Number()])),
     );
@@ -93,7 +93,7 @@ describe("validation errors in words", () => {
     expect(await messages(schema, value)).toHaveLength(20);
   });
 
-  test("line breaks and quotes in what came do not break the sentence", async () => {
+  test("line breaks and quotes in the value do not break the sentence", async () => {
     const [message] = await messages(Type.Object({ n: Type.Number() }), { n: 'a\n"b"' });
     expect(message).toBe('parameter "n": expected number, got string "a\\n\\"b\\""');
   });

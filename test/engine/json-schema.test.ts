@@ -6,22 +6,22 @@ import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import { requireValidSchemas } from "../../src/engine/schema-fault.ts";
 import { validate } from "../../src/engine/validate.ts";
 
-// The official JSON Schema test suite (json-schema-org/JSON-Schema-Test-Suite), read in place where it is.
+// The official JSON Schema test suite (json-schema-org/JSON-Schema-Test-Suite), read from its package.
 const suite = fileURLToPath(new URL("../../../shared/vectors/json-schema/", import.meta.url));
 const present = existsSync(suite);
 const files = present ? ["draft2020-12", "draft7"].flatMap(testFiles) : [];
 
-/** How many cases of a file come out otherwise, and why. A count that changes, either way, is to be looked at. */
+/** How many cases of a file differ, and why. Any change of a count must be examined. */
 const KNOWN: { readonly [file: string]: number } = {
-  "draft2020-12/format.json": 19, // asserted: a model should hear that a date is none; the suite only annotates
+  "draft2020-12/format.json": 19, // asserted: a model should learn that a date is invalid; the suite only annotates
   "draft2020-12/defs.json": 1, // a reference to the meta schema, which is not loaded
-  "draft2020-12/ref.json": 1, // a remote reference: a stranger's schema must not make us fetch
+  "draft2020-12/ref.json": 1, // a remote reference: an untrusted schema must not make us fetch
   "draft2020-12/vocabulary.json": 1, // custom meta schemas are not loaded
   "draft7/definitions.json": 1, // as defs.json
-  "draft7/ref.json": 2, // keywords beside a $ref count, as they do since 2019-09; a remote reference
+  "draft7/ref.json": 2, // keywords next to a $ref count, as since 2019-09; a remote reference
 };
 
-test("the JSON Schema test suite is here", ({ skip }) => {
+test("the JSON Schema test suite is installed", ({ skip }) => {
   skip(!present, `the JSON Schema test suite is not at ${suite}: nothing is checked against it`);
   expect(files.length).toBeGreaterThan(70);
 });
@@ -40,7 +40,7 @@ for (const file of files) {
   });
 }
 
-test.skipIf(!present)("no schema of the suite is refused, but for those that refer to other documents", () => {
+test.skipIf(!present)("only schemas that refer to other documents are refused", () => {
   const refused = new Map<string, number>();
   for (const file of files) {
     for (const { schema } of JSON.parse(readFileSync(join(suite, file), "utf8")) as Group[]) {
@@ -49,7 +49,7 @@ test.skipIf(!present)("no schema of the suite is refused, but for those that ref
       if (faultOf(untyped) !== undefined) refused.set(file, (refused.get(file) ?? 0) + 1);
     }
   }
-  // Each has references to the meta-schema. All other remote references are in files that are left out.
+  // Each references the meta-schema. All other remote references are in files that are skipped.
   expect(Object.fromEntries(refused)).toEqual({
     "draft2020-12/defs.json": 1,
     "draft2020-12/ref.json": 1,
@@ -64,7 +64,7 @@ interface Group {
   readonly tests: readonly { readonly description: string; readonly data: unknown; readonly valid: boolean }[];
 }
 
-/** Whether the value fits as it is: what only fits when it is converted does not count. */
+/** Whether the value fits unchanged. Values that fit only after conversion do not count. */
 async function accepts(schema: { readonly [keyword: string]: unknown }, data: unknown): Promise<boolean> {
   try {
     const result = await validate(toolWith(schema), data);

@@ -1,5 +1,5 @@
-// Secrets in what models and people are shown: real commands, files, jobs and stores. `LEDGER_TOKEN` is a variable of our environment
-// that commands get on purpose.
+// Secrets in what models and people see: real commands, files, jobs and stores. `LEDGER_TOKEN` is an environment
+// variable that is passed to commands on purpose.
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Type } from "typebox";
@@ -15,7 +15,7 @@ import { type Tools, toolsOn } from "../tools/tools.ts";
 
 const SECRET = "lt_7Qw93kdLz0Pm44vXcY81bN6s";
 const MARK = "[masked: LEDGER_TOKEN]";
-/** Of a known format; in two parts, so that this file holds none. */
+/** A key of a known format, in two parts, so that this file contains none. */
 const KEY = `ghp_${"aB3dE6gH9".repeat(4)}`;
 
 const before = process.env["LEDGER_TOKEN"];
@@ -33,13 +33,13 @@ async function recorded({ store }: Toolkit): Promise<readonly ActivityEvent[]> {
   return events;
 }
 
-/** All that anybody was shown or told of it. */
+/** Everything that was shown to anybody. */
 async function shown({ toolkit }: Tools, result: unknown): Promise<string> {
   return JSON.stringify([result, await recorded(toolkit)]);
 }
 
 describe("a command's output", () => {
-  test("is masked in the result, its data, the live output and the record, also of a variable that was passed on purpose", async () => {
+  test("is masked in the result, data, live output and record, also for a variable passed on purpose", async () => {
     const tools = await toolsOn({}, passing);
     const live: ActivityEvent[] = [];
     const result = await tools.toolkit.call(
@@ -59,7 +59,7 @@ describe("a command's output", () => {
     expect(await shown(tools, live)).not.toContain(SECRET.slice(0, 9));
   });
 
-  test("keeps no part of a secret where the output is cut", async () => {
+  test("keeps no part of a secret where the output is truncated", async () => {
     const tools = await toolsOn({}, passing);
     for (const kept of [3, 10, 20]) {
       const result = await tools.text("bash", {
@@ -70,7 +70,7 @@ describe("a command's output", () => {
     }
   });
 
-  test("is whole in its file, and masked whenever it is read from there", async () => {
+  test("is unmasked in its file, and masked whenever it is read", async () => {
     const stateDir = temporaryFolder();
     const tools = await toolsOn({}, { ...passing, stateDir, outputOwner: "me" });
     const cut = await tools.text("bash", { command: 'for i in $(seq 3000); do echo "$i $LEDGER_TOKEN"; done' });
@@ -81,12 +81,12 @@ describe("a command's output", () => {
     expect(await tools.text("grep", { path: uri, pattern: "^2999 " })).toContain(`2999 ${MARK}`);
   });
 
-  test("of a job is masked when it is looked at, in the notice of its end and in the record", async () => {
+  test("of a job is masked when it is shown, in the notice of its end and in the record", async () => {
     const tools = await toolsOn({}, passing);
     await tools.call("bash", { command: `echo $LEDGER_TOKEN ${KEY}`, background: true });
     expect(await tools.text("jobs", { action: "wait", id: "1" })).toContain(`${MARK} [masked: GitHub token]`);
     expect(await tools.text("read", { path: "output://job-1" })).toContain(`${MARK} [masked: GitHub token]`);
-    // In a notice a command is cut after 80 characters, in the middle of this key.
+    // A notice cuts a command after 80 characters, in the middle of this key.
     let text = await tools.text("bash", { command: `echo ${"a".repeat(60)} ${KEY}`, background: true });
     await until("the notice of the second job comes", async () => {
       if (!text.includes("Job 2 has ended")) text = await tools.text("bash", { command: "true" });
@@ -132,7 +132,7 @@ describe("a result that masking makes longer than its limit", () => {
     expect(await readdir(join(stateDir, "outputs/me")).catch(() => [])).toHaveLength(saved);
   });
 
-  test("is continued where it was cut, by read and by jobs", async () => {
+  test("continues where it was truncated, with read and with jobs", async () => {
     const tools = await toolsOn({ "a.txt": lines }, { mask: { values: [SHORT] } });
     await tools.call("bash", { command: "cat a.txt", background: true });
     await tools.call("jobs", { action: "wait", id: "1" });
@@ -176,7 +176,7 @@ describe("what a call is given and how it ends", () => {
     expect(record).toContain("printf %s [masked: GitHub token] | wc -c");
   });
 
-  test("a failure is masked in its message, hint, content and data, and so is what an error says that nobody expected", async () => {
+  test("a failure is masked in its message, hint, content and data, and so is an unexpected error", async () => {
     const fails = defineTool({
       name: "fails",
       description: "Fails.",
@@ -223,7 +223,7 @@ describe("what a call is given and how it ends", () => {
     expect(await shown(tools, null)).not.toContain(SECRET);
   });
 
-  test("a picture is left as it is", async () => {
+  test("an image is not changed", async () => {
     const data = Buffer.from(KEY).toString("base64") + KEY;
     const paints = defineTool({
       name: "paints",
@@ -245,7 +245,7 @@ describe("what a call is given and how it ends", () => {
     });
   });
 
-  test("what a command gets as environment is masked from then on", async () => {
+  test("the values of a command's environment are masked from then on", async () => {
     const runs = defineTool({
       name: "runs",
       description: "Runs a command with a variable.",
@@ -268,7 +268,7 @@ describe("what a call is given and how it ends", () => {
 describe("files", () => {
   const content = `# config\nTOKEN=${SECRET}\nname = one\n`;
 
-  test("are shown masked, and keep their secrets through an edit beside them", async () => {
+  test("are shown masked, and keep their secrets when the text next to them is edited", async () => {
     const tools = await toolsOn({ "a.conf": content });
     expect(await tools.text("read", { path: "a.conf" })).toContain(`TOKEN=${MARK}\nname = one`);
     const edited = await tools.call("edit", { path: "a.conf", old_text: "name = one", new_text: "name = two" });
@@ -288,14 +288,15 @@ describe("files", () => {
     const result = await tools.call(name, input);
     expect(result.status).toBe("invalid-input");
     expect(asText(result)).toBe(
-      `validation error: parameter "${parameter}" has ${MARK} in it. It replaces a secret that you are not shown, and would be used as ` +
-        "these words. Leave it out: edit only the text beside it, and in a command use the variable that holds the secret.",
+      `validation error: parameter "${parameter}" contains ${MARK}, which stands for a secret that you cannot see ` +
+        "and would be used literally. Omit it: edit only the text around it, and in a command use the variable that " +
+        "holds the secret.",
     );
     expect(await readFile(join(tools.folder, "a.conf"), "utf8")).toBe(content);
     expect(await readdir(tools.folder)).toEqual(["a.conf"]);
   });
 
-  test("may hold words that only look like a mask, and a mask may be looked for", async () => {
+  test("may contain text that only looks like a mask, and a mask may be searched for", async () => {
     const tools = await toolsOn();
     expect(await tools.call("write", { path: "b.md", content: "shown as [masked: NAME]\n" })).toMatchObject({
       status: "ok",

@@ -22,7 +22,7 @@ const NOWHERE =
   "refers to nothing in this schema. Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
 const TYPES = "expected one of array, boolean, integer, null, number, object, string, or a list of them";
 
-describe("createToolkit refuses an input schema that cannot be compiled, or that the compiler misreads, with the place", () => {
+describe("createToolkit refuses a schema that does not compile, or that the compiler misreads, with the place", () => {
   test.each<[string, object, string]>([
     ["a $ref to nothing", of({ $ref: "#/$defs/City" }), `#/properties/it/$ref: "#/$defs/City" ${NOWHERE}`],
     [
@@ -40,7 +40,7 @@ describe("createToolkit refuses an input schema that cannot be compiled, or that
     [
       "a $ref in circles",
       { ...of({ $ref: "#/$defs/a" }), $defs: { a: { anyOf: [{ $ref: "#/$defs/b" }] }, b: { $ref: "#/$defs/a" } } },
-      '#/$defs/a/anyOf/0/$ref: "#/$defs/b" leads back to itself, so no value can be checked against it',
+      '#/properties/it/$ref: "#/$defs/a" refers to itself, so no value can be checked against it',
     ],
     ["a $dynamicRef to nothing", of({ $dynamicRef: "#city" }), `#/properties/it/$dynamicRef: "#city" ${NOWHERE}`],
     ["an unknown type", of({ type: "dict" }), `#/properties/it/type: ${TYPES}, got string "dict"`],
@@ -95,7 +95,7 @@ describe("createToolkit refuses an input schema that cannot be compiled, or that
     [
       "a fraction of a length",
       of({ maxLength: 1.5 }),
-      "#/properties/it/maxLength: expected a whole number from 0 on, got number 1.5",
+      "#/properties/it/maxLength: expected an integer of at least 0, got number 1.5",
     ],
     [
       "arguments that are no object",
@@ -108,7 +108,7 @@ describe("createToolkit refuses an input schema that cannot be compiled, or that
   });
 });
 
-test("a valid schema of any dialect makes a tool that can be called", async () => {
+test("a valid schema of any dialect defines a tool that can be called", async () => {
   const Node = Type.Cyclic({ Node: Type.Object({ next: Type.Optional(Type.Ref("Node")) }) }, "Node");
   const schemas: readonly (readonly [object, unknown])[] = [
     [{}, { it: 1 }],
@@ -126,7 +126,8 @@ test("a valid schema of any dialect makes a tool that can be called", async () =
       { it: 1 },
     ],
     [of({ $ref: "#" }), { it: {} }],
-    [of({ $defs: { a: true }, properties: { b: { $ref: "#/$defs/a" } } }), { it: { b: 1 } }], // as the validator takes it
+    // as the validator takes it
+    [of({ $defs: { a: true }, properties: { b: { $ref: "#/$defs/a" } } }), { it: { b: 1 } }],
     [
       of({ type: "string", nullable: true, format: "city", "x-order": 1, enum: ["a"], minimum: undefined }),
       { it: "a" },

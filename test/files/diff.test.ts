@@ -5,7 +5,7 @@ import type { Replacement } from "../../src/files/edits.ts";
 import { gitApplied } from "../tools/git.ts";
 import { cases } from "../support/cases.ts";
 
-test("a line inserted among lines like it has its context, and git applies it there, not at the file's end", async () => {
+test("a line inserted among equal lines has its context, and git applies it there, not at the file's end", async () => {
   const before = `${"a\n".repeat(9)}b\n${"a\n".repeat(9)}end\n`;
   const at = before.indexOf("b\n") + 2;
   const diff = replacementsDiff("a.txt", before, [{ start: at - 2, end: at, text: "b\na\n" }]);
@@ -13,8 +13,8 @@ test("a line inserted among lines like it has its context, and git applies it th
   expect((await gitApplied("a.txt", before, diff)).toString()).toBe(before.replace("b\n", "b\na\n"));
 });
 
-test("replacements in lines that repeat, made by git from the diff, give the new text", async () => {
-  // Few different lines: then many places look alike, and the shortest change may be found at another one.
+test("replacements in repeated lines: git apply produces the new text from the diff", async () => {
+  // Few different lines, so that many places look alike and the shortest change may be found at another one.
   const lines = fc.array(fc.constantFrom("a\n", "a\n", "a\n", "b\n", "}\n", "\n"), { minLength: 1, maxLength: 40 });
   const change = fc.record({
     at: fc.nat(),
@@ -35,7 +35,7 @@ test("replacements in lines that repeat, made by git from the diff, give the new
   );
 });
 
-test("two whole texts give a diff that git applies, also where one is empty", async () => {
+test("two whole texts give a diff that git applies, also if one is empty", async () => {
   const text = fc
     .tuple(fc.array(fc.constantFrom("a", "b", "", "\ttwo words", "é文"), { maxLength: 12 }), fc.boolean())
     .map(([lines, ended]) => lines.join("\n") + (ended && lines.length > 0 ? "\n" : ""));
@@ -61,7 +61,7 @@ test("a change of thousands of lines is one block with its context, which git ap
   expect((await gitApplied("a.txt", head + old + tail, diff)).toString()).toBe(head + fresh + tail);
 });
 
-test("a file that comes or goes is named /dev/null on that side", () => {
+test("a file that is added or removed is named /dev/null on that side", () => {
   expect(unifiedDiff(undefined, "a.txt", "", "one\n")).toBe("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n");
   expect(unifiedDiff("a.txt", undefined, "one", "")).toBe(
     "--- a/a.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-one\n\\ No newline at end of file\n",

@@ -14,7 +14,7 @@ describe("the line breaks of a file", () => {
     ["one\rtwo\r", "one\rtwo", "1\r2", "1\r2\r"],
     ["a\r\nb\nc\r\n", "c\n", "c\nd\n", "a\r\nb\nc\r\nd\r\n"],
     ["a\r\nb\nc\r\n", "b\n", "B\nB\n", "a\r\nB\nB\nc\r\n"],
-    // Lines that only show the place keep their own breaks.
+    // Unchanged lines keep their own breaks.
     ["a\r\nb\nc\r\nd\n", "a\nb\nc\nd\n", "a\nB\nc\nd\n", "a\r\nB\nc\r\nd\n"],
     ["a\nb\r\nc\nd\r\n", "a\nb\nc\nd", "a\nb\nnew\nc\nd", "a\nb\r\nnew\nc\nd\r\n"],
     ["a\nb\r\nc\n", "a\nb\nc", "a\nc", "a\nc\n"],
@@ -22,14 +22,14 @@ describe("the line breaks of a file", () => {
     expect(edited(before, [{ old_text, new_text }])).toBe(after);
   });
 
-  test("are no change when only they differ and the file keeps its own", () => {
+  test("do not count as a change if only they differ, because the file keeps its own", () => {
     for (const new_text of ["one\ntwo", "one\r\ntwo"]) {
       expect(() => edited("one\r\ntwo\r\n", [{ old_text: "one\ntwo", new_text }])).toThrow(/are the same/);
     }
     expect(() => edited("a\r\nb\nc\n", [{ old_text: "a\nb\nc", new_text: "a\nb\nc" }])).toThrow(/are the same/);
   });
 
-  test("do not make two places of one: a text that begins or ends with a break", () => {
+  test("do not make one place ambiguous if the text begins or ends with a line break", () => {
     expect(edited("a\r\n\r\nb\r\n", [{ old_text: "\n\nb", new_text: "\nb" }])).toBe("a\r\nb\r\n");
     expect(() => edited("a\r\nb\r\n", [{ old_text: "\n", new_text: "" }])).toThrow(
       /occurs 2 times in f: on lines 1, 2/,
@@ -56,7 +56,7 @@ describe("several edits", () => {
     ).toBe("12");
   });
 
-  test("that overlap, also by one character or one inside another, are refused with their numbers and the line", () => {
+  test("that overlap, even by one character, are rejected with their numbers and the line", () => {
     const overlaps = [
       [
         { old_text: "two", new_text: "2" },
@@ -78,7 +78,7 @@ describe("several edits", () => {
     }
   });
 
-  test("are all refused for one that is wrong, which is named by its number", () => {
+  test("are all rejected if one is invalid, which is named by its number", () => {
     const good = { old_text: "one", new_text: "1" };
     expect(() => edited("one\n", [good, { old_text: "three", new_text: "3" }])).toThrow(
       /^edit 2: old_text was not found in f$/,
@@ -91,14 +91,14 @@ describe("replace_all", () => {
   const all = (before: string, old_text: string, new_text: string) =>
     edited(before, [{ old_text, new_text, replace_all: true }]);
 
-  test("replaces every occurrence from the first on, none inside another, with the line breaks of its place", () => {
+  test("replaces all occurrences from the first on, without overlaps, with the line breaks of each place", () => {
     expect(all("x y x", "x", "xx")).toBe("xx y xx");
     expect(all("aXaXa", "aXa", "b")).toBe("bXa");
     expect(all("one\n", "one", "1")).toBe("1\n");
     expect(all("a\r\nb\na\nb\n", "a\nb", "a\nc\nb")).toBe("a\r\nc\r\nb\na\nc\nb\n");
   });
 
-  test("is refused where nothing is found, nothing changes, or another edit overlaps one of the places", () => {
+  test("is rejected if nothing is found, nothing changes, or another edit overlaps one of the places", () => {
     expect(() => all("one\n", "two", "2")).toThrow(/^old_text was not found in f$/);
     expect(() => all("one one\n", "one", "one")).toThrow(/are the same/);
     const edits = [
@@ -109,7 +109,7 @@ describe("replace_all", () => {
   });
 });
 
-test("what is replaced is exactly what was asked for, and everything else is as it was", () => {
+test("exactly the requested text is replaced, and everything else is unchanged", () => {
   const piece = fc.constantFrom("a", "b", "\n", "\r\n", "\r", "}", " ", "é", "\u{1f600}", "\ufeff");
   const text = (longest: number) =>
     fc.array(piece, { minLength: 1, maxLength: longest }).map((pieces) => pieces.join(""));
@@ -151,7 +151,7 @@ function attempt(work: () => string): string | ToolFailure {
   }
 }
 
-/** At how many places a text stands, with any line break for each of its own: tried at every character. */
+/** Counts the places of a text, with any line break in place of each of its own, by trying every character. */
 function placesOf(wanted: string, text: string): number {
   const escaped = wanted.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/\r?\n/g, "\r?\n");
   const pattern = new RegExp(escaped, "y");

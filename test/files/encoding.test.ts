@@ -36,7 +36,7 @@ const LEGACY = [
 ];
 const ALL = ["utf-8", "utf-16le", "utf-16be", ...LEGACY];
 
-describe("the encoding of a text is told", () => {
+describe("the encoding of a text is detected", () => {
   test.for([
     ["shift_jis", "日本語"],
     ["shift_jis", "こんにちは世界\n"],
@@ -88,7 +88,7 @@ describe("the encoding of a text is told", () => {
     });
   });
 
-  test("as UTF-8 when it is that but for some damage, which then is not hidden", async () => {
+  test("as UTF-8 if it is slightly damaged UTF-8, and the damage is shown", async () => {
     const bytes = Buffer.concat([
       Buffer.from("naïve café – “ünïcode” 文件\n".repeat(3)),
       Buffer.from("caf\xe9\n", "latin1"),
@@ -97,7 +97,7 @@ describe("the encoding of a text is told", () => {
     expect(await decodeExactly(bytes, { name: "utf-8", mark: 0 })).toBeUndefined();
   });
 
-  test("as UTF-8 when only the end of the sample is inside a character", async () => {
+  test("as UTF-8 if only the end of the sample is inside a character", async () => {
     for (const cut of [1, 2, 3]) {
       const sample = Buffer.from("x\u{1f600}").subarray(0, 1 + cut);
       expect(await detectEncoding(sample, false)).toEqual({ name: "utf-8", mark: 0 });
@@ -105,7 +105,7 @@ describe("the encoding of a text is told", () => {
     expect(await detectEncoding(Buffer.from("xé").subarray(0, 2), true)).toEqual({ name: "windows-1252", mark: 0 });
   });
 
-  test("as one in which every byte is a character where windows-1252 has none for some", async () => {
+  test("as an encoding with a character for every byte if windows-1252 has none for some", async () => {
     const bytes = Buffer.from("gr\x81n und blau\n", "latin1");
     const encoding = (await detectEncoding(bytes, true)) ?? fail("no encoding");
     expect(encoding.name).toBe("iso-8859-1");
@@ -113,7 +113,7 @@ describe("the encoding of a text is told", () => {
   });
 });
 
-describe("what is no text is none", () => {
+describe("non-text is recognized", () => {
   test.for([
     ["a NUL byte", Buffer.from("text\0more\n")],
     ["a NUL character behind a byte order mark", Buffer.from("\ufefftext\0more\n")],
@@ -125,14 +125,14 @@ describe("what is no text is none", () => {
     expect(await detectEncoding(bytes, true)).toBeUndefined();
   });
 
-  test("a program, and compressed data of any size", async () => {
+  test("for a program, and compressed data of any size", async () => {
     expect(await detectEncoding((await readFile(process.execPath)).subarray(0, SAMPLE_BYTES), false)).toBeUndefined();
     for (let size = 0; size < 400; size += 7) {
       expect(await detectEncoding(gzipSync(randomBytes(size)), true)).toBeUndefined();
     }
   });
 
-  test("but colours, form feeds and the end mark of DOS are text", async () => {
+  test("but not for colours, form feeds and the end mark of DOS", async () => {
     for (const content of ["\x1b[31mred\x1b[0m\x07\x08\n", "page\f\n", "dos\x1a"]) {
       expect(await detectEncoding(Buffer.from(content), true)).toEqual({ name: "utf-8", mark: 0 });
     }
@@ -140,7 +140,7 @@ describe("what is no text is none", () => {
 });
 
 describe("decoding and encoding", () => {
-  test("windows-1252 has the characters between 0x80 and 0x9f that people write", async () => {
+  test("windows-1252 has the usual characters between 0x80 and 0x9f", async () => {
     const bytes = Buffer.from([0x80, 0x85, 0x91, 0x92, 0x93, 0x94, 0x96, 0x97, 0x99, 0x9c, 0xff]);
     const encoding = { name: "windows-1252", mark: 0 };
     expect(await decodeText(bytes, encoding)).toBe("€…‘’“”–—™œÿ");
@@ -148,7 +148,7 @@ describe("decoding and encoding", () => {
   });
 
   test.for(LEGACY)(
-    "%s: any bytes are either decoded to a text that has exactly these bytes, or not at all",
+    "%s: any bytes are either decoded to a text that encodes to exactly these bytes, or not at all",
     async (name) => {
       const encoding = { name, mark: 0 };
       await fc.assert(
@@ -163,7 +163,7 @@ describe("decoding and encoding", () => {
   );
 
   test.for(ALL)(
-    "%s: the bytes of a text are decoded to that text; characters it lacks are refused, never replaced",
+    "%s: the bytes of a text are decoded to that text; characters it lacks are rejected, never replaced",
     async (name) => {
       const encoding = { name, mark: 0 };
       await fc.assert(
@@ -177,7 +177,7 @@ describe("decoding and encoding", () => {
     },
   );
 
-  test("half a character has no bytes", async () => {
+  test("half a surrogate pair cannot be encoded", async () => {
     for (const name of ["utf-8", "utf-16le", "utf-16be", "gb18030"]) {
       expect(await encodeText("a\ud83d", { name, mark: 0 })).toBeUndefined();
     }
@@ -188,7 +188,7 @@ describe("decoding and encoding", () => {
   });
 
   test.for(["utf-8", "utf-16le", "shift_jis", "gb18030", "euc-jp"])(
-    "%s: a part leaves out what is cut at its end",
+    "%s: a part omits a character that is cut at its end",
     async (name) => {
       const encoding = { name, mark: 0 };
       const bytes = (await encodeText("ab日本", encoding)) ?? fail(name);
@@ -198,7 +198,7 @@ describe("decoding and encoding", () => {
   );
 });
 
-test("encodings are named as people know them", () => {
+test("encodings have names that people know", () => {
   const labels = [
     [{ name: "utf-8", mark: 0 }, "UTF-8"],
     [{ name: "utf-8", mark: 3 }, "UTF-8 with a byte order mark"],

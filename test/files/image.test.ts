@@ -17,11 +17,11 @@ describe.for(Object.entries(ENCODERS))("%s", ([type, encode]) => {
   const picture = (width: number, height: number) =>
     encode(sharp({ create: { width, height, channels: 3, background: "teal" } })).toBuffer();
 
-  test("is told by its first bytes", async () => {
+  test("is detected by its first bytes", async () => {
     expect(imageType((await picture(3, 2)).subarray(0, 16))).toBe(type);
   });
 
-  test("of up to 2000x2000 is taken as it is", async () => {
+  test("of up to 2000x2000 is unchanged", async () => {
     const bytes = await picture(2_000, 2_000);
     expect(await fitImage(bytes, imageType(bytes) ?? fail(), "p")).toEqual({
       bytes,
@@ -31,7 +31,7 @@ describe.for(Object.entries(ENCODERS))("%s", ([type, encode]) => {
     });
   });
 
-  test("that is larger is scaled to 2000 at its longer side, and its size told", async () => {
+  test("that is larger is scaled to 2000 at its longer side, and its original size is returned", async () => {
     const bytes = await picture(2_100, 700);
     const fitted = await fitImage(bytes, imageType(bytes) ?? fail(), "p");
     const shown = type === "image/jpeg" ? "image/jpeg" : "image/png";
@@ -49,7 +49,7 @@ describe.for(Object.entries(ENCODERS))("%s", ([type, encode]) => {
   });
 });
 
-test("a picture of more than 4.5 MB becomes one of less", async () => {
+test("of more than 4.5 MB becomes a smaller one", async () => {
   const noise = await sharp(randomBytes(1_500 * 1_500 * 3), { raw: { width: 1_500, height: 1_500, channels: 3 } })
     .png()
     .toBuffer();
@@ -59,7 +59,7 @@ test("a picture of more than 4.5 MB becomes one of less", async () => {
   expect(fitted.bytes.length).toBeLessThanOrEqual(MAX_BYTES);
 });
 
-test("a photo that says it is turned is scaled upright", async () => {
+test("with a rotation mark is scaled upright", async () => {
   const turned = await sharp({ create: { width: 3_000, height: 1_000, channels: 3, background: "red" } })
     .withMetadata({ orientation: 6 })
     .jpeg()
@@ -67,24 +67,24 @@ test("a photo that says it is turned is scaled upright", async () => {
   expect(await fitImage(turned, "image/jpeg", "p")).toMatchObject({ width: 667, height: 2_000 });
 });
 
-describe("what a model could not take is refused", () => {
+describe("an image that a model could not accept is rejected", () => {
   test.for(["image/png", "image/jpeg", "image/webp"] as const)("%s that is cut off", async (type) => {
     const bytes = await ENCODERS[type](
       sharp(randomBytes(3 * 64 * 64), { raw: { width: 64, height: 64, channels: 3 } }),
     ).toBuffer();
     await expect(fitImage(bytes.subarray(0, bytes.length >> 1), type, "p.img")).rejects.toThrow(
-      /^p\.img is an image whose end is missing/,
+      /^p\.img is a truncated image/,
     );
   });
 
-  test("one with a broken head", async () => {
+  test("one with a broken header", async () => {
     const broken = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.from("nonsense IEND")]);
     await expect(fitImage(broken, "image/png", "p.png")).rejects.toThrow(
       /^p\.png looks like an image but cannot be read as one: /,
     );
   });
 
-  test("one of so many pixels that decoding it would take gigabytes", async () => {
+  test("one with so many pixels that decoding it would take gigabytes", async () => {
     const bytes = await sharp({ create: { width: 1, height: 1, channels: 3, background: "black" } })
       .png()
       .toBuffer();
@@ -96,7 +96,7 @@ describe("what a model could not take is refused", () => {
   });
 });
 
-test("what only looks like an image from afar is none", () => {
+test("other content that resembles an image is not one", () => {
   for (const start of ["", "PNG", "BM", "RIFF....WAVE", "%PDF-1.7", "<svg xmlns="]) {
     expect(imageType(Buffer.from(start, "latin1"))).toBeUndefined();
   }

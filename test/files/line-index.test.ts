@@ -22,7 +22,7 @@ describe("lines by number", () => {
     ["UTF-16, little-endian", LF_16LE, (text: string) => Buffer.from(text, "utf16le")],
     ["UTF-16, big-endian", LF_16BE, (text: string) => Buffer.from(text, "utf16le").swap16()],
   ] as const)("in %s are exactly the lines of the text, as many as fit", async ([, lineBreak, encode]) => {
-    // U+0A0A and U+0A00 have the bytes of a line break across their middle.
+    // U+0A0A and U+0A00 contain the bytes of a line break across their boundary.
     const line = fc.constantFrom("", "a", "longer line", "\u0a0a\u0a00\u000b", "é文");
     const wanted = fc.record({
       offset: fc.integer({ min: 1, max: 12 }),
@@ -72,12 +72,12 @@ describe("lines by number", () => {
     expect(index.total).toBe(60_000);
   });
 
-  test("past the end are none, and then it is known how many there are", async () => {
+  test("past the end are none, and the number of lines is then known", async () => {
     const range = await rangeOf(Buffer.from("one\ntwo"), { offset: 3, maxLines: 5, maxBytes: 100, lineBreak: LF });
     expect(range).toMatchObject({ lines: 0, total: 2, atEnd: true });
   });
 
-  test("of a text in UTF-16 whose last character is halved are counted as they are read", async () => {
+  test("of UTF-16 text with half a character at the end are counted as they are read", async () => {
     const bytes = Buffer.concat([Buffer.from("one\n", "utf16le"), Buffer.from("x")]);
     const path = await written(bytes);
     const index = lineIndex();
@@ -92,7 +92,7 @@ describe("a large file", () => {
   const line = `${"x".repeat(99)}\n`;
   const lines = (24 * MB) / 100;
 
-  test("is read only up to the place asked for, the second time only around it", async () => {
+  test("is read only up to the requested place, the second time only around it", async () => {
     const path = await written(line.repeat(lines));
     const index = lineIndex();
     const options = { offset: 200_000, maxLines: 10, maxBytes: 51_200, lineBreak: LF, index };
@@ -104,7 +104,7 @@ describe("a large file", () => {
     expect(second.bytesRead).toBeLessThan(1.2 * MB);
   });
 
-  test("is read by two at the same time with one index, which stays right", async () => {
+  test("can be read concurrently with one index, which stays correct", async () => {
     const path = await written(line.repeat(lines));
     const index = lineIndex();
     const offsets = [150_000, 149_000, 200_000, 100];
@@ -117,7 +117,7 @@ describe("a large file", () => {
     for (const place of index.places) expect(place.offset).toBe(place.line * 100);
   });
 
-  test("stops being read when the call is stopped", async () => {
+  test("is no longer read when the call is stopped", async () => {
     const path = await written(line.repeat(lines));
     const file = await files.open(path);
     const stop = new AbortController();
@@ -157,7 +157,7 @@ async function readRange(path: string, wanted: Wanted): Promise<LineRange> {
   return (await observed(path, wanted)).range;
 }
 
-/** The range, and how many bytes were read of the file for it. */
+/** Reads a range, and counts the bytes read from the file. */
 async function observed(path: string, wanted: Wanted): Promise<{ range: LineRange; bytesRead: number }> {
   const file = await files.open(path);
   let bytesRead = 0;

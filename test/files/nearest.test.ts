@@ -11,21 +11,21 @@ const CODE = [
   "",
 ].join("\n");
 
-test("indentation that differs is shown with the lines and their numbers", () => {
+test("different indentation is shown with the lines and their numbers", () => {
   expect(nearestPlace(CODE, "    const result = a + b;\n    return result;")).toBe(
     [
-      "The nearest place is lines 2-3:",
+      "The most similar text is at lines 2-3:",
       "2:   const result = a + b;",
       "3:   return result;",
-      'Line 1 of old_text differs in its spaces: the file has "  const result = a + b;", old_text "    const result = a + b;".',
+      'Line 1 of old_text differs in its leading or trailing spaces: the file has "  const result = a + b;", old_text "    const result = a + b;".',
     ].join("\n"),
   );
 });
 
-test("a line that differs in a letter is found among lines that are equal", () => {
+test("a line that differs in a letter is found among equal lines", () => {
   expect(nearestPlace(CODE, "function sum(a, b) {\n  const result = a - b;\n  return result;")).toBe(
     [
-      "The nearest place is lines 1-3:",
+      "The most similar text is at lines 1-3:",
       "1: function sum(a, b) {",
       "2:   const result = a + b;",
       "3:   return result;",
@@ -36,22 +36,22 @@ test("a line that differs in a letter is found among lines that are equal", () =
 
 test("a single line with a mistake is found by its letters", () => {
   expect(nearestPlace(CODE, "  return reslt;")).toMatch(
-    /^The nearest place is line 3:\n3: {3}return result;\nLine 1 of old_text differs: /,
+    /^The most similar text is at line 3:\n3: {3}return result;\nLine 1 of old_text differs: /,
   );
 });
 
-test("the line that differs is counted from the start of old_text, blank lines included", () => {
+test("the differing line is counted from the start of old_text, including blank lines", () => {
   expect(nearestPlace(CODE, "\n\nexport { sun };")).toMatch(/\nLine 3 of old_text differs: /);
 });
 
-test("a difference far to the right is in what is shown", () => {
+test("a difference far to the right is shown", () => {
   const long = "word ".repeat(60);
   const hint = nearestPlace(`${long}end\n`, `${long}and`);
   expect(hint).toContain('the file has "…');
   expect(hint).toMatch(/word end", old_text ".*word and"\.$/);
 });
 
-test("characters that look alike are told by their code points", () => {
+test("characters that look alike are distinguished by their code points", () => {
   expect(nearestPlace("say(‘hi’)\n", "say('hi')")).toMatch(/ \(U\+2018, not U\+0027\)\.$/);
   expect(nearestPlace("a\u00a0b cd\n", "a b cd")).toMatch(
     /differs in spaces between words: .* \(U\+00A0, not U\+0020\)\.$/,
@@ -59,29 +59,29 @@ test("characters that look alike are told by their code points", () => {
   expect(nearestPlace("smile \u{1f600} now\n", "smile \u{1f601} now")).toMatch(/ \(U\+1F600, not U\+1F601\)\.$/);
 });
 
-test("lines that are the same, with other blank lines around, are said to be", () => {
+test("equal lines with other blank lines around them are reported as such", () => {
   expect(nearestPlace(CODE, "\n  return result;\n}\n")).toMatch(
-    /The lines are the same; what differs are blank lines or spaces around them\.$/,
+    /The lines are the same except for blank lines or spaces around them\.$/,
   );
 });
 
 test("of a long text the first twelve lines are shown, each clipped", () => {
   const lines = Array.from({ length: 30 }, (_, line) => `line ${line} ${"x".repeat(300)}`);
   const hint = nearestPlace(lines.join("\n"), lines.join("\n").replace("line 29", "line 30")).split("\n");
-  expect(hint[0]).toBe("The nearest place is lines 1-30:");
+  expect(hint[0]).toBe("The most similar text is at lines 1-30:");
   expect(hint[13]).toBe("… 18 more");
   expect(Math.max(...hint.map(({ length }) => length))).toBeLessThan(300);
 });
 
-test("a text like nothing in the file says so", () => {
+test("a text unlike anything in the file is reported as such", () => {
   for (const wanted of ["completely different text", "\n\n", "}", "zz"]) {
     expect(nearestPlace("alpha\nbeta\n", wanted)).toBe(
-      "There is nothing like it. Read the file again and copy the text from it.",
+      "No similar text was found. Read the file again and copy the text from it.",
     );
   }
 });
 
-test("thousands of equal lines, wanted and there, are no trouble", () => {
+test("thousands of equal lines on both sides take little time", () => {
   const hint = nearestPlace("the same line\n".repeat(100_000), `${"the same line\n".repeat(50_000)}another line`);
-  expect(hint).toMatch(/^The nearest place is lines 1-50001:/);
+  expect(hint).toMatch(/^The most similar text is at lines 1-50001:/);
 });

@@ -19,7 +19,7 @@ test("the content stays known when a part of the same version is seen, and goes 
   expect(seen.recall("/a")).toEqual({ version: "2" });
 });
 
-test("content over 256 KB is not kept, the version is", () => {
+test("content over 256 KB is not kept, only the version", () => {
   const seen = createSeenFiles();
   seen.remember({ path: "/a", version: "1" }, Buffer.alloc(256 * 1024));
   seen.remember({ path: "/b", version: "1" }, Buffer.alloc(256 * 1024 + 1));
@@ -27,7 +27,7 @@ test("content over 256 KB is not kept, the version is", () => {
   expect(seen.recall("/b")).toEqual({ version: "1" });
 });
 
-test("of too many files, or too much content, those seen longest ago are forgotten", () => {
+test("with too many files, or too much content, the oldest are forgotten", () => {
   const many = createSeenFiles();
   for (let file = 0; file < 1_001; file++) many.remember({ path: `/${file}`, version: "1" });
   expect(many.recall("/0")).toBeUndefined();

@@ -4,7 +4,8 @@ import { createServer } from "node:net";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import type { FetchOptions } from "../../src/contract/fetch.ts";
-import { type Fetcher, type FetcherOptions, createFetcher } from "../../src/network/fetch.ts";
+import type { AgentOptions } from "../../src/network/agent.ts";
+import { type Fetcher, createFetcher } from "../../src/network/fetch.ts";
 import { cases } from "../support/cases.ts";
 import { listening, webServer } from "../support/web-server.ts";
 
@@ -13,8 +14,8 @@ afterEach(async () => {
   await Promise.all(made.splice(0).map((each) => each.close()));
 });
 
-/** A fetcher that may reach these hosts of this machine, as a user's `allow_private` lets it. */
-function fetcherTo(allowPrivate: readonly string[], options: FetcherOptions = {}) {
+/** A fetcher that may reach these hosts of this machine, through a user's `allow_private`. */
+function fetcherTo(allowPrivate: readonly string[], options: AgentOptions = {}) {
   const fetcher = createFetcher({ ...options, network: { allowPrivate } });
   made.push(fetcher);
   const permitted: string[] = [];
@@ -26,7 +27,7 @@ function fetcherTo(allowPrivate: readonly string[], options: FetcherOptions = {}
 const textOf = ({ body }: { body: Uint8Array }) => Buffer.from(body).toString();
 
 describe("redirects", () => {
-  test("are followed, each permitted, at most five, and never in a circle", async () => {
+  test("are followed, each after a permission, at most five, and never in a circle", async () => {
     const at = await webServer(({ url = "" }, response) => {
       const left = Number(url.slice(1));
       if (url === "/circle") response.writeHead(302, { location: "/circle" });
@@ -42,7 +43,7 @@ describe("redirects", () => {
     });
     expect(permitted).toHaveLength(6);
     await expect(fetch(`http://${at}/6`)).rejects.toThrow("there are more than 5 redirects");
-    await expect(fetch(`http://${at}/circle`)).rejects.toThrow("redirects lead in a circle");
+    await expect(fetch(`http://${at}/circle`)).rejects.toThrow("the redirects form a circle");
     expect(await fetch(`http://${at}/1`, { maxRedirects: 0 })).toMatchObject({
       status: 302,
       headers: { location: "/0" },
@@ -69,7 +70,7 @@ describe("redirects", () => {
     expect(hits).toBe(0);
   });
 
-  test("to another origin lose credentials, and keep the rest", async () => {
+  test("to another origin remove credentials, and keep the rest", async () => {
     const echo = await webServer(({ headers }, response) => response.end(JSON.stringify(headers)));
     const from = await webServer((_, response) => response.writeHead(307, { location: `http://${echo}/` }).end());
     const { fetch } = fetcherTo([echo, from]);
@@ -81,18 +82,18 @@ describe("redirects", () => {
   });
 });
 
-describe("names", () => {
-  test("are looked up once for a connection, which goes to the address that was judged", async () => {
+describe("host names", () => {
+  test("are resolved once per connection, which goes to the address that was judged", async () => {
     const at = await webServer((_, response) => response.end("reached"));
     const port = at.split(":")[1];
     let asked = 0;
-    // Another answer to every question: what counts is that there is no second one.
+    // A different answer to every query: there must be no second query.
     const lookup = async () => [{ address: asked++ === 0 ? "127.0.0.1" : "127.0.0.2", family: 4 }];
     const named = fetcherTo([`rebind.example:${port}`], { lookup });
     expect(textOf(await named.fetch(`http://rebind.example:${port}/`))).toBe("reached");
     expect(asked).toBe(1);
     await expect(fetcherTo([], { lookup }).fetch("http://rebind.example/")).rejects.toThrow(
-      "URL not allowed by security policy: rebind.example leads inside (127.0.0.2 is a loopback",
+      "URL not allowed by security policy: rebind.example resolves to a private address (127.0.0.2 is a loopback",
     );
   });
 
@@ -101,7 +102,7 @@ describe("names", () => {
       { address: "93.184.215.14", family: 4 },
       { address: "::1", family: 6 },
     ];
-    await expect(fetcherTo([], { lookup }).fetch("http://mixed.example/")).rejects.toThrow("leads inside");
+    await expect(fetcherTo([], { lookup }).fetch("http://mixed.example/")).rejects.toThrow("private address");
   });
 });
 
@@ -113,7 +114,7 @@ test("connections are reused", async () => {
   });
   const { fetch } = fetcherTo([at]);
   for (let count = 0; count < 5; count++) await fetch(`http://${at}/`);
-  expect(ports.size).toBeLessThan(3); // the second may come before the first is free again
+  expect(ports.size).toBeLessThan(3); // the second may start before the first is free again
 });
 
 const SIZE = 40_000_000;
@@ -154,7 +155,7 @@ describe("content encodings", () => {
     },
   );
 
-  test("are decoded whole where they are no bombs, and named where they are none or not what they say", async () => {
+  test("are decoded unless they are bombs, and named if they are unknown or wrong", async () => {
     const text = "words and more words ".repeat(cases(50));
     const bodies: { readonly [encoding: string]: Buffer } = {
       gzip: gzipSync(text),
@@ -169,9 +170,7 @@ describe("content encodings", () => {
     for (const encoding of Object.keys(bodies)) expect(textOf(await fetch(`http://${at}/${encoding}`))).toBe(text);
     const other = await serve();
     const hostile = fetcherTo([other]);
-    await expect(hostile.fetch(`http://${other}/none`)).rejects.toThrow(
-      "says that its content encoding is gzip, and is not",
-    );
+    await expect(hostile.fetch(`http://${other}/none`)).rejects.toThrow("is not valid gzip");
     await expect(hostile.fetch(`http://${other}/odd`)).rejects.toThrow('has the content encoding "gzip, br"; expected');
   });
 });
@@ -200,7 +199,7 @@ describe("a hostile server", () => {
     );
   });
 
-  test("with huge headers, with no HTTP, or that hangs up is named as what it is", async () => {
+  test("with huge headers, without HTTP, or that hangs up is described as such", async () => {
     const raw = (text: string) => listening(createServer((socket) => void socket.end(text)));
     const huge = await raw(`HTTP/1.1 200 OK\r\nx-big: ${"y".repeat(20_000)}\r\n\r\n`);
     await expect(fetcherTo([huge]).fetch(`http://${huge}/`)).rejects.toThrow("sent headers of more than 16KB");
@@ -210,17 +209,17 @@ describe("a hostile server", () => {
     await expect(fetcherTo([short]).fetch(`http://${short}/`)).rejects.toThrow("closed the connection before");
   });
 
-  test("with a certificate that nobody signed gets nothing", async () => {
+  test("with a self-signed certificate gets nothing", async () => {
     const pem = (name: string) => readFileSync(new URL(`../fixtures/web/${name}.pem`, import.meta.url));
     let hits = 0;
     const at = await listening(
       createTlsServer({ key: pem("key"), cert: pem("certificate") }, (_, response) => response.end(String(++hits))),
     );
-    await expect(fetcherTo([at]).fetch(`https://${at}/`)).rejects.toThrow("its certificate is signed by itself");
+    await expect(fetcherTo([at]).fetch(`https://${at}/`)).rejects.toThrow("its certificate is self-signed");
     expect(hits).toBe(0);
   });
 
-  test("is left when the call is stopped", async () => {
+  test("is disconnected when the call is stopped", async () => {
     const at = await webServer(() => undefined);
     const stop = new AbortController();
     const fetching = fetcherTo([at]).fetch(`http://${at}/`, {}, stop.signal);

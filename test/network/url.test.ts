@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { judgeAddress, judgeHost } from "../../src/network/address.ts";
 import { hostRule } from "../../src/network/hosts.ts";
-import type { NetworkSettings } from "../../src/network/settings.ts";
+import type { NetworkSettings } from "../../src/network/network-settings.ts";
 import { judgeUrl, urlJudge } from "../../src/network/url.ts";
 
 const verdict = (url: string, settings?: NetworkSettings) => judgeUrl(url, settings).verdict;
@@ -52,9 +52,9 @@ describe("an address is public or refused", () => {
     ["255.255.255.255", "broadcast"],
     ["::", "this machine"],
     ["::1", "loopback"],
-    ["::127.0.0.1", "nobody is given"],
-    ["::a00:1", "nobody is given"],
-    ["::8.8.8.8", "nobody is given"],
+    ["::127.0.0.1", "unassigned IPv6"],
+    ["::a00:1", "unassigned IPv6"],
+    ["::8.8.8.8", "unassigned IPv6"],
     ["::ffff:10.0.0.1%eth0", "private"],
     ["::ffff:127.0.0.1", "loopback"],
     ["::ffff:0:127.0.0.1", "translator"],
@@ -72,7 +72,7 @@ describe("an address is public or refused", () => {
     ["2001:db8::1", "reserved"],
     ["3fff::1", "reserved"],
     ["5f00::1", "special use"],
-    ["4000::1", "nobody is given"],
+    ["4000::1", "unassigned IPv6"],
     ["example.org", "no address"],
     ["", "no address"],
     ["1.2.3.4.5", "no address"],
@@ -80,7 +80,7 @@ describe("an address is public or refused", () => {
     expect(judgeAddress(address)).toContain(why);
   });
 
-  test("of a name's addresses one that is not public refuses it, and so does none", () => {
+  test("a name with an address that is not public is refused, and so is one without addresses", () => {
     expect(judgeHost(["1.1.1.1", "2606:4700:4700::1111"])).toBeUndefined();
     expect(judgeHost(["1.1.1.1", "127.0.0.1"])).toBe("127.0.0.1 is a loopback address, this machine itself");
     expect(judgeHost([])).toBe("it has no address");
@@ -101,29 +101,29 @@ describe("a URL", () => {
   test.for([
     [
       "ftp://example.org/",
-      "url: URL not allowed by security policy: ftp: is not fetched. Give a URL that begins with https:// or http://",
+      "url: URL not allowed by security policy: ftp: is not supported. Use a URL that starts with https:// or http://",
     ],
     [
       "example.org",
-      'url: URL not allowed by security policy: "example.org" is no URL. Give one that begins with https:// or http://',
+      'url: URL not allowed by security policy: "example.org" is not a URL. Use one that starts with https:// or http://',
     ],
     [
       "http://example.org:25/",
-      'port: URL not allowed by security policy: port 25 is not one that is fetched from (80, 443). To allow it, add "example.org:25" to allow_hosts.',
+      'port: URL not allowed by security policy: port 25 is not allowed (only 80, 443). To allow it, add "example.org:25" to allow_hosts.',
     ],
     [
       "http://[::1]:3000/",
-      'private_address: URL not allowed by security policy: ::1 is a loopback address, this machine itself, and only public hosts are fetched from. To allow it, add "[::1]:3000" to allow_private.',
+      'private_address: URL not allowed by security policy: ::1 is a loopback address, this machine itself, and only public hosts are allowed. To allow it, add "[::1]:3000" to allow_private.',
     ],
     [
       "http://router/",
-      'private_address: URL not allowed by security policy: router has no dot in it, so it is a name inside this machine or network, and only public hosts are fetched from. To allow it, add "router" to allow_private.',
+      'private_address: URL not allowed by security policy: router has no dot in it, so it is a local name, and only public hosts are allowed. To allow it, add "router" to allow_private.',
     ],
   ] as const)("%s is refused, with what would be accepted", ([url, said]) => {
     expect(reason(url)).toBe(said);
   });
 
-  test("that never ends is refused", () => {
+  test("of unbounded length is refused", () => {
     expect(reason(`https://example.org/${"a".repeat(9_000)}`)).toContain("longer than 8192 characters");
   });
 
@@ -145,10 +145,10 @@ describe("a URL", () => {
     expect(reason(url)).toMatch(/^private_address: /);
   });
 
-  test("whose name looks like another is doubted, in its own letters or not", () => {
+  test("whose name looks like another is suspect, in its own letters or not", () => {
     expect(judgeUrl("https://аррӏе.com/")).toMatchObject({
       verdict: "reachable",
-      doubt: "xn--80ak6aa92e.com is shown as аррӏе.com, which looks like another name",
+      doubt: "xn--80ak6aa92e.com is displayed as аррӏе.com, which looks like another name",
     });
     expect(judgeUrl("https://xn--pple-43d.com/")).toHaveProperty("doubt");
     for (const honest of ["https://bücher.example/", "https://例え.jp/", "https://пример.рф/"]) {
@@ -167,19 +167,19 @@ describe("host rules", () => {
     expect(judge("https://example.net/").verdict).toBe("reachable");
     expect(judge("https://notexample.net/").verdict).toBe("reachable");
     expect(judge("https://bad.example.net/")).toMatchObject({ verdict: "refused", rule: "deny_hosts" });
-    expect(judge("https://example.org@evil.example/").verdict).toBe("reachable"); // of evil.example
+    expect(judge("https://example.org@evil.example/").verdict).toBe("reachable"); // the host is evil.example
   });
 
-  test("no rules at all name no host", () => {
+  test("name no host if there are none", () => {
     expect(verdict("https://example.org/", { allowHosts: [] })).toBe("reachable");
   });
 
-  test("what is allowed stays public", () => {
+  test("allow only public addresses", () => {
     expect(verdict("http://localhost/", { allowHosts: ["localhost"] })).toBe("refused");
     expect(verdict("http://127.0.0.1/", { allowHosts: ["127.0.0.1"] })).toBe("refused");
   });
 
-  test("allow_private opens what it names, in whatever spelling, and nothing else", () => {
+  test("with allow_private open what it names, in any spelling, and nothing else", () => {
     const settings = { allowPrivate: ["localhost:3000", "10.0.0.7", "*.corp", "[fd00::1]"] };
     expect(judgeUrl("http://localhost:3000/", settings)).toMatchObject({ verdict: "reachable", private: true });
     expect(judgeUrl("http://0xa.7/", settings)).toMatchObject({ verdict: "reachable", private: true });
@@ -191,7 +191,7 @@ describe("host rules", () => {
     expect(reason("http://10.0.0.7:8080/", settings)).toContain('add "10.0.0.7:8080" to allow_private');
   });
 
-  test("ports are opened for all hosts, or for one", () => {
+  test("with ports open them for all hosts, or for one", () => {
     expect(verdict("http://example.org:8080/", { ports: [8080] })).toBe("reachable");
     expect(verdict("http://example.org:8080/", { allowHosts: ["example.org", "example.org:8080"] })).toBe("named");
     expect(verdict("http://example.org:8080/", { allowHosts: ["example.org"] })).toBe("refused");
@@ -218,7 +218,10 @@ describe("host rules", () => {
   });
 });
 
-/** Every way to write an IPv4 address that a URL parser reads: 1 to 4 parts, each decimal, octal or hexadecimal. */
+/**
+ * Returns every spelling of an IPv4 address that a URL parser accepts: 1 to 4 parts, each decimal, octal or
+ * hexadecimal.
+ */
 function spellings(address: number): fc.Arbitrary<string> {
   const bytes = [24, 16, 8, 0].map((shift) => (address >>> shift) & 255);
   const part = (value: number) =>
@@ -253,7 +256,7 @@ function mapped(address: number): fc.Arbitrary<string> {
   );
 }
 
-/** First address and prefix length of blocks that nobody on the public internet has. */
+/** First address and prefix length of blocks that are not public. */
 const BLOCKS = [
   [0x7f000000, 8],
   [0x0a000000, 8],
@@ -271,7 +274,7 @@ const hidden = fc
   .tuple(fc.constantFrom(...BLOCKS), fc.nat(0xffffffff))
   .map(([[base, length], any]) => (base | (any & (0xffffffff >>> length))) >>> 0);
 
-test("a private address is refused in whatever spelling", () => {
+test("a private address is refused in any spelling", () => {
   const host = hidden.chain((address) => fc.oneof(spellings(address), mapped(address)));
   const form = fc.constantFrom("http://", "https://", "HTTP:\\\\", "http:/", "\thttp://", "http:///");
   fc.assert(
@@ -288,7 +291,7 @@ test("a private address is refused in whatever spelling", () => {
   );
 });
 
-test("no text makes the judge throw, and what it lets pass is a public web address", () => {
+test("no text makes the judge throw, and everything it allows is a public web address", () => {
   const text = fc.oneof(
     fc.webUrl(),
     fc.string({ unit: "binary" }),

@@ -8,7 +8,7 @@ const step = fc.oneof(
   fc.record({ front: fc.nat(300_000) }),
 );
 
-test("whatever is added and dropped, what is left is the bytes in between, in order", () => {
+test("after any additions and drops, the remaining bytes are in order", () => {
   const source = Uint8Array.from({ length: 2_000_000 }, (_, at) => (at * 7 + (at >> 8) * 13) & 0xff);
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), fc.nat(1000), fc.nat(1000), (steps, skipped, left) => {

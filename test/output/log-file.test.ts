@@ -6,7 +6,7 @@ import { testFolders } from "./folder.ts";
 const newFolder = testFolders();
 const words = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
-test("a log is a file as long as it was then, whatever comes later", async () => {
+test("a log as a file has its length at that time, whatever is added later", async () => {
   const log = createOutputLog({ folder: await newFolder() });
   log.write(Buffer.from("0123456789"));
   const file = logFile(log, "output://job-1", 1_234);
@@ -29,7 +29,7 @@ test("a log is a file as long as it was then, whatever comes later", async () =>
   await log.dispose();
 });
 
-test("of a log beyond its cap the file is what is kept", async () => {
+test("of a log beyond its cap, the file is the kept part", async () => {
   const log = createOutputLog({ folder: await newFolder(), cap: 4 });
   log.write(Buffer.from("0123456789"));
   const file = logFile(log, "output://job-1", 0);

@@ -1,8 +1,12 @@
+import { readdirSync, readlinkSync } from "node:fs";
 import { appendFile, link, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { type OutputLogOptions, type WritableOutputLog, createOutputLog } from "../../src/output/log.ts";
+import { until } from "../support/until.ts";
 import { testFolders } from "./folder.ts";
 
 const newFolder = testFolders();
@@ -18,7 +22,7 @@ async function newLog(options: Partial<OutputLogOptions> = {}) {
   return { log, folder };
 }
 
-/** Bytes in which every place looks different from its neighbours. */
+/** Bytes that differ at every position from those around. */
 function pattern(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => (at * 7 + (at >> 8) * 13 + (at >> 16) * 5) & 0xff);
 }
@@ -26,6 +30,14 @@ function pattern(length: number): Uint8Array {
 const bytes = (value: string) => new TextEncoder().encode(value);
 const words = (value: Uint8Array) => new TextDecoder().decode(value);
 const all = (log: WritableOutputLog) => log.read(0, log.kept);
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ""; // closed meanwhile
+  }
+}
 
 async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
@@ -40,7 +52,7 @@ function expectSameBytes(actual: Uint8Array, expected: Uint8Array): void {
 }
 
 describe("in memory", () => {
-  test("small output makes neither a file nor its folder", async () => {
+  test("small output creates neither a file nor its folder", async () => {
     const { log, folder } = await newLog();
     log.write(bytes("hello "));
     log.write(bytes("world"));
@@ -58,7 +70,7 @@ describe("in memory", () => {
     expect((await collect(log.follow())).length).toBe(0);
   });
 
-  test("ranges are held to what is kept", async () => {
+  test("ranges are limited to what is kept", async () => {
     const { log } = await newLog();
     log.write(bytes("0123456789"));
     expect(words(await log.read(2, 5))).toBe("234");
@@ -70,7 +82,7 @@ describe("in memory", () => {
     expect(words(await log.tail(300))).toBe("0123456789");
   });
 
-  test("the writer may use its buffer again", async () => {
+  test("the writer may reuse its buffer", async () => {
     const { log } = await newLog();
     const buffer = bytes("first");
     log.write(buffer);
@@ -88,7 +100,7 @@ describe("in memory", () => {
 });
 
 describe("in a file", () => {
-  test("256 KiB stay in memory, one byte more makes a file of all of it for this user alone", async () => {
+  test("256 KiB stay in memory, one byte more moves everything to a private file", async () => {
     const { log, folder } = await newLog();
     const content = pattern(256 * 1024 + 1);
     log.write(content.subarray(0, 256 * 1024));
@@ -101,12 +113,12 @@ describe("in a file", () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });
 
-  test("a read sees everything written before it, wherever it is by then", async () => {
+  test("a read sees everything written before it, in memory or in the file", async () => {
     const { log } = await newLog();
     const content = pattern(3_000_000);
     for (let at = 0; at < content.length; at += 100_000) {
       log.write(content.subarray(at, at + 100_000));
-      // Not awaited at once: bytes move to the file while they are read.
+      // Not awaited at once: bytes move to the file during the reads.
       const [whole, tail] = await Promise.all([all(log), log.tail(150_000)]);
       expectSameBytes(whole, content.subarray(0, at + 100_000));
       expectSameBytes(tail, content.subarray(Math.max(0, at - 50_000), at + 100_000));
@@ -153,7 +165,7 @@ describe("in a file", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("a writer that waits until it is drained leaves little to be written", async () => {
+  test("a writer that waits for drained leaves little unwritten", async () => {
     const { log } = await newLog();
     const chunk = pattern(1_000_000);
     for (let count = 0; count < 30; count += 1) {
@@ -183,7 +195,7 @@ describe("in a file", () => {
 });
 
 describe("following", () => {
-  test("gives what is there, then what comes, and ends with the log", async () => {
+  test("returns what is there, then what is added, and ends with the log", async () => {
     const { log } = await newLog();
     log.write(bytes("one "));
     const chunks = log.follow()[Symbol.asyncIterator]();
@@ -196,7 +208,7 @@ describe("following", () => {
     expect((await last).done).toBe(true);
   });
 
-  test("gives all of a large output to each of several followers while it is written", async () => {
+  test("returns all of a large output to each of several followers while it is written", async () => {
     const { log } = await newLog();
     const content = pattern(2_000_000);
     const early = [collect(log.follow()), collect(log.follow())];
@@ -212,7 +224,7 @@ describe("following", () => {
     }
   });
 
-  test("ends when the signal fires, also while it waits", async () => {
+  test("ends when the signal fires, also while waiting", async () => {
     const { log } = await newLog();
     const stop = new AbortController();
     log.write(bytes("x"));
@@ -224,7 +236,7 @@ describe("following", () => {
     expect((await collect(log.follow(stop.signal))).length).toBe(0);
   });
 
-  test("goes on to the end of a capped log", async () => {
+  test("continues to the end of a capped log", async () => {
     const { log } = await newLog({ cap: 3 });
     const followed = collect(log.follow());
     log.write(bytes("abcdef"));
@@ -232,7 +244,7 @@ describe("following", () => {
     expect(words(await followed)).toBe("abc");
   });
 
-  test("ends when the log is disposed of", async () => {
+  test("ends when the log is disposed", async () => {
     const { log } = await newLog();
     const followed = collect(log.follow());
     await log.dispose();
@@ -240,8 +252,8 @@ describe("following", () => {
   });
 });
 
-describe("when the disk refuses", () => {
-  test("what is in memory stays readable and the problem is said", async () => {
+describe("when the disk fails", () => {
+  test("what is in memory stays readable and the problem is reported", async () => {
     const folder = join(await newFolder(), "a-file");
     await writeFile(folder, "in the way");
     const { log } = await newLog({ folder });
@@ -270,7 +282,7 @@ describe("when the disk refuses", () => {
     expectSameBytes(await all(log), content);
   });
 
-  test("a folder that is removed meanwhile loses nothing", async () => {
+  test("a folder that is removed meanwhile causes no loss", async () => {
     const { log, folder } = await newLog();
     const content = pattern(2_000_000);
     log.write(content.subarray(0, 1_000_000));
@@ -284,7 +296,7 @@ describe("when the disk refuses", () => {
 });
 
 describe("disposing", () => {
-  test("removes the file, and reading says that it is gone", async () => {
+  test("removes the file, and reading then reports that it is gone", async () => {
     const { log, folder } = await newLog();
     log.write(pattern(400_000));
     await log.dispose();
@@ -294,6 +306,30 @@ describe("disposing", () => {
     expect(await log.file()).toBeUndefined();
     log.write(bytes("ignored"));
     await log.end();
+  });
+
+  test("is not needed to close the file: a forgotten one is closed, without a warning", async () => {
+    const folder = await newFolder();
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on("warning", onWarning);
+    const forget = async () => {
+      const log = createOutputLog({ folder });
+      log.write(pattern(400_000));
+      await log.end();
+    };
+    const openFiles = () => readdirSync("/proc/self/fd").filter((fd) => linkOf(`/proc/self/fd/${fd}`).includes(folder));
+    await forget();
+    expect(openFiles()).toHaveLength(1);
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    await until("the file is closed", () => {
+      collectGarbage();
+      return openFiles().length === 0;
+    });
+    await new Promise(setImmediate); // warnings are emitted after garbage collection
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
   });
 
   test("leaves a file that was linked to or moved away", async () => {
@@ -323,8 +359,8 @@ describe("disposing", () => {
   });
 });
 
-describe("handed over", () => {
-  /** A log with this much in its file, that somebody else appends to now. */
+describe("a log that was handed over", () => {
+  /** A log with this much in its file, to which another process now appends. */
   async function handedOver(options: Partial<OutputLogOptions> = {}) {
     const { log, folder } = await newLog(options);
     const head = pattern(300_000);
@@ -334,7 +370,7 @@ describe("handed over", () => {
     return { log, folder, head, append: (more: Uint8Array) => appendFile(file, more) };
   }
 
-  test("what somebody else appends is read, counted and followed like our own", async () => {
+  test("reads, counts and follows what the other writer appends like our own", async () => {
     const { log, head, append } = await handedOver();
     expect([log.size, log.kept]).toEqual([300_000, 300_000]);
     const following = collect(log.follow());
@@ -347,7 +383,7 @@ describe("handed over", () => {
     expectSameBytes(await following, Buffer.concat([head, bytes("from another")]));
   });
 
-  test("who has followed it to its end already when it is handed over gets what is appended then", async () => {
+  test("continues a follower that had read everything with what is appended then", async () => {
     const { log } = await newLog();
     const following = log.follow()[Symbol.asyncIterator]();
     let followed = 0;
@@ -364,7 +400,7 @@ describe("handed over", () => {
     await log.end();
   });
 
-  test("we write no more, until it is taken back", async () => {
+  test("ignores our writes until it is taken back", async () => {
     const { log, head, append } = await handedOver();
     log.write(bytes("ignored"));
     await append(bytes("one "));
@@ -375,7 +411,7 @@ describe("handed over", () => {
     expect([log.size, log.kept, log.problem]).toEqual([300_007, 300_007, undefined]);
   });
 
-  test("small output is not: there is no file to append to, and nothing has changed", async () => {
+  test("is not possible for small output: there is no file to append to, and nothing changes", async () => {
     const { log } = await newLog();
     log.write(bytes("small"));
     expect(await log.handOver()).toBeUndefined();
@@ -383,7 +419,7 @@ describe("handed over", () => {
     expect(words(await all(log))).toBe("small and more");
   });
 
-  test("a log that has ended, was disposed of or cannot be written is not", async () => {
+  test("is not possible if it has ended, was disposed or cannot be written", async () => {
     const ended = (await newLog()).log;
     ended.write(pattern(300_000));
     await ended.end();
@@ -401,7 +437,7 @@ describe("handed over", () => {
     expect(log.size).toBe(300_001);
   });
 
-  test("what comes after the end is not part of it", async () => {
+  test("does not include what is appended after the end", async () => {
     const { log, append } = await handedOver();
     await append(bytes("last"));
     await log.end();
@@ -410,7 +446,7 @@ describe("handed over", () => {
     expect(words(await log.tail(4))).toBe("last");
   });
 
-  test("what was dropped is counted, and what is beyond the cap is not kept", async () => {
+  test("counts what was dropped, and does not keep what exceeds the cap", async () => {
     const { log, append } = await handedOver({ cap: 300_010 });
     await append(bytes("0123456789 and beyond"));
     expect(log.kept).toBe(300_010);
@@ -419,14 +455,14 @@ describe("handed over", () => {
     expect(words(await log.tail(4))).toBe("6789");
   });
 
-  test("a second word on what was dropped changes nothing", async () => {
+  test("ignores a second count of dropped bytes", async () => {
     const { log } = await handedOver();
     await log.end(10);
     await log.end(99);
     expect(log.size).toBe(300_010);
   });
 
-  test("a folder that is removed just then costs nothing of it", async () => {
+  test("loses nothing if its folder is removed at that moment", async () => {
     const { log, folder, head, append } = await handedOver();
     await rm(folder, { recursive: true });
     await append(bytes("more"));
@@ -434,7 +470,7 @@ describe("handed over", () => {
     expect(Buffer.compare(await all(log), Buffer.concat([head, bytes("more")]))).toBe(0);
   });
 
-  test("waiting for growth ends with the signal, the end and the disposal", async () => {
+  test("stops waiting for growth at the signal, the end and the disposal", async () => {
     const { log } = await handedOver();
     const controller = new AbortController();
     const waiting = log.grown(1_000_000, controller.signal);

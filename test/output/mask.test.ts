@@ -6,7 +6,7 @@ import { NO_MASK, createMask } from "../../src/output/mask.ts";
 import { isSecretName, isSecretValue } from "../../src/output/mask-values.ts";
 
 const TOKEN = "tok-93bLq7ZfWm20xKcVr81h";
-/** The two ends of a private key; put together, so that this file holds none. */
+/** The two ends of a private key, in parts, so that this file contains none. */
 const [BEGIN, END] = ["BEGIN", "END"].map((edge) => ["-----", edge, " RSA PRIVATE", " KEY-----"].join("")) as [
   string,
   string,
@@ -18,7 +18,7 @@ const mask = createMask({
 });
 const plain = createMask({});
 
-/** Written in two parts, so that this file holds none. */
+/** In two parts, so that this file contains none. */
 const KEYS: readonly (readonly [label: string, key: string, before?: string, after?: string])[] = [
   ["GitHub token", `ghp_${"aB3dE6gH9".repeat(4)}`],
   ["GitHub token", `ghs_${"aB3dE6gH9".repeat(4)}`],
@@ -67,7 +67,7 @@ describe("keys of known formats are masked, and only they", () => {
     });
   }
 
-  test("of several in one text each", () => {
+  test("several in one text are all masked", () => {
     const text = KEYS.map(([, key, before = "", after = ""]) => before + key + after).join("\n");
     expect(plain.text(text)).toBe(
       KEYS.map(([label, , before = "", after = ""]) => `${before}[masked: ${label}]${after}`).join("\n"),
@@ -82,7 +82,7 @@ describe("keys of known formats are masked, and only they", () => {
     );
   });
 
-  test("of a private key one end is enough", () => {
+  test("one end of a private key suffices", () => {
     const lines = `${"b3BlbnNzaC1rZXk".repeat(4)}\n`.repeat(3);
     expect(plain.text(`a\n${BEGIN}\n${lines}[Showing lines 1-4 of 9.]`)).toBe(
       "a\n[masked: private key]\n[Showing lines 1-4 of 9.]",
@@ -113,7 +113,7 @@ describe("keys of known formats are masked, and only they", () => {
     expect(mask.text(text)).toBe(text);
   });
 
-  test("hashes, ids, numbers and lock files are none", () => {
+  test("hashes, ids, numbers and lock files are not keys", () => {
     const id = fc.oneof(
       fc.uuid(),
       fc.uint8Array({ minLength: 16, maxLength: 64 }).map((bytes) => Buffer.from(bytes).toString("hex")),
@@ -130,7 +130,7 @@ describe("keys of known formats are masked, and only they", () => {
         fc.constantFrom(" ", "\n", '": "', "="),
         (ids, between) => {
           const text = ids.join(between);
-          // An address, a time and a mail joined by "=" are a URL with a password by its grammar.
+          // By its grammar, an address, a time and a mail joined by "=" are a URL with a password.
           fc.pre(!/:\/\/[^\s/"]*:[^\s"]*@/.test(text));
           expect(mask.text(text)).toBe(text);
         },
@@ -145,7 +145,7 @@ describe("keys of known formats are masked, and only they", () => {
     expect(mask.json(lock)).toBe(lock);
   });
 
-  test("the sources of this project have none", () => {
+  test("the sources of this project contain none", () => {
     const root = new URL("../../src/", import.meta.url);
     const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
     expect(files.length).toBeGreaterThan(50);
@@ -158,12 +158,12 @@ describe("keys of known formats are masked, and only they", () => {
   });
 });
 
-describe("values of secret-looking variables", () => {
-  test("are masked by the variable's name, wherever they stand", () => {
+describe("values of variables with secret names", () => {
+  test("are masked with the variable's name, wherever they occur", () => {
     expect(mask.text(`a${TOKEN}b\n${TOKEN}`)).toBe("a[masked: DEPLOY_TOKEN]b\n[masked: DEPLOY_TOKEN]");
   });
 
-  test("of a URL the password, as it is written and as it is meant", () => {
+  test("of a URL: the password is masked, as written and decoded", () => {
     expect(mask.text("S3same%21open or S3same!open")).toBe("[masked: DATABASE_URL] or [masked: DATABASE_URL]");
     expect(mask.text("db.example.org/x")).toBe("db.example.org/x");
   });
@@ -177,7 +177,7 @@ describe("values of secret-looking variables", () => {
     expect(of.text("of sixteen characters and more")).toBe("[masked: THE_SECRET]");
   });
 
-  test("the longest of those that begin alike is taken", () => {
+  test("the longest of those with the same beginning is masked", () => {
     const of = createMask({ A_TOKEN: "abcdef1234", B_TOKEN: "abcdef1234-and-more" });
     expect(of.text("abcdef1234-and-more abcdef1234-and so")).toBe("[masked: B_TOKEN] [masked: A_TOKEN]-and so");
   });
@@ -235,7 +235,7 @@ describe("values of secret-looking variables", () => {
     expect(createMask({ X_TOKEN: value }).text(`is ${value} it`)).toBe(`is ${value} it`);
   });
 
-  test("more of them are given: by value, and by the name of a variable", () => {
+  test("more can be added: by value, and by the name of a variable", () => {
     const of = createMask({ HARMLESS: "not so harmless 1" }, { values: ["my own value"], names: ["HARMLESS"] });
     expect(of.text("my own value, not so harmless 1")).toBe("[masked: secret], [masked: HARMLESS]");
   });
@@ -247,7 +247,7 @@ describe("values of secret-looking variables", () => {
     expect(of.text("learned-value-77")).toBe("[masked: CI_TOKEN]");
   });
 
-  test("cut off anywhere leave no more than five characters of it", () => {
+  test("cut off anywhere reveal at most five characters", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: TOKEN.length - 1 }),
@@ -266,7 +266,7 @@ describe("values of secret-looking variables", () => {
     expect(mask.text(`a ${TOKEN.slice(0, 9)} b`)).toBe(`a ${TOKEN.slice(0, 9)} b`);
   });
 
-  test("no secret survives, whatever stands around it, and what has none is the same value", () => {
+  test("no secret survives in any context, and a text without secrets is returned as the same value", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.constant(TOKEN), fc.string({ unit: "binary" }))), (parts) => {
         expect(mask.text(parts.join(""))).not.toContain(TOKEN);
@@ -277,7 +277,7 @@ describe("values of secret-looking variables", () => {
 });
 
 describe("JSON", () => {
-  test("is masked in all its texts and keys, and is the same value where there is nothing to mask", () => {
+  test("is masked in all its texts and keys, and returned as the same value if nothing is masked", () => {
     const clean = { a: [1, null, "two"], b: { c: true } };
     expect(mask.json(clean)).toBe(clean);
     expect(mask.json({ list: ["x", { [TOKEN]: `=${TOKEN}` }], n: 1 })).toEqual({
@@ -293,7 +293,7 @@ describe("JSON", () => {
     });
   });
 
-  test("that is none is left alone: circles, bytes, dates, functions", () => {
+  test("other values are not changed: circles, bytes, dates, functions", () => {
     const circle: { self?: unknown; at: Date; bytes: Uint8Array; run: () => string } = {
       at: new Date(0),
       bytes: new TextEncoder().encode(TOKEN),
@@ -305,7 +305,7 @@ describe("JSON", () => {
 });
 
 describe("a stream", () => {
-  test("shows no secret, however it is cut, and in the end the same as the whole", () => {
+  test("shows no secret, however it is split, and in the end the same as the whole", () => {
     const secret = fc.constantFrom(TOKEN, ...KEYS.map(([, key, before = "", after = ""]) => before + key + after));
     const parts = fc.array(fc.oneof(secret, fc.lorem(), fc.constant("\n")), { maxLength: 8 });
     fc.assert(
@@ -325,14 +325,14 @@ describe("a stream", () => {
     );
   });
 
-  test("holds nothing back that begins no secret", () => {
+  test("holds nothing back that cannot begin a secret", () => {
     const stream = mask.stream();
     expect(stream.add("compiled 3 files\n")).toBe("compiled 3 files\n");
     expect(stream.add("done.\n")).toBe("done.\n");
     expect(stream.end()).toBe("");
   });
 
-  test("goes on when much more comes than any key is long", () => {
+  test("continues when much more arrives than any key is long", () => {
     const stream = plain.stream();
     let shown = 0;
     for (let n = 0; n < 100; n++) shown += stream.add(`eyJ${"a".repeat(4_000)}`).length;
@@ -341,8 +341,8 @@ describe("a stream", () => {
   });
 });
 
-describe("a mask that comes back", () => {
-  test("is found with its place, when it is one of ours", () => {
+describe("a mask that a model sends back", () => {
+  test("is found with its place if it is one of ours", () => {
     expect(mask.markIn({ edits: [{ old_text: "a" }, { new_text: "T=[masked: DEPLOY_TOKEN]" }] })).toEqual({
       mark: "[masked: DEPLOY_TOKEN]",
       path: "edits[1].new_text",
@@ -369,7 +369,7 @@ test.for([
   expect(mask.text(text).endsWith(" . [masked: DEPLOY_TOKEN]")).toBe(true);
 });
 
-test("what masks nothing changes nothing", () => {
+test("a mask without secrets changes nothing", () => {
   expect(NO_MASK.text(TOKEN)).toBe(TOKEN);
   expect(NO_MASK.json({ a: TOKEN })).toEqual({ a: TOKEN });
   expect(NO_MASK.stream().add(TOKEN)).toBe(TOKEN);

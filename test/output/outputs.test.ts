@@ -35,7 +35,7 @@ async function contentOf(store: OutputsStore, id: string): Promise<string> {
 const unknown = /^no saved output ".*": it was removed or belongs to another session$/;
 
 describe("saving and opening", () => {
-  test("text and bytes come back as they were", async () => {
+  test("text and bytes are read back unchanged", async () => {
     const store = newStore({ folder: await newFolder() });
     const text = await store.save("naïve 😀\n");
     const bytes = await store.save(new Uint8Array([0, 255, 10]));
@@ -47,7 +47,7 @@ describe("saving and opening", () => {
     expect(await contentOf(store, empty)).toBe("");
   });
 
-  test("ids are 16 letters and digits that are not taken for another, each time different", async () => {
+  test("ids have 16 unambiguous letters and digits, different each time", async () => {
     const store = newStore({ folder: await newFolder() });
     const ids = await Promise.all(Array.from({ length: 50 }, () => store.save("x")));
     for (const id of ids) expect(id).toMatch(/^[0-9abcdefghjkmnpqrstvwxyz]{16}$/);
@@ -67,7 +67,7 @@ describe("saving and opening", () => {
     await expect(file.read(0, 1)).rejects.toThrow("this saved output was closed");
   });
 
-  test("nothing is made before the first save, then folders and files for this user alone", async () => {
+  test("nothing is created before the first save, then private folders and files", async () => {
     const folder = join(await newFolder(), "state", "outputs");
     const store = newStore({ folder });
     await expect(store.open("0123456789abcdef")).rejects.toThrow(unknown);
@@ -96,14 +96,14 @@ describe("saving and opening", () => {
     await expect(store.open(id)).rejects.toThrow(unknown);
   });
 
-  test("a long wrong id is not repeated at length", async () => {
+  test("a long invalid id is truncated in the message", async () => {
     const store = newStore({ folder: await newFolder() });
     const failure = await store.open("x".repeat(10_000)).catch((error: unknown) => error);
     expect(failure).toMatchObject({ name: "ToolFailure", hint: expect.stringContaining("Copy the id") });
     expect(String(failure).length).toBeLessThan(200);
   });
 
-  test("another owner cannot open it, the same owner can, later too", async () => {
+  test("another owner cannot open it; the same owner can, also later", async () => {
     const folder = await newFolder();
     const id = await newStore({ folder, owner: "one" }).save("mine");
     await expect(newStore({ folder, owner: "two" }).open(id)).rejects.toThrow(unknown);
@@ -115,7 +115,7 @@ describe("saving and opening", () => {
     expect(() => createOutputs({ folder, owner })).toThrow(TypeError);
   });
 
-  test("what cannot be saved is a failure that says why, and leaves nothing behind", async () => {
+  test("what cannot be saved is a failure with the reason, and leaves nothing behind", async () => {
     const folder = join(await newFolder(), "a-file");
     await writeFile(folder, "in the way");
     await expect(newStore({ folder }).save("x")).rejects.toThrow(/^could not save the output: E/);
@@ -135,7 +135,7 @@ describe("saving and opening", () => {
     expect(await readdir(store.folder)).toEqual([]);
   });
 
-  test("a closed store neither saves nor opens, and what it saved stays", async () => {
+  test("a closed store neither saves nor opens, and its saved outputs are kept", async () => {
     const folder = await newFolder();
     const store = newStore({ folder });
     const saving = store.save("x".repeat(1_000_000));
@@ -150,7 +150,7 @@ describe("saving and opening", () => {
 describe("saving a log", () => {
   const large = "0123456789abcdef".repeat(40_000);
 
-  test("that is in memory writes it", async () => {
+  test("in memory writes it to a file", async () => {
     const store = newStore({ folder: await newFolder() });
     const log = createOutputLog({ folder: store.folder });
     log.write(new TextEncoder().encode("short"));
@@ -159,7 +159,7 @@ describe("saving a log", () => {
     await log.dispose();
   });
 
-  test("that has ended takes its file over, without copying, and keeps it when the log is disposed of", async () => {
+  test("that has ended links its file without copying, and the output survives the log", async () => {
     const store = newStore({ folder: await newFolder() });
     const log = createOutputLog({ folder: store.folder });
     log.write(new TextEncoder().encode(large));
@@ -173,7 +173,7 @@ describe("saving a log", () => {
     expect(await contentOf(store, id)).toBe(large);
   });
 
-  test("that is not on disk any more copies it from the log", async () => {
+  test("that is no longer on disk copies it from the log", async () => {
     const folder = await newFolder();
     const store = newStore({ folder });
     const log = createOutputLog({ folder: store.folder });
@@ -184,7 +184,7 @@ describe("saving a log", () => {
     await log.dispose();
   });
 
-  test("that still grows saves what there is now", async () => {
+  test("that still grows saves its current content", async () => {
     const store = newStore({ folder: await newFolder() });
     const log = createOutputLog({ folder: store.folder });
     log.write(new TextEncoder().encode(large));
@@ -198,7 +198,7 @@ describe("saving a log", () => {
     await log.dispose();
   });
 
-  test("that was taken over counts its age from the saving", async () => {
+  test("whose file was linked counts its age from the save", async () => {
     const store = newStore({ folder: await newFolder(), now: () => Date.now() + 30 * DAY });
     const log = createOutputLog({ folder: store.folder });
     log.write(new TextEncoder().encode(large));
@@ -210,14 +210,14 @@ describe("saving a log", () => {
   });
 });
 
-describe("clearing away", () => {
+describe("removing old outputs", () => {
   async function old(path: string, days: number): Promise<void> {
     await writeFile(path, "old");
     const seconds = (Date.now() - days * DAY) / 1000;
     await utimes(path, seconds, seconds);
   }
 
-  test("the first save removes what is older than seven days, of any owner, and empty folders", async () => {
+  test("at the first save, removes outputs of all owners older than seven days, and empty folders", async () => {
     const folder = await newFolder();
     for (const owner of ["gone", "some", "session-1"]) await mkdir(join(folder, owner));
     await old(join(folder, "gone", "a"), 8);
@@ -233,7 +233,7 @@ describe("clearing away", () => {
     expect(await readdir(store.folder)).toEqual([id]);
   });
 
-  test("what a store saved is removed when it is old, and opening says so", async () => {
+  test("an old output is removed, and opening it says so", async () => {
     const folder = await newFolder();
     const id = await newStore({ folder }).save("x");
     const later = newStore({ folder, now: () => Date.now() + 7 * DAY + 1000 });
@@ -245,7 +245,7 @@ describe("clearing away", () => {
     expect(await contentOf(now, kept)).toBe("y");
   });
 
-  test("a store that lives long clears away again after a day", async () => {
+  test("a long-lived store removes old outputs again after a day", async () => {
     const folder = await newFolder();
     let time = Date.now();
     const store = newStore({ folder, maxAgeMs: 2 * DAY, now: () => time });
@@ -262,7 +262,7 @@ describe("clearing away", () => {
     });
   });
 
-  test("nothing else is touched: other files, deeper folders, and whatever a link leads to", async () => {
+  test("nothing else is touched: other files, deeper folders, targets of links", async () => {
     const elsewhere = await newFolder();
     const folder = await newFolder();
     await old(join(elsewhere, "precious"), 100);
@@ -282,15 +282,17 @@ describe("clearing away", () => {
   });
 });
 
-describe("the limit of all outputs together", () => {
+describe("the size limit of all outputs", () => {
   const KB = 1_024;
   const sizes = async (folder: string) => {
     const files = await readdir(folder, { recursive: true, withFileTypes: true });
-    const found = files.filter((file) => file.isFile()).map((file) => stat(join(file.parentPath, file.name)));
+    const found = files
+      .filter((file) => file.isFile())
+      .map((file) => stat(join(file.parentPath, file.name)).catch(() => ({ size: 0 })));
     return (await Promise.all(found)).reduce((sum, { size }) => sum + size, 0);
   };
 
-  test("is kept while more is saved, by removing the oldest of all owners", async () => {
+  test("is enforced at saves, by removing the oldest of all owners", async () => {
     const folder = await newFolder();
     let time = Date.now();
     const options = { folder, maxBytes: 1_024 * KB, now: () => time++ };
@@ -312,7 +314,7 @@ describe("the limit of all outputs together", () => {
     });
   });
 
-  test("never removes the newest, however large, and counts small files in the blocks that they take", async () => {
+  test("never removes the newest, whatever its size, and counts small files in disk blocks", async () => {
     const folder = await newFolder();
     let time = Date.now();
     const store = newStore({ folder, maxBytes: 16 * KB, now: () => time++ });
@@ -325,13 +327,14 @@ describe("the limit of all outputs together", () => {
     expect(await readdir(other.folder)).toEqual([id]);
   });
 
-  test("neither counts nor removes what a running process writes; what a dead one left goes like the rest", async () => {
+  test("neither counts nor removes files of a running process; those of a dead one are removed", async () => {
     const folder = await newFolder();
     const store = newStore({ folder, maxBytes: 300 * KB });
     const log = createOutputLog({ folder: store.folder });
     log.write(Buffer.alloc(500 * KB, "a"));
     const path = (await log.file()) ?? "";
-    const dead = join(store.folder, path.slice(path.lastIndexOf("/") + 1).replace(/^\d+-\d+/, "4194305-1")); // over the largest PID
+    // over the largest PID
+    const dead = join(store.folder, path.slice(path.lastIndexOf("/") + 1).replace(/^\d+-\d+/, "4194305-1"));
     await writeFile(dead, "left behind");
     const long = (Date.now() - 30 * DAY) / 1_000;
     for (const each of [path, dead]) await utimes(each, long, long);
@@ -348,23 +351,23 @@ describe("the limit of all outputs together", () => {
     expect(await contentOf(later, adopted)).toHaveLength(500 * KB);
   });
 
-  test.each([0, -1, Number.NaN])("of %d bytes is refused", async (maxBytes) => {
+  test.each([0, -1, Number.NaN])("of %d bytes is rejected", async (maxBytes) => {
     const folder = await newFolder();
     expect(() => createOutputs({ folder, owner: "one", maxBytes })).toThrow(RangeError);
   });
 });
 
-describe("what somebody put there", () => {
+describe("a path that somebody replaced", () => {
   const id = "0123456789abcdef";
 
-  test("a link in place of an output is not followed", async () => {
+  test("by a link in place of an output is not followed", async () => {
     const store = newStore({ folder: await newFolder() });
     await store.save("x");
     await symlink("/etc/hostname", join(store.folder, id));
     await expect(store.open(id)).rejects.toThrow(unknown);
   });
 
-  test("a link in place of the owner's folder is not followed", async () => {
+  test("by a link in place of the owner's folder is not followed", async () => {
     const elsewhere = await newFolder();
     const folder = await newFolder();
     await writeFile(join(elsewhere, id), "not ours");
@@ -375,7 +378,7 @@ describe("what somebody put there", () => {
     expect(await readdir(elsewhere)).toEqual([id]);
   });
 
-  test("a folder or a FIFO is refused at once", async () => {
+  test("by a folder or a FIFO is refused at once", async () => {
     const store = newStore({ folder: await newFolder() });
     await store.save("x");
     await mkdir(join(store.folder, id));

@@ -9,7 +9,7 @@ import { testFolders } from "./folder.ts";
 const newFolder = testFolders();
 const words = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
-/** A log of a file that others write to, until `end()`. */
+/** A log of a file that another process writes, until `end()`. */
 async function grownBy(content = "") {
   const path = join(await newFolder(), "output");
   await writeFile(path, content);
@@ -28,7 +28,7 @@ async function grownBy(content = "") {
   return { path, log, end: () => (ended = true) };
 }
 
-test("ranges and the tail are held to what is there", async () => {
+test("ranges and the tail are limited to what is there", async () => {
   const { log } = await grownBy("0123456789");
   expect([log.size, log.kept]).toEqual([10, 10]);
   for (const [start, end, expected] of [
@@ -45,7 +45,7 @@ test("ranges and the tail are held to what is there", async () => {
   expect(words(await log.tail(99))).toBe("0123456789");
 });
 
-test("what others append is seen, and waited for", async () => {
+test("what others append is read, and waited for", async () => {
   const { path, log, end } = await grownBy("one");
   await log.grown(2);
   let resolved = false;
@@ -58,7 +58,7 @@ test("what others append is seen, and waited for", async () => {
   await log.grown(1_000);
 });
 
-test("waiting ends when the signal fires, though nothing comes", async () => {
+test("waiting ends when the signal fires, even if nothing arrives", async () => {
   const { log } = await grownBy();
   const controller = new AbortController();
   const waiting = log.grown(0, controller.signal);
@@ -67,7 +67,7 @@ test("waiting ends when the signal fires, though nothing comes", async () => {
   await expect(log.grown(0, AbortSignal.abort())).resolves.toBeUndefined();
 });
 
-test("following gives everything, what is written before the end too, and then ends", async () => {
+test("following returns everything, including what is written just before the end, and then ends", async () => {
   const { path, log, end } = await grownBy("a".repeat(100_000));
   const parts: string[] = [];
   const following = (async () => {
@@ -91,7 +91,7 @@ test("following ends when the signal fires", async () => {
   expect(parts).toEqual(["x"]);
 });
 
-test("letting go of it leaves the file alone, and ends who waits", async () => {
+test("disposing leaves the file unchanged, and ends waiting readers", async () => {
   const { path, log } = await grownBy("x");
   const waiting = log.grown(5);
   await log.dispose();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type PolledOutput, polledLog } from "../../src/output/polled-log.ts";
 
-/** An output of these bytes, of which `there` can be seen; the looks are counted. */
+/** An output of these bytes, of which the first `there` are visible. Counts the looks. */
 function outputOf(content: string) {
   const state = { there: content.length, isOver: false, looks: 0 };
   const output: PolledOutput = {
@@ -28,7 +28,7 @@ async function followed(log: ReturnType<typeof polledLog>, signal?: AbortSignal)
   return parts;
 }
 
-test("any range is one that can be read", async () => {
+test("any range can be read", async () => {
   const { log } = outputOf("0123456789");
   for (const [start, end, expected] of [
     [-5, 2, "01"],
@@ -41,22 +41,22 @@ test("any range is one that can be read", async () => {
   }
 });
 
-test("what a look has shown is handed out without another", async () => {
+test("what a look has found is returned without another look", async () => {
   const { state, log } = outputOf("x".repeat(1_000_000));
   state.isOver = true;
   const parts = await followed(log);
   expect(parts.join("").length).toBe(1_000_000);
   expect(Math.max(...parts.map((part) => part.length))).toBe(65_536);
-  expect(state.looks).toBe(2); // what is there, and that no more comes
+  expect(state.looks).toBe(2); // one for what is there, one for the end
 });
 
-test("no more is read at a time than is wanted", async () => {
+test("no more is read at a time than requested", async () => {
   const { state, output } = outputOf("0123456789");
   state.isOver = true;
   expect(await followed(polledLog(output, { chunk: 4 }))).toEqual(["0123", "4567", "89"]);
 });
 
-test("who waits is let go by the signal though a look is never answered", async () => {
+test("a waiting reader is released by the signal even if a look never returns", async () => {
   const { output } = outputOf("");
   const log = polledLog({ ...output, look: () => new Promise(() => undefined) });
   const controller = new AbortController();
@@ -65,7 +65,7 @@ test("who waits is let go by the signal though a look is never answered", async 
   expect(await waiting).toEqual([undefined, []]);
 });
 
-test("where it cannot be looked at nobody waits, and who follows is told why", async () => {
+test("if a look fails nobody waits, and a follower gets the reason", async () => {
   const { output } = outputOf("x");
   const log = polledLog({ ...output, look: () => Promise.reject(new Error("no way there")) });
   await log.grown(5);
@@ -73,7 +73,7 @@ test("where it cannot be looked at nobody waits, and who follows is told why", a
   await expect(log.tail(1)).rejects.toThrow("no way there");
 });
 
-test("what has come before the end is given when the end is seen in the same look", async () => {
+test("what arrived before the end is returned when the same look finds the end", async () => {
   const { state, log } = outputOf("abc");
   state.there = 1;
   const parts = followed(log);

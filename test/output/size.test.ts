@@ -21,7 +21,7 @@ test.each([
   expect(formatSize(bytes)).toBe(words);
 });
 
-test("any size has at most four digits before its unit, one after the point, and is right to within a twentieth of the unit", () => {
+test("any size has at most four digits, one decimal, and an error of at most a twentieth of its unit", () => {
   fc.assert(
     fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), (bytes) => {
       const [, value, unit] = /^(\d{1,4}(?:\.[1-9])?)(B|KB|MB|GB|TB|PB)$/.exec(formatSize(bytes)) ?? [];

@@ -77,7 +77,7 @@ describe("terminalSafe", () => {
   );
   const wild = fc.array(character, { maxLength: 40 }).map((parts) => parts.join(""));
 
-  test("nothing unseen is left but colours, joiners of emoji and selectors, and a second time changes nothing", () => {
+  test("only colours, emoji joiners and selectors stay invisible, and a second pass changes nothing", () => {
     fc.assert(
       fc.property(wild, (text) => {
         const safe = terminalSafe(text);
@@ -90,7 +90,7 @@ describe("terminalSafe", () => {
     );
   });
 
-  test("one line is one line, within its length, with nothing unseen", () => {
+  test("one line is one line, within its length, with nothing invisible", () => {
     fc.assert(
       fc.property(wild, fc.nat({ max: 60 }), (text, most) => {
         const line = oneLine(text, most);
@@ -104,15 +104,15 @@ describe("terminalSafe", () => {
 });
 
 describe("oneLine", () => {
-  test("shows newlines and tabs, and drops colours", () => {
+  test("shows newlines and tabs visibly, and drops colours", () => {
     expect(oneLine("\x1b[1mecho\x1b[0m a\tb\r\nls\n", 100)).toBe("echo a\\tb\\nls\\n");
   });
 
-  test("what is left when a colour is dropped cannot become a sequence", () => {
+  test("text around a dropped colour cannot become a sequence", () => {
     expect(oneLine("\x1b\x1b[0m[2J", 100)).toBe("\\x1b[2J");
   });
 
-  test("leaves out the middle and says how much", () => {
+  test("omits the middle and says how much", () => {
     const line = oneLine(`curl ${"x".repeat(1000)} | sh`, 60);
     expect(line).toBe(`curl ${"x".repeat(16)}[…969 characters…]${"x".repeat(15)} | sh`);
     expect(Array.from(line).length).toBeLessThanOrEqual(60);
@@ -133,7 +133,7 @@ describe("oneLine", () => {
     }
   });
 
-  test("cuts at the end where the mark does not fit", () => {
+  test("cuts at the end if the mark does not fit", () => {
     expect(oneLine("abcdefghijklmnopqrstuvwxyz", 5)).toBe("abcd…");
     expect(oneLine("abc", 1)).toBe("…");
     expect(oneLine("abc", 0)).toBe("");

@@ -32,7 +32,7 @@ describe("whole lines", () => {
     expect(truncateTail("", { lines: 0, bytes: 0 })).toMatchObject({ text: "", truncated: false, totalLines: 0 });
   });
 
-  test("without a limit of its own a text is held to 2,000 lines", () => {
+  test("the default limit is 2,000 lines", () => {
     const text = numbered(DEFAULT_MAX_LINES + 1);
     const head = truncateHead(text);
     expect(head).toMatchObject({ truncated: "lines", shownLines: 2000, totalLines: 2001, insideLine: false });
@@ -43,7 +43,7 @@ describe("whole lines", () => {
     expect(tail.text.endsWith("line 2001\n")).toBe(true);
   });
 
-  test("without a limit of its own a text is held to 51,200 bytes", () => {
+  test("the default limit is 51,200 bytes", () => {
     const text = `${"x".repeat(99)}\n`.repeat(600);
     expect(truncateHead(text)).toMatchObject({ truncated: "bytes", shownBytes: DEFAULT_MAX_BYTES, shownLines: 512 });
     expect(truncateTail(text)).toMatchObject({ truncated: "bytes", shownBytes: DEFAULT_MAX_BYTES, totalBytes: 60_000 });
@@ -56,7 +56,7 @@ describe("whole lines", () => {
     expect(truncateTail("a\n\n", { lines: 1 }).text).toBe("\n");
   });
 
-  test("with a limit of bytes the line that does not fit is left out whole", () => {
+  test("with a limit of bytes a line that does not fit is omitted", () => {
     expect(truncateHead("one\ntwo\nthree\n", { bytes: 10 })).toMatchObject({ text: "one\ntwo\n", truncated: "bytes" });
     expect(truncateTail("one\ntwo\nthree\n", { bytes: 10 })).toMatchObject({
       text: "two\nthree\n",
@@ -65,7 +65,7 @@ describe("whole lines", () => {
     expect(truncateTail("one\ntwo\nthree\n", { bytes: 9 })).toMatchObject({ text: "three\n", insideLine: false });
   });
 
-  test("a line that does not fit in the limit of bytes by itself is cut inside", () => {
+  test("a single line that exceeds the limit of bytes is cut inside", () => {
     expect(truncateHead("abcdef\ng", { bytes: 4 })).toMatchObject({
       text: "abcd",
       truncated: "bytes",
@@ -76,7 +76,7 @@ describe("whole lines", () => {
     expect(truncateTail("a\nbcdefg\n", { bytes: 4 })).toMatchObject({ text: "efg\n", insideLine: true, shownLines: 1 });
   });
 
-  test("of several limits the one that leaves the least holds", () => {
+  test("of several limits the one that leaves the least applies", () => {
     const text = "aaaa\nbbbb\ncccc\n";
     expect(truncateHead(text, { lines: 1, bytes: 11, characters: 7 })).toMatchObject({
       text: "aaaa\n",
@@ -96,7 +96,7 @@ describe("whole lines", () => {
     });
   });
 
-  test("a limit of nothing leaves nothing, and Infinity is no limit", () => {
+  test("a limit of 0 leaves nothing, and Infinity is no limit", () => {
     for (const limit of [{ lines: 0 }, { bytes: 0 }, { characters: 0 }]) {
       expect(truncateHead("ab", limit)).toMatchObject({
         text: "",
@@ -109,14 +109,14 @@ describe("whole lines", () => {
     expect(truncateTail("ab", {}).truncated).toBe(false);
   });
 
-  test("a limit that is no number of 0 or more is an error that says what came", () => {
+  test("an invalid limit is an error that contains its value", () => {
     expect(() => truncateHead("a", { bytes: -1 })).toThrow(
       new RangeError("limit of bytes: expected a number of 0 or more, got -1; leave it out for no limit"),
     );
     expect(() => truncateTail("a", { lines: Number.NaN })).toThrow(/limit of lines: .* got NaN/);
   });
 
-  test("half a line more than a whole number of lines is not a line more", () => {
+  test("a fraction of a line in the limit is ignored", () => {
     expect(truncateHead("a\nb\n", { lines: 1.5 }).text).toBe("a\n");
     expect(truncateTail("abc", { characters: 1.5 }).text).toBe("c");
   });
@@ -161,7 +161,7 @@ describe("what is never cut", () => {
     }
   });
 
-  test("a string that is never terminated is plain text", () => {
+  test("an unterminated string is plain text", () => {
     const text = `\x1b]0;${"x".repeat(50)}`;
     for (let kept = 0; kept <= text.length; kept += 1) {
       expect(truncateHead(text, { characters: kept }).text.length).toBe(kept);
@@ -178,7 +178,7 @@ describe("what is never cut", () => {
     expect(truncateTail(`a${longer}b`, { characters: 100 }).text.length).toBe(100);
   });
 
-  test("lines that end inside a string go with the string", () => {
+  test("lines that end inside a string are removed with the string", () => {
     const text = "one\n\x1b]0;a\nb\nc\x07two\nthree\n";
     expect(truncateHead(text, { lines: 2 })).toMatchObject({ text: "one\n", truncated: "lines" });
     expect(truncateTail(text, { lines: 3 })).toMatchObject({ text: "three\n", truncated: "lines" });
@@ -228,7 +228,7 @@ const small = fc.nat({ max: 40 });
 const wildLimit = fc.record({ lines: fc.nat({ max: 6 }), bytes: small, characters: small }, { requiredKeys: [] });
 const bigLimit = fc.record({ lines: small, bytes: fc.nat(90_000), characters: fc.nat(50_000) }, { requiredKeys: [] });
 
-/** Everything that must stay together, found by reading from the start: an independent way to what the code finds locally. */
+/** Finds everything that must stay together, reading from the start: independent of the local search in the code. */
 const UNCUTTABLE = new RegExp(
   [
     String.raw`(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^]*?(?:\x07|\x1b\\|\x9c)`,
@@ -253,7 +253,7 @@ function isWithin(text: string, { lines = Infinity, bytes = Infinity, characters
   return countLines(text) <= lines && Buffer.byteLength(text) <= bytes && Array.from(text).length <= characters;
 }
 
-/** What should be kept, by trying every cut. */
+/** Finds what should be kept, by trying every cut. */
 function bestCut(text: string, limit: Limit, keep: "head" | "tail"): number {
   const kept = (cut: number) => (keep === "head" ? text.slice(0, cut) : text.slice(cut));
   const best = (cuts: number[]) => (keep === "head" ? Math.max(...cuts) : Math.min(...cuts));
@@ -271,7 +271,7 @@ function bestCut(text: string, limit: Limit, keep: "head" | "tail"): number {
 }
 
 describe("for any text and any limit", () => {
-  test("the head is as long as it may be and no longer", () => {
+  test("the head is as long as possible and no longer", () => {
     fc.assert(
       fc.property(wildText, wildLimit, (text, limit) => {
         expect(truncateHead(text, limit).text).toBe(text.slice(0, bestCut(text, limit, "head")));
@@ -280,7 +280,7 @@ describe("for any text and any limit", () => {
     );
   });
 
-  test("the tail is as long as it may be and no longer", () => {
+  test("the tail is as long as possible and no longer", () => {
     fc.assert(
       fc.property(wildText, wildLimit, (text, limit) => {
         expect(truncateTail(text, limit).text).toBe(text.slice(bestCut(text, limit, "tail")));
@@ -303,7 +303,7 @@ describe("for any text and any limit", () => {
     );
   });
 
-  test("with a mask, it is over none of the limits after masking, and nothing is cut that fits", () => {
+  test("with a mask, no limit is exceeded after masking, and nothing that fits is cut", () => {
     const mask = (text: string) => text.replaceAll(/[a-m]/g, "[masked: NAME]");
     fc.assert(
       fc.property(wildText, wildLimit, fc.constantFrom(truncateHead, truncateTail), (text, limit, truncate) => {
@@ -322,7 +322,7 @@ describe("for any text and any limit", () => {
     }
   });
 
-  test("the numbers are those of the texts", () => {
+  test("the counts are those of the texts", () => {
     fc.assert(
       fc.property(wildText, wildLimit, fc.constantFrom(truncateHead, truncateTail), (text, limit, truncate) => {
         const result = truncate(text, limit);
@@ -339,8 +339,8 @@ describe("for any text and any limit", () => {
   });
 });
 
-test("strings with newlines in them, without end or without number, take no more time than other text", () => {
-  // Finishes at once, or with quadratic work not within the test's time.
+test("strings with newlines, without end or in great number take no more time than other text", () => {
+  // With quadratic work this would exceed the test's timeout.
   for (const unit of ["\x1b]\n\x07", "\x1b]\n\x1b\\", "\x9d\n\x9c", "\x1b]\n", "\x1b[\n", "\x1b[0;"]) {
     const text = unit.repeat(400_000);
     for (const all of [text, `${text}\x07`]) {
@@ -351,7 +351,7 @@ test("strings with newlines in them, without end or without number, take no more
 });
 
 describe("notices", () => {
-  test("say which limit was hit and where the whole output is", () => {
+  test("name the limit and the place of the whole output", () => {
     const id = "7h2k9m4pq0rs8tvw";
     const limit = { lines: 2000, bytes: 51_200, characters: 4000 };
     expect(savedNotice({ truncated: "bytes", limit }, id)).toBe(
@@ -368,13 +368,13 @@ describe("notices", () => {
     );
   });
 
-  test("say only what is the case", () => {
+  test("mention only what applies", () => {
     expect(savedNotice({ truncated: "bytes", limit: { bytes: 1024 } }, undefined)).toBe("[Output truncated at 1KB.]");
     expect(savedNotice({ truncated: false, limit: {} }, "x")).toBe("[Full output saved to: output://x]");
     expect(savedNotice({ truncated: false, limit: {} }, undefined)).toBe("");
   });
 
-  test("say which lines are shown and how to go on", () => {
+  test("name the lines shown and how to continue", () => {
     expect(rangeNotice({ first: 1, last: 2000, total: 5120, next: 2001 })).toBe(
       "[Showing lines 1-2000 of 5120. Use offset=2001 to continue.]",
     );

@@ -14,8 +14,8 @@ import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 
-describe("what a command wrote", () => {
-  test("is the result, as it was written", async () => {
+describe("the output of a command", () => {
+  test("is the result, unchanged", async () => {
     const { call, text } = await toolsOn();
     expect(await text("bash", { command: "printf 'a\\n  b\\tc'" })).toBe("a\n  b\tc");
     expect(await call("bash", { command: "echo hello" })).toEqual({
@@ -25,14 +25,14 @@ describe("what a command wrote", () => {
     });
   });
 
-  test("to stdout and stderr stands in the order it was written in", async () => {
+  test("to stdout and stderr keeps its order", async () => {
     const { text } = await toolsOn();
     const command = "for i in $(seq 200); do echo out $i; echo err $i >&2; done";
     const expected = Array.from({ length: 200 }, (_, i) => `out ${i + 1}\nerr ${i + 1}\n`).join("");
     expect(await text("bash", { command })).toBe(expected);
   });
 
-  test("is nothing: that is said", async () => {
+  test("that is empty is reported as such", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "true" })).toBe("(no output)");
     expect(await text("bash", { command: "cd sub 2>/dev/null; :" })).toBe("(no output)");
@@ -51,13 +51,13 @@ describe("what a command wrote", () => {
     );
   });
 
-  test("that is no text shows as U+FFFD, at either end and in the middle", async () => {
+  test("that is not text is shown as U+FFFD, at both ends and in the middle", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "printf 'caf\\351'" })).toBe("caf\ufffd");
     expect(await text("bash", { command: "printf '\\200\\201x\\0y\\342\\202'" })).toBe("\ufffd\ufffdx\ufffdy\ufffd");
   });
 
-  test("in binary is text that any model takes, and JSON holds", async () => {
+  test("in binary becomes text that any model accepts, and valid JSON", async () => {
     const { folder, call } = await toolsOn();
     await writeFile(join(folder, "data.bin"), Buffer.from(Array.from({ length: 30_000 }, (_, i) => (i * 7919) % 256)));
     const result = await call("bash", { command: "cat data.bin" });
@@ -68,8 +68,8 @@ describe("what a command wrote", () => {
   });
 });
 
-describe("how a command ended", () => {
-  test("is in the text when it is not exit code 0, and the call is ok all the same", async () => {
+describe("the exit status of a command", () => {
+  test("is in the text when it is not exit code 0, and the call is still ok", async () => {
     const { call, text } = await toolsOn();
     expect(await text("bash", { command: "echo a; exit 3" })).toBe("a\n\nExit code: 3");
     expect(await text("bash", { command: "printf a; exit 3" })).toBe("a\n\nExit code: 3");
@@ -97,7 +97,7 @@ describe("how a command ended", () => {
     });
   });
 
-  test("stands below the notice of a long output", async () => {
+  test("is below the notice of a long output", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "seq 3000; exit 4" })).toMatch(
       /\n3000\n\n\[Output truncated at 2000 lines\. Full output saved to: output:\/\/\w+\]\n\nExit code: 4$/,
@@ -105,14 +105,14 @@ describe("how a command ended", () => {
   });
 });
 
-describe("where a command runs", () => {
-  test("is the working directory, each time again", async () => {
+describe("the environment of a command", () => {
+  test("is in the working directory, each time", async () => {
     const { folder, text } = await toolsOn({ "sub/a.txt": "" });
     expect(await text("bash", { command: "cd sub; pwd" })).toBe(`${folder}/sub\n`);
     expect(await text("bash", { command: "pwd" })).toBe(`${folder}\n`);
   });
 
-  test("has bash, no start-up files, no input and no terminal", async () => {
+  test("has bash, no start-up files, no stdin and no terminal", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: 'a=(1 2); [[ ${#a[@]} == 2 ]] && echo "$BASH" | grep -c bash' })).toBe("1\n");
     expect(await text("bash", { command: "cat; read x || echo end of input" })).toBe("end of input\n");
@@ -121,7 +121,7 @@ describe("where a command runs", () => {
     ).toBe("no terminal\nno screen\n");
   });
 
-  test("has none of our own environment's secrets, and what programs need", async () => {
+  test("has no secrets of our environment, and what programs need", async () => {
     process.env["MY_API_KEY"] = "secret-4711";
     process.env["LD_PRELOAD_TEST"] = "secret-4711";
     const { text } = await toolsOn({}, { policy: { autonomy: "full", forbiddenPaths: [], allowedRoots: ["/proc"] } });
@@ -132,14 +132,14 @@ describe("where a command runs", () => {
     expect(await text("bash", { command: 'echo "[$MY_API_KEY]"' })).toBe("[]\n");
   });
 
-  test("takes any script as it is written: quotes, several lines, here-documents", async () => {
+  test("accepts any script as written: quotes, several lines, here-documents", async () => {
     const { text } = await toolsOn();
     const command = `x='it''s "fine"'\ncat <<'END'\n$x \\ \`y\` é\nEND\necho "$x" $((1+1))`;
     expect(await text("bash", { command })).toBe('$x \\ `y` é\nits "fine" 2\n');
     expect(await text("bash", { command: "-n" })).toMatch(/-n: (command not found|invalid option)|Exit code/);
   });
 
-  test("a script too long for the system is refused with the way out", async () => {
+  test("a script too long for the system is refused with a hint", async () => {
     const { text } = await toolsOn({}, { policy: { autonomy: "full" }, approver: async () => ({ answer: "once" }) });
     expect(await text("bash", { command: `: ${"x".repeat(140_000)}` })).toBe(
       "Tool error: cannot start bash: its arguments are too long; write them to a file",
@@ -157,7 +157,7 @@ describe("a long output", () => {
     expect(await savedOutput(tools, path)).toBe(sequence(1, 5_000));
   });
 
-  test("over 50 KB is cut at a line", async () => {
+  test("over 50 KB is truncated at a line", async () => {
     const { text } = await toolsOn();
     const shown = await text("bash", { command: `for i in $(seq 1000); do printf '%099d\\n' $i; done` });
     const [tail = "", notice] = shown.split("\n\n");
@@ -172,14 +172,14 @@ describe("a long output", () => {
     expect(await text("bash", { command: "head -c 51200 /dev/zero | tr '\\0' x" })).toBe("x".repeat(51_200));
   });
 
-  test("of one line shows the end of it, in whole characters", async () => {
+  test("of one line shows its end, in whole characters", async () => {
     const { text } = await toolsOn();
     const shown = await text("bash", { command: "printf x; head -c 100000 /dev/zero | sed 's/\\x00/é/g'" });
     expect(shown).toMatch(/^é+\n\[Output truncated at 50KB\. Full output saved to: output:\/\/\w+\]$/);
     expect(shown.lastIndexOf("é") + 1).toBe(25_600);
   });
 
-  test("of a million lines is as quick to show, and its first and last lines can be read", async () => {
+  test("of a million lines is shown as fast, and its first and last lines can be read", async () => {
     const { text } = await toolsOn();
     const shown = await text("bash", { command: "seq 1000000" });
     expect(shown.startsWith("998001\n")).toBe(true);
@@ -203,18 +203,18 @@ describe("a long output", () => {
     );
   });
 
-  test("of which not all could be kept says so", async () => {
+  test("of which only part could be kept says so", async () => {
     const folder = await workspace();
     const inner = await local({ workDir: folder, outputFolder: temporaryFolder() });
     const tools = await toolsOn({}, { tools: [bash(), read()], target: keepingAtMost(inner, 100_000) });
     const shown = await tools.text("bash", { command: "anything" });
     expect(shown).toMatch(
-      /\n\[Output truncated at 50KB\. Full output saved to: output:\/\/\w+\]\n\[Of 500KB of output only the first 97\.7KB were kept: this is the end of those\.\]$/,
+      /\n\[Output truncated .*: output:\/\/\w+\]\n\[Only the first 97\.7KB of 500KB were kept\. This is the end of that part\.\]$/,
     );
   });
 });
 
-test("people who watch a flood are told how much of it was skipped", async () => {
+test("people who watch a flood see how much of it was skipped", async () => {
   const inner = await local({ workDir: await workspace(), outputFolder: temporaryFolder() });
   const seen = async (cap: number) => {
     const { toolkit } = await toolsOn({}, { tools: [bash()], target: keepingAtMost(inner, cap) });
@@ -224,18 +224,18 @@ test("people who watch a flood are told how much of it was skipped", async () =>
   };
   const newest = `${"x".repeat(99)}\n`.repeat(40); // whole lines of the newest 4 KB
   expect(await seen(1_000_000)).toBe(`\n[… 496.1KB of output skipped …]\n${newest}`);
-  const dropped = "\n[… 402.3KB of output skipped …]\n"; // beyond what is kept
+  const dropped = "\n[… 402.3KB of output skipped …]\n"; // exceeds what is kept
   expect(await seen(100_000)).toBe(`\n[… 93.8KB of output skipped …]\n${newest}${dropped}`);
 });
 
 describe("a command that does not end", () => {
-  test("is stopped after its timeout, with all it started, and what it wrote is kept", async () => {
+  test("is stopped after its timeout with all its processes, and its output is kept", async () => {
     const { folder, text } = await toolsOn();
     const command =
       "echo before; sleep 600 & echo $! > a.pid; setsid sleep 600 & echo $! > b.pid; echo $$ > c.pid; wait";
     expect(await text("bash", { command, timeout: 0.5 })).toBe(
       "Tool error: the command did not finish within 0.5 s and was stopped\n" +
-        "What it had written is below. Give a longer timeout, run less, or run it in the background.\n" +
+        "Its output so far is below. Use a longer timeout, run less, or run it in the background.\n" +
         "before\n",
     );
     for (const file of ["a.pid", "b.pid", "c.pid"]) {
@@ -243,21 +243,21 @@ describe("a command that does not end", () => {
     }
   });
 
-  test("and wrote nothing is told so", async () => {
+  test("and wrote nothing is reported so", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "sleep 600", timeout: 0.2 })).toBe(
-      "Tool error: the command did not finish within 0.2 s and was stopped\nIt had written nothing. Give a longer timeout, run less, or run it in the background.",
+      "Tool error: the command did not finish within 0.2 s and was stopped\nIt had written no output. Use a longer timeout, run less, or run it in the background.",
     );
   });
 
-  test("and wrote a lot shows its end, and the rest is saved", async () => {
+  test("and wrote a lot shows the end of its output, and the rest is saved", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "seq 3000; sleep 600", timeout: 0.5 })).toMatch(
       /in the background\.\n1001\n[\s\S]*\n3000\n\n\[Output truncated at 2000 lines\. Full output saved to: output:\/\/\w+\]$/,
     );
   });
 
-  test("needs a timeout that is a time", async () => {
+  test("needs a valid timeout", async () => {
     const { text } = await toolsOn();
     for (const timeout of [0, -1, 86_401, "soon"]) {
       expect(await text("bash", { command: "true", timeout })).toMatch(/^validation error: parameter "timeout": /);
@@ -265,12 +265,12 @@ describe("a command that does not end", () => {
     expect(await text("bash", { command: "echo fine", timeout: "5" })).toBe("fine\n");
   });
 
-  test("is stopped when the call is, and what it wrote is kept, on its way out too", async () => {
+  test("is stopped with the call, and its output is kept, also what it writes while it ends", async () => {
     const tools = await toolsOn();
     const command = "trap 'echo cleaned up; exit' TERM; echo $$ > shell.pid; echo ready; while :; do sleep 0.02; done";
     const result = await abortedAt(tools, "ready\n", { command });
     expect(result.status).toBe("aborted");
-    // Bash may say that the sleep it waited for was terminated.
+    // Bash may report that the sleep it waited for was terminated.
     expect(asText(result)).toMatch(/^The call was stopped before it finished\.\nready\n(Terminated\n)?cleaned up\n$/);
     expect(await isAlive(Number(await readFile(join(tools.folder, "shell.pid"), "utf8")))).toBe(false);
   });
@@ -282,7 +282,7 @@ describe("a command that does not end", () => {
     expect(await isAlive(Number(await readFile(join(tools.folder, "shell.pid"), "utf8")))).toBe(false);
   });
 
-  test("but only its background child does: the call is over, and the child ends with the toolkit", async () => {
+  test("but only its background child: the call ends, and the child ends with the toolkit", async () => {
     const { folder, text, toolkit } = await toolsOn();
     expect(await text("bash", { command: "sleep 600 & echo $! > child.pid; echo done" })).toBe("done\n");
     const child = Number(await readFile(join(folder, "child.pid"), "utf8"));
@@ -297,7 +297,7 @@ describe("people who watch", () => {
     const events: ActivityEvent[] = [];
     const command = "echo one; sleep 0.01; echo two; while [ ! -e go ]; do sleep 0.02; done; printf three";
     const call = toolkit.call({ name: "bash", input: { command } }, { onEvent: (event) => events.push(event) });
-    // The second line comes right after the first, and then nothing for long: it is shown all the same.
+    // The second line follows the first at once, and then there is nothing for long: it is shown all the same.
     await until("both lines were shown", () => shownTo(events) === "one\ntwo\n");
     execFileSync("touch", [join(folder, "go")]);
     expect(await call).toMatchObject({ status: "ok", data: { output: "one\ntwo\nthree" } });
@@ -359,7 +359,7 @@ function shownTo(events: readonly ActivityEvent[]): string {
   return events.map((event) => (event.type === "call.updated" ? (event.update.output ?? "") : "")).join("");
 }
 
-/** A backend on which every command writes 500 KB, of which it keeps less. */
+/** A backend on which every command writes 500 KB, and keeps less of it. */
 function keepingAtMost(inner: Backend, cap: number): Backend {
   return {
     name: "small",

@@ -19,13 +19,13 @@ const mine = defineTool({
 const names = (choice: Parameters<typeof chosenTools>[0]) => chosenTools(choice).map(({ name }) => name);
 
 describe("tools are chosen", () => {
-  test("by a toolset of one's own, in its order, each once", () => {
+  test("by a user's toolset, in its order, each once", () => {
     expect(names({ preset: "look", toolsets: { look: ["ls", "read", "ls"] } })).toEqual(["ls", "read"]);
     expect(names({ preset: "constructor", toolsets: { constructor: ["ls"] } })).toEqual(["ls"]);
     expect(names({ preset: "empty", toolsets: { empty: [] }, tools: [mine] })).toEqual(["mine"]);
   });
 
-  test("of one's own that a toolset names, only in the toolsets that do", () => {
+  test("a user's tool that toolsets name is only in those toolsets", () => {
     const toolsets = { tasks: ["mine", "ls"], look: ["ls"] };
     expect(names({ preset: "tasks", toolsets, tools: [mine] })).toEqual(["ls", "mine"]);
     expect(names({ preset: "look", toolsets, tools: [mine] })).toEqual(["ls"]);
@@ -41,7 +41,7 @@ describe("tools are chosen", () => {
     expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), ...more]);
   });
 
-  test("without those that are disabled, one's own too", () => {
+  test("without disabled ones, also the user's own", () => {
     expect(names({ disable: ["bash", "ls"] })).toEqual(["read", "edit", "write", "jobs"]);
     expect(names({ preset: "readonly", tools: [mine], disable: ["mine", "grep"] })).toEqual(["read", "find", "ls"]);
   });
@@ -64,7 +64,7 @@ describe("tools are chosen", () => {
     expect(() => chosenTools(choice)).toThrow(message);
   });
 
-  test("under the names they are listed by", () => {
+  test("under the names in the list", () => {
     for (const [name, make] of Object.entries(BUILT_IN)) expect(make({}).name).toBe(name);
     const second = ["read_file", "write_file", "file_read", "file_write"];
     const once = Object.keys(BUILT_IN).filter((name) => !second.includes(name));
@@ -105,7 +105,7 @@ describe("variables that are passed", () => {
     expect(asText(await toolkit.call({ name: "bash", input: { command } }))).toBe("[yes]\n");
   });
 
-  test("are the backend's own matter where one is given", async () => {
+  test("are the backend's business when one is given", async () => {
     const backend = await local({ workDir: await workspace(), outputFolder: temporaryFolder() });
     await expect(createToolkit({ target: backend, passEnv: ["A"] })).rejects.toThrow(
       /^createToolkit got passEnv and a backend/,
@@ -114,7 +114,7 @@ describe("variables that are passed", () => {
   });
 });
 
-test("without a terminal there are no such tools, wherever they are named, and no error", () => {
+test("without a terminal its tools are omitted without an error", () => {
   const namesIn = (choice: object, terminal: boolean) => chosenTools(choice, { terminal }).map(({ name }) => name);
   const toolsets = { mine: ["send-keys", "read"] };
   expect(namesIn({ preset: "mine", toolsets }, false)).toEqual(["read"]);

@@ -23,7 +23,7 @@ const SCHEMAS_IN: { readonly [F in DefinitionFormat]: (tools: Toolset) => Parame
 };
 const FORMATS = Object.keys(SCHEMAS_IN) as readonly DefinitionFormat[];
 
-/** The rules of OpenAI, Anthropic, Gemini and MCP for a tool's name; see `TOOL_NAME` for where each of them is written. */
+/** The rules of OpenAI, Anthropic, Gemini and MCP for tool names. See `TOOL_NAME` for their sources. */
 const PROVIDER_NAMES = [
   /^[a-zA-Z0-9_-]{1,64}$/,
   /^[a-zA-Z0-9_-]{1,128}$/,
@@ -33,7 +33,7 @@ const PROVIDER_NAMES = [
 
 const bare = { description: "For a test.", touches: [], effects: () => [], run: async () => null } as const;
 
-/** Schemas as authors bring them: TypeBox, a literal without a type, zod. */
+/** Schemas as authors write them: TypeBox, a literal without a type, zod. */
 const brought: readonly Tool[] = [
   defineTool({ ...bare, name: "typebox", input: Type.Object({ city: Type.String() }) }),
   defineTool({ ...bare, name: "plain", input: { properties: { city: { type: "string" } }, required: ["city"] } }),
@@ -44,29 +44,29 @@ const brought: readonly Tool[] = [
 const everyTool = toolset([...PRESETS.all(), ...brought]);
 
 describe("the definitions of every tool", () => {
-  test.for(FORMATS)("are JSON in the %s format: what is sent is what is there", (format) => {
+  test.for(FORMATS)("are valid JSON in the %s format", (format) => {
     const made = definitions(everyTool, format);
     expect(made).toHaveLength(everyTool.size);
     expect(JSON.parse(JSON.stringify(made))).toEqual(made);
   });
 
-  test("have names that every provider takes, and a description", () => {
+  test("have names that every provider accepts, and a description", () => {
     for (const { name, description } of definitions(everyTool, "json") ?? []) {
       for (const rule of PROVIDER_NAMES) expect(name).toMatch(rule);
       expect(description).not.toBe("");
     }
   });
 
-  test("have the same schema in every format: of an object, one that compiles, its required names among its properties", () => {
+  test("have the same schema in every format: an object that compiles, with its required names as properties", () => {
     const schemas = SCHEMAS_IN.json(everyTool) ?? [];
     for (const format of FORMATS) {
       expect(withoutEmpty(SCHEMAS_IN[format](everyTool))).toEqual(withoutEmpty(schemas));
     }
     for (const schema of schemas) expectObjectSchema(schema);
-    requireValidSchemas(everyTool.values()); // createToolkit checks only tools that are brought
+    requireValidSchemas(everyTool.values()); // createToolkit checks only tools that are passed in
   });
 
-  test("have no keyword in a schema that Gemini does not know or refuses", () => {
+  test("have only schema keywords that Gemini accepts", () => {
     const text = JSON.stringify(SCHEMAS_IN.gemini(everyTool));
     expect(text).not.toContain('"const":');
     expect(text).not.toMatch(/"enum":\[[^\]]*""/);
@@ -77,7 +77,7 @@ describe("the definitions of every tool", () => {
     for (const made of definitions(everyTool, "mcp") ?? []) expect(validate(made)).toEqual({ value: made });
   });
 
-  test("say to an MCP client which tools only look and which reach out", () => {
+  test("say to an MCP client which tools only read and which are open-world", () => {
     const hints = Object.fromEntries(
       (definitions(toolset(PRESETS.all()), "mcp") ?? []).map((made) => [made.name, made.annotations]),
     );
@@ -252,11 +252,11 @@ describe("the schema in a definition", () => {
   }
 });
 
-test("of an empty set there are none, which is not an empty list: providers refuse that", () => {
+test("of an empty set are undefined, since providers refuse an empty list", () => {
   for (const format of FORMATS) expect(definitions(toolset([]), format)).toBeUndefined();
 });
 
-test("a tool can go by another name, description and limit", () => {
+test("a tool can have another name, description and limit", () => {
   const [made] = definitions(toolset([read({ name: "read_file", description: "Reads." })]), "anthropic") ?? [];
   expect(made).toMatchObject({ name: "read_file", description: "Reads." });
   const [limited] = definitions(toolset([read({ limit: { lines: 10, bytes: 1_024 } })]), "anthropic") ?? [];
@@ -278,11 +278,11 @@ test("a name that a provider would refuse is refused at once", () => {
   }
 });
 
-test("two tools of one name are refused", () => {
-  expect(() => toolset([read(), read()])).toThrow(new TypeError('two tools are named "read"; give one another name'));
+test("two tools with the same name are refused", () => {
+  expect(() => toolset([read(), read()])).toThrow(new TypeError('two tools are named "read"; rename one of them'));
 });
 
-/** Gemini's schemas have no empty strings among the choices. */
+/** Gemini's schemas have no empty strings in choices. */
 function withoutEmpty(schemas: readonly ParametersSchema[] | undefined): unknown {
   const text = JSON.stringify(schemas);
   return JSON.parse(text, (key, value: unknown) =>

@@ -15,7 +15,7 @@ import { toolsOn } from "./tools.ts";
 const approveOnce: Approver = async () => ({ answer: "once" });
 
 describe("every byte outside the edits stays as it was", () => {
-  // What iconv calls it, the byte order mark it begins with, a sentence to know it by, and words to write with.
+  // iconv's name, the byte order mark, a sentence for detection, and words to write.
   const ENCODINGS = [
     ["utf-8", "", "naïve café – 文件 \u{1f680}", ["é", "文件", "\u{1f680}", "word", "e\u0301"]],
     ["utf-8", "\ufeff", "naïve café – 文件 \u{1f680}", ["é", "文件", "\ufeff", "word"]],
@@ -57,7 +57,7 @@ describe("every byte outside the edits stays as it was", () => {
     );
   });
 
-  /** A text in pieces of which every second is unique, and edits that replace some of those. */
+  /** A text in pieces of which every second one is unique, and edits that replace some of those. */
   async function editsOf(
     sentence: string,
     { lines, lineBreak, ended }: { lines: readonly (readonly string[])[]; lineBreak: string; ended: boolean },
@@ -75,7 +75,7 @@ describe("every byte outside the edits stays as it was", () => {
     for (const { line, with: words } of changes) {
       const index = 1 + (line % lines.length);
       const inside = pieces[index]?.[1] ?? "";
-      // In a file of mixed line breaks it is the file's neighbourhood that says which a new one becomes: see edits.test.ts.
+      // In a file of mixed line breaks, the nearest one decides which a new one becomes: see edits.test.ts.
       const text = words.filter((word) => word !== "\n" || lineBreak !== "mixed").join("");
       if (fresh.has(index) || inside === text) continue;
       edits.push({ old_text: inside, new_text: text });
@@ -86,7 +86,7 @@ describe("every byte outside the edits stays as it was", () => {
     return { pieces: [...joined, [last, ""] as const], edits, fresh };
   }
 
-  test("also where two characters together have bytes of their own: then neither is replaced alone", async () => {
+  test("also where two characters share one byte sequence: then neither is replaced alone", async () => {
     // In Big5-HKSCS 0x8862 is "Ê" with a macron, two characters in Unicode.
     const before = Buffer.concat([
       iconv.encode("// 讀取設定檔案，你好世界\n", "big5"),
@@ -94,7 +94,7 @@ describe("every byte outside the edits stays as it was", () => {
     ]);
     const { folder, text } = await toolsOn({ "a.txt": before });
     expect(await text("edit", { path: "a.txt", old_text: "\u00ca", new_text: "x" })).toMatch(
-      /^Tool error: old_text ends inside what big5 writes as one character in a\.txt\n/,
+      /^Tool error: old_text splits two characters that big5 writes as one in a\.txt\n/,
     );
     expect(await readFile(join(folder, "a.txt"))).toEqual(before);
     expect(await text("edit", { path: "a.txt", old_text: "\u00ca\u0304", new_text: "x" })).toMatch(/^Edited a\.txt/);
@@ -102,7 +102,7 @@ describe("every byte outside the edits stays as it was", () => {
   });
 });
 
-describe("a file is left as it was", () => {
+describe("a file is not changed", () => {
   test("when it has bytes that its encoding does not have", async () => {
     const damaged = {
       "utf8.txt": Buffer.concat([
@@ -119,7 +119,7 @@ describe("a file is left as it was", () => {
     const { folder, text } = await toolsOn(damaged);
     for (const [path, bytes] of Object.entries(damaged)) {
       expect(await text("edit", { path, old_text: "one", new_text: "1" })).toMatch(
-        /^Tool error: \S+ looks like \S.* but has bytes that are not; it was not changed\nConvert or repair it with a command first\.$/,
+        /^Tool error: \S+ looks like \S.* but has bytes that are invalid in it; it was not changed\nConvert or repair it with a command first\.$/,
       );
       expect(await readFile(join(folder, path))).toEqual(bytes);
     }
@@ -150,7 +150,7 @@ describe("a file is left as it was", () => {
   });
 });
 
-test("an edit whose text still stands there once goes through, whatever else has changed", async () => {
+test("an edit whose text still occurs once is made, whatever else has changed", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\n" });
   await text("read", { path: "a.txt" });
   await writeFile(join(folder, "a.txt"), "zero\none\ntwo\n");
@@ -158,7 +158,7 @@ test("an edit whose text still stands there once goes through, whatever else has
   expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("zero\none\n2\n");
 });
 
-test("edits and writes of one file at the same time wait for each other: none is lost", async () => {
+test("simultaneous edits and writes of one file wait for each other, and none is lost", async () => {
   const lines = Array.from({ length: 20 }, (_, index) => `line ${index};\n`);
   const { folder, call } = await toolsOn({ "a.txt": lines.join("") });
   const calls = lines.map((line) => call("edit", { path: "a.txt", old_text: line, new_text: line.toUpperCase() }));
@@ -196,7 +196,7 @@ describe("the file stays the same file", () => {
     },
   );
 
-  test("with all its names, once a person has agreed", async () => {
+  test("with all its names, once a person has approved", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one two three\n" }, { preset: "all", approver: approveOnce });
     await link(join(folder, "a.txt"), join(folder, "b.txt"));
     const { ino } = await stat(join(folder, "a.txt"));
@@ -213,7 +213,7 @@ describe("the file stays the same file", () => {
   });
 });
 
-/** Real reading, after which another program seems to write. */
+/** Reads a real file, which another program then seems to write. */
 function appendsWhenClosed<T extends Awaited<ReturnType<Backend["files"]["open"]>>>(file: T): T {
   return {
     ...file,

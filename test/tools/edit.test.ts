@@ -7,7 +7,7 @@ import { gitApplied } from "./git.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 import { cases } from "../support/cases.ts";
 
-describe("a text that stands in the file once", () => {
+describe("a text that occurs once", () => {
   test("is replaced, and the unified diff returned", async () => {
     const { folder, text } = await toolsOn({ "src/a.txt": "one\ntwo\nthree\nfour\nfive\n" });
     expect(await text("edit", { path: "src/a.txt", old_text: "three", new_text: "THREE" })).toBe(
@@ -73,7 +73,7 @@ describe("a text that stands in the file once", () => {
     expect(await gitApplied("a.txt", before, diff)).toEqual(Buffer.from(after));
   });
 
-  test("leaves every other byte as it was: a byte order mark, CRLF, mixed line endings, trailing blanks, no final newline", async () => {
+  test("changes no other byte: byte order mark, CRLF, mixed line endings, trailing blanks, no final newline", async () => {
     const before = "\ufeffone \r\ntwo\t\nthree\r\n\r\n  four\rfive";
     const { folder, call } = await toolsOn({ "a.txt": before });
     expect(await call("edit", { path: "a.txt", old_text: "two", new_text: "2" })).toMatchObject({ status: "ok" });
@@ -133,21 +133,21 @@ describe("a text that stands in the file once", () => {
   });
 });
 
-describe("what cannot be edited is refused, with the file as it was", () => {
-  test("a text that is not there", async () => {
+describe("what cannot be edited is refused, and the file is not changed", () => {
+  test("a text that does not occur", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\n  two\n" });
     expect(await text("edit", { path: "a.txt", old_text: "\ttwo", new_text: "x" })).toBe(
       [
         "Tool error: old_text was not found in a.txt",
-        "The nearest place is line 2:",
+        "The most similar text is at line 2:",
         "2:   two",
-        'Line 1 of old_text differs in its spaces: the file has "  two", old_text "\\ttwo".',
+        'Line 1 of old_text differs in its leading or trailing spaces: the file has "  two", old_text "\\ttwo".',
       ].join("\n"),
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one\n  two\n");
   });
 
-  test("a text that is there several times, with the lines it stands on", async () => {
+  test("a text that occurs several times, with its lines", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "x\ny\nx x\n\nx" });
     expect(await text("edit", { path: "a.txt", old_text: "x", new_text: "z" })).toBe(
       "Tool error: old_text occurs 4 times in a.txt: on lines 1, 3, 3, 5\nAdd lines before or after it until it occurs once, or set replace_all to replace every occurrence.",
@@ -155,14 +155,14 @@ describe("what cannot be edited is refused, with the file as it was", () => {
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("x\ny\nx x\n\nx");
   });
 
-  test("a text that is there many times, with the first ten lines", async () => {
+  test("a text that occurs many times, with the first ten lines", async () => {
     const { text } = await toolsOn({ "a.txt": "x\n".repeat(1_000) });
     expect(await text("edit", { path: "a.txt", old_text: "x", new_text: "z" })).toMatch(
       /^Tool error: old_text occurs 1000 times in a\.txt: on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …\n/,
     );
   });
 
-  test("a text that overlaps itself, which is at two places", async () => {
+  test("a text that overlaps itself, which occurs twice", async () => {
     const { text } = await toolsOn({ "a.txt": "aXaXa\n", "lines.txt": "}\n}\n}\n" });
     expect(await text("edit", { path: "a.txt", old_text: "aXa", new_text: "b" })).toMatch(
       /occurs 2 times in a\.txt: on lines 1, 1\n/,
@@ -182,8 +182,8 @@ describe("what cannot be edited is refused, with the file as it was", () => {
   test("an empty old_text, and missing arguments", async () => {
     const { text } = await toolsOn({ "a.txt": "one\n" });
     expect(await text("edit", { path: "a.txt", old_text: "", new_text: "x" })).toBe(
-      "Tool error: old_text is empty\nGive the text to replace; to add text, take a line that is there as old_text and repeat it in new_text. " +
-        "To create a file, or to replace all of it, use write.",
+      "Tool error: old_text is empty\nGive the text to replace. To insert text, give an existing line as old_text and repeat it in new_text. " +
+        "To create a file, or replace all of it, use write.",
     );
     expect(await text("edit", { path: "a.txt" })).toBe(
       "Tool error: old_text is missing\nGive old_text and new_text, or edits.",
@@ -204,11 +204,11 @@ describe("what cannot be edited is refused, with the file as it was", () => {
     );
   });
 
-  test("a file that is no text", async () => {
+  test("a file that is not text", async () => {
     const bytes = Buffer.from("one\0\n");
     const { folder, text } = await toolsOn({ "a.txt": bytes });
     expect(await text("edit", { path: "a.txt", old_text: "o", new_text: "x" })).toBe(
-      "Tool error: Not text: a.txt is binary data, 5B\nUse bash with a program that knows its format.",
+      "Tool error: Not text: a.txt is binary data, 5B\nUse bash with a program that reads this format.",
     );
     expect(await readFile(join(folder, "a.txt"))).toEqual(bytes);
   });
@@ -278,7 +278,7 @@ describe("the diff", () => {
     const names = fc.constantFrom("plain.txt", "with space.txt", "文件.md", 'q"uo\\te');
     await fc.assert(
       fc.asyncProperty(names, anEdit, async (path, { before, start, end, new_text, written }) => {
-        // Where endings are mixed, a line that stays keeps the file's own: that is tested by itself.
+        // With mixed line breaks, unchanged lines keep their own: that has its own test.
         fc.pre(!(before.includes("\r\n") && /(?<!\r)\n/.test(before)));
         const old_text = before.slice(start, end);
         await writeFile(join(tools.folder, path), before);
@@ -301,7 +301,7 @@ describe("the diff", () => {
 });
 
 describe("several edits in one call", () => {
-  test("are all matched against the file as it was, and made together", async () => {
+  test("are all matched against the original file, and made together", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
     const edits = [
       { old_text: "three", new_text: "one" },
@@ -313,7 +313,7 @@ describe("several edits in one call", () => {
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("1\ntwo\none\n");
   });
 
-  test("are all left out when one cannot be made", async () => {
+  test("are all refused when one cannot be made", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
     const good = { old_text: "one", new_text: "1" };
     for (const [bad, reason] of [
@@ -332,7 +332,7 @@ describe("several edits in one call", () => {
 
   test("give one diff, which git applies to the old file to get the new one", async () => {
     const tools = await toolsOn();
-    // Every line is another, so that each edit stands at one place; those behind each other share a hunk, others do not.
+    // All lines differ, so that each edit has one place. Adjacent ones share a hunk, others do not.
     const lines = fc.array(fc.constantFrom("", "a", "long line"), { minLength: 2, maxLength: 60 });
     const chosen = fc.array(
       fc.record({ line: fc.nat(59), new_text: fc.constantFrom("", "x", "x\ny", "x\n", "\n\n\n") }),
@@ -362,7 +362,7 @@ describe("several edits in one call", () => {
 
 const approveOnce: Approver = async () => ({ answer: "once" });
 
-/** A text file with one kind of line break, and a stretch of whole characters in it with what is to stand there. */
+/** A text file with one kind of line break, and a range of whole characters in it with its replacement. */
 const anEdit = fc
   .record({
     lines: fc.array(
@@ -405,7 +405,7 @@ const anEdit = fc
     };
   });
 
-/** Without what no text file has, and without line breaks of another kind. */
+/** Removes what no text file has, and line breaks of another kind. */
 function asText(wild: string): string {
   return wild.replaceAll(/[\x00-\x06\x0e-\x1a\x1c-\x1f\r]/g, "x").replace(/^\ufeff/, "");
 }
@@ -416,7 +416,7 @@ async function diffOf({ call }: Tools, input: { path: string; old_text: string; 
   return (result.data as { diff: string }).diff;
 }
 
-/** The diff as the tool made it, past the 50 KB of a result: made of what is saved of it. */
+/** Returns the whole diff of the tool from its saved output, because a result is limited to 50 KB. */
 async function wholeDiffOf(tools: Tools, before: string, old_text: string, new_text: string): Promise<string> {
   await writeFile(join(tools.folder, "a.txt"), before);
   const shown = await tools.text("edit", { path: "a.txt", old_text, new_text });

@@ -6,7 +6,7 @@ import type { Backend, Files } from "../../src/contract/backend.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "./tools.ts";
 
-/** This machine, and what is done with its files, in order. */
+/** The local backend, and a list of its file operations, in order. */
 async function counted(workDir: string): Promise<{ readonly backend: Backend; readonly done: string[] }> {
   const inner = await local({ workDir, outputFolder: temporaryFolder() });
   const done: string[] = [];
@@ -35,7 +35,7 @@ test("read makes four file operations, ls two, and an edit follows its path once
   const { backend, done } = await counted(folder);
   const { text } = await toolsOn({}, { preset: "all", target: backend });
   const operations = async (name: string, input: unknown) => {
-    await text(name, input); // what the policy remembers is looked up once
+    await text(name, input); // the policy looks up what it remembers once
     done.length = 0;
     await text(name, input);
     return [...done];
@@ -46,7 +46,7 @@ test("read makes four file operations, ls two, and an edit follows its path once
   expect(edit.filter((each) => each === "realPath")).toHaveLength(1);
 });
 
-test("on a disk of this machine they wait for no thread of the pool", async ({ skip }) => {
+test("on a local disk they do not wait for the thread pool", async ({ skip }) => {
   const tools = await toolsOn({ "a.txt": "line\n".repeat(4_000), "b.txt": "1" });
   skip(
     !(await createOwnDisks()(tools.folder)),
@@ -59,7 +59,7 @@ test("on a disk of this machine they wait for no thread of the pool", async ({ s
   expect(await waits("edit", { path: "b.txt", old_text: "2", new_text: "3" })).toBe(0);
 });
 
-/** How many requests of the file system wait for the pool in a call that is not the first of its kind. */
+/** Counts the file-system requests that wait for the thread pool in a repeated call. */
 async function waitsOf({ text }: Tools, name: string, input: unknown): Promise<number> {
   if (name !== "edit") await text(name, input);
   let waits = 0;

@@ -11,7 +11,7 @@ import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 
 const GB = 1024 ** 3;
 
-/** Every tool that takes a path to a file, as it is asked for one of these. */
+/** A call of every tool that takes a path, for one of these files. */
 const CALLS = [
   ["read", {}],
   ["read", { offset: 1_000_000 }],
@@ -19,14 +19,14 @@ const CALLS = [
   ["write", { content: "new\n" }],
 ] as const;
 
-describe("what is no regular file is refused at once with what it is", () => {
-  test("a FIFO that nobody writes to, and one that nobody reads", async () => {
+describe("anything but a regular file is refused at once with its kind", () => {
+  test("a FIFO without a writer, and one without a reader", async () => {
     const tools = await toolsOn();
     execFileSync("mkfifo", [join(tools.folder, "it")]);
     expect(await answers(tools, "it")).toEqual(refusals("a FIFO (named pipe)", join(tools.folder, "it")));
   });
 
-  test("a socket that somebody listens on", async () => {
+  test("a socket with a listener", async () => {
     const tools = await toolsOn();
     const server = createServer().listen(join(tools.folder, "it"));
     onTestFinished(() => void server.close());
@@ -75,7 +75,7 @@ describe("what is no regular file is refused at once with what it is", () => {
     for (const path of ["self", "one", "one/deeper.txt"]) {
       for (const [name, input] of [...CALLS, ["ls", {}] as const]) {
         expect(await text(name, { path, ...input })).toMatch(
-          /^Path not allowed by security policy: .* cannot be found out: Links lead in a circle/,
+          /^Path not allowed by security policy: .* cannot be resolved: The links form a circle/,
         );
       }
     }
@@ -84,21 +84,21 @@ describe("what is no regular file is refused at once with what it is", () => {
 });
 
 describe("a file of 10 GB", () => {
-  test("of holes is refused as what it is, and can be replaced", async () => {
+  test("of holes is refused as binary, and can be replaced", async () => {
     const { folder, text } = await toolsOn({ "sparse.bin": "" });
     await truncate(join(folder, "sparse.bin"), 10 * GB);
     expect(await text("read", { path: "sparse.bin" })).toMatch(
       /^Tool error: Not text: sparse\.bin is binary data, 10GB\n/,
     );
     expect(await text("edit", { path: "sparse.bin", old_text: "a", new_text: "b" })).toBe(
-      "Tool error: sparse.bin is 10GB; this takes files up to 128MB",
+      "Tool error: sparse.bin is 10GB; the largest file that can be edited is 128MB",
     );
     expect(await text("write", { path: "sparse.bin", content: "small\n" })).toBe("Replaced sparse.bin (6B)");
   });
 
-  test("of text is read by its lines, and only as far as those asked for", async () => {
+  test("of text is read by lines, and only as far as asked", async () => {
     const { folder, text } = await toolsOn({ "large.txt": numberedLines(100_000) });
-    // A hole, behind which the text goes on: nobody reads through it to count lines.
+    // A hole, after which the text continues: no tool reads through it to count lines.
     const file = await open(join(folder, "large.txt"), "r+");
     await file.write("\nthe last line\n", 10 * GB);
     await file.close();
@@ -109,11 +109,11 @@ describe("a file of 10 GB", () => {
       /^line 99999\n\n\[Showing lines 99999-99999 of a file/,
     );
     expect(await text("edit", { path: "large.txt", old_text: "a", new_text: "b" })).toMatch(
-      /^Tool error: large\.txt is 10GB; this takes/,
+      /^Tool error: large\.txt is 10GB; the largest/,
     );
   });
 
-  test("that is searched for a line far behind its end stops when the call is stopped", async () => {
+  test("that is searched for a line far after its end stops with the call", async () => {
     const { folder, toolkit } = await toolsOn({ "large.txt": numberedLines(10_000) });
     await truncate(join(folder, "large.txt"), 10 * GB);
     const stop = new AbortController();
@@ -126,7 +126,7 @@ describe("a file of 10 GB", () => {
   });
 });
 
-test("a folder with 20,000 entries is listed as far as it fits, sorted, and all of it saved", async () => {
+test("a folder with 20,000 entries is listed as far as it fits, sorted, and saved whole", async () => {
   const { folder, text } = await toolsOn();
   execFileSync("bash", ["-c", "seq -f 'file%06.0f' 0 19999 | xargs touch"], { cwd: folder });
   const listing = await text("ls", {});
@@ -138,7 +138,7 @@ test("a folder with 20,000 entries is listed as far as it fits, sorted, and all 
   );
 }, 120_000);
 
-describe("a file that goes or changes while it is read", () => {
+describe("a file that is removed or changes while it is read", () => {
   const whole = numberedLines(1_000);
 
   test.for([
@@ -187,7 +187,7 @@ async function changing(
   return toolsOn({}, { preset: "all", target: { ...backend, files: { ...backend.files, open: openThenChange } } });
 }
 
-/** What each tool says of the path, `ls` last. */
+/** Returns what each tool says about the path, `ls` last. */
 async function answers({ text }: Tools, path: string): Promise<readonly string[]> {
   const said: string[] = [];
   for (const [name, input] of CALLS) said.push(await text(name, { path, ...input }));

@@ -10,13 +10,13 @@ import { temporaryFolder } from "../support/workspace.ts";
 import { toolsOn } from "./tools.ts";
 
 const PROGRAM = join(import.meta.dirname, "../fixtures/files/loop.mjs");
-/** More than the first where none of the first was stopped at the two moments that matter most. */
+/** Used if none of the first kills hit the two most important moments. */
 const [ROUNDS, MOST_ROUNDS] = [6, 40];
 
-// Around the line that is edited: a text that takes time to write, in an encoding in which each byte counts.
+// Around the edited line: a text that takes time to write, in an encoding in which each byte counts.
 const [HEAD, TAIL] = ["Überschrift: Käse\n".repeat(6_000), "Ende für heute\n".repeat(6_000)];
 
-test("killed at any moment of its writes and edits, again and again, it leaves every file whole: old or new", async () => {
+test("kill -9 at any moment of writes and edits leaves every file whole, old or new", async () => {
   const { folder, text } = await toolsOn({ "rewritten.txt": rewritten(0), "edited.txt": fileWith(0) });
   const stateDir = temporaryFolder();
   let version = 0;
@@ -29,7 +29,7 @@ test("killed at any moment of its writes and edits, again and again, it leaves e
       readFile(join(folder, "rewritten.txt"), "utf8"),
       readFile(join(folder, "edited.txt")),
     ]);
-    // Of the version that it was killed in, the file that is written first may be there without the second.
+    // Of the version in which it was killed, the first file may exist without the second.
     const steps = [version, version + 1].filter((each) => first === rewritten(each));
     expect(steps, `rewritten.txt is version ${version} or the next`).toHaveLength(1);
     const edits = [version, version + 1].filter((each) => second.equals(fileWith(each)));
@@ -47,7 +47,7 @@ test("killed at any moment of its writes and edits, again and again, it leaves e
   expect(await text("write", { path: "rewritten.txt", content: "over\n" })).toBe("Replaced rewritten.txt (5B)");
 }, 120_000);
 
-/** Runs the program, kills it once it has done so many versions, and tells the last one it had done; 0 when none. */
+/** Runs the program, and kills it after this many versions. Returns the last completed one; 0 if none. */
 async function killedAfter(versions: number, folder: string, stateDir: string, next: number): Promise<number> {
   const program = spawn(process.execPath, [PROGRAM, folder, stateDir, String(next)], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -68,8 +68,8 @@ async function killedAfter(versions: number, folder: string, stateDir: string, n
 }
 
 /**
- * Looks at the folder all the time, and returns as soon as something in it has changed so many times: a file came, grew, went or took
- * another's name. A kill after that hits a write far oftener than one after some time would.
+ * Watches the folder, and returns as soon as it has changed this many times: a file was created, grew, was removed or
+ * renamed. A kill after that hits a write far more often than one after a fixed time.
  */
 function afterChanges(count: number, folder: string): void {
   const deadline = Date.now() + 10_000;

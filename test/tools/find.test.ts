@@ -42,7 +42,7 @@ const TREE = filesNamed(
 );
 
 describe("what is found", () => {
-  test("everything, folders with a slash at their end, in the order of paths", async () => {
+  test("everything, sorted by path, folders with a slash at the end", async () => {
     const tools = await searchTools(TREE);
     expect(await tools.text("find", {})).toBe(
       [
@@ -122,7 +122,7 @@ describe("what is found", () => {
     );
   });
 
-  test("from a folder on, whose paths are shown so that they can be read", async () => {
+  test("in a folder, with paths that can be read", async () => {
     const tools = await searchTools(TREE);
     await symlink("src", join(tools.folder, "link"));
     for (const path of ["src", "./src/", "lib/../src", join(tools.folder, "src"), "link"]) {
@@ -141,7 +141,7 @@ describe("what is found", () => {
     expect((await tools.call("find_files", {})).status).toBe("ok");
   });
 
-  test("nothing found is said; what is no folder is told", async () => {
+  test("nothing found is reported, and so is a path that is not a folder", async () => {
     const { folder, text } = await searchTools(TREE);
     expect(await text("find", { pattern: "missing" })).toBe("Nothing found.");
     await mkdir(join(folder, "empty"));
@@ -173,7 +173,7 @@ describe("what is found", () => {
     expect(await pathsOf(tools, { pattern: "ÜNÏ" })).toBe("ünï 文件 🎉.txt");
   });
 
-  test("a name with control characters is one quoted line; names that are no UTF-8 stay apart", async () => {
+  test("a name with control characters is one quoted line; names that are not UTF-8 stay distinct", async () => {
     const { folder, ...tools } = await searchTools();
     await mkdir(join(folder, "two\nlines/x\ny"), { recursive: true });
     await writeFile(join(folder, "two\nlines/\x1b[31mred.txt"), "");
@@ -195,7 +195,7 @@ describe("what is found", () => {
     ]);
   });
 
-  test("a glob finds what picomatch says it means, whatever ripgrep leaves out beforehand", async () => {
+  test("a glob finds what picomatch matches, with ripgrep's own filter in front", async () => {
     const part = fc.stringMatching(/^[ab.\-é]{1,3}$/u).filter((name) => !name.startsWith("."));
     const tree = fc.uniqueArray(
       fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/")),
@@ -258,7 +258,7 @@ describe("order and limit", () => {
     expect(text).toContain(paths.join("\n"));
   });
 
-  test("folder by folder, as grep has it, the same ten times", async () => {
+  test("folder by folder, as in grep, and the same ten times", async () => {
     const names = ["a/x", "a/é", "a/\uffee", "a/🎉", "a b", "a-b/x", "a-c", "a.txt", "B", "é"];
     const tools = await searchTools(filesNamed("needle\n", ...names));
     const expected = ["B", "a/", "a/x", "a/é", "a/\uffee", "a/🎉", "a b", "a-b/", "a-b/x", "a-c", "a.txt", "é"];
@@ -326,7 +326,7 @@ describe("what is left out", () => {
     expect(await pathsOf(tools, { pattern: "*.log", type: "file" })).toBe("sub/special.log");
     expect(await pathsOf(tools, { pattern: "empty", type: "dir" })).toBe("empty/ sub/empty/ sub/top/empty/");
     expect(await pathsOf(tools, { pattern: "**/build/**" })).toBe("");
-    // What is named is searched.
+    // A named path is searched.
     expect(await pathsOf(tools, { path: "build", type: "file" })).toBe("build/x.txt");
   });
 
@@ -343,7 +343,7 @@ describe("what is left out", () => {
     );
   });
 
-  test("a folder with nothing in it but what is ignored is there all the same", async () => {
+  test("a folder with only ignored files is still listed", async () => {
     const tools = await searchTools({
       ".gitignore": "*.log\n",
       "logs/a.log": "",
@@ -352,7 +352,7 @@ describe("what is left out", () => {
     expect(await pathsOf(tools, {})).toBe(".gitignore deep/ deep/er/ logs/");
   });
 
-  test("files and folders are ignored just as git ignores them", async () => {
+  test("files and folders are ignored as git ignores them", async () => {
     const rule = fc.constantFrom(
       "a",
       "b/",
@@ -434,7 +434,7 @@ describe("what is left out", () => {
     );
   });
 
-  test("a .gitignore that cannot be read, or is none, rules nothing", async () => {
+  test("a .gitignore that is unreadable, or not a file, has no effect", async () => {
     const place = await layout();
     await place.folder("a/.gitignore");
     await place.link("b/.gitignore", join(place.outside, "secret.txt"));
@@ -479,7 +479,7 @@ describe("what is left out", () => {
     expect(await pathsOf(tools, { pattern: "config" })).toBe("");
   });
 
-  test("a hidden name that .gitignore ignores, unless it is taken back", async () => {
+  test("a hidden name that .gitignore ignores, unless negated", async () => {
     const tools = await searchTools({
       ".gitignore": ".*\n!.keep\n!.github\n",
       ...filesNamed("", ".keep", ".other", ".github/a", "a"),
@@ -488,7 +488,7 @@ describe("what is left out", () => {
     expect(await pathsOf(tools, { pattern: ".other" })).toBe("");
   });
 
-  test("sensitive files are left out and counted, unless a pattern means them", async () => {
+  test("sensitive files are omitted and counted, unless a pattern names them", async () => {
     const tools = await searchTools(filesNamed("", "server.pem", "conf/credentials.json", "a.txt"));
     expect(await tools.text("find", {})).toBe(
       "a.txt\nconf/\n\n[2 sensitive files left out; name one in the pattern to see it.]",
@@ -498,7 +498,7 @@ describe("what is left out", () => {
     expect(await dataOfFind(tools, { type: "dir" })).toMatchObject({ paths: ["conf/"], sensitive_files: 0 });
   });
 
-  test("links are found by their name, and not followed", async () => {
+  test("links are found by name, and not followed", async () => {
     const place = await layout();
     await place.file("real/a.txt");
     await place.link("to-folder", "real");
@@ -574,11 +574,11 @@ describe("nothing outside", () => {
 });
 
 describe("when things go wrong", () => {
-  test("a chain of stars, or braces without end, is over in bounded time", async () => {
+  test("a long chain of stars or braces ends in bounded time", async () => {
     const tools = await searchTools(filesNamed("", "a".repeat(250), `${"a/".repeat(60)}a`));
     const TOO_LONG = /^Tool error: the glob takes too long to match: /;
     for (const end of ["b", "[b]"]) {
-      const ended = end === "b" ? /^Nothing found\.$/ : TOO_LONG; // ripgrep leaves out the first beforehand
+      const ended = end === "b" ? /^Nothing found\.$/ : TOO_LONG; // ripgrep excludes the first beforehand
       expect(await tools.text("find", { pattern: `${"*a".repeat(40)}${end}` })).toMatch(ended);
       expect(await tools.text("find", { pattern: `${"{a,aa}".repeat(80)}${end}` })).toMatch(ended);
     }
@@ -592,7 +592,7 @@ describe("when things go wrong", () => {
     expect(await pathsOf(tools, { pattern: "*a*a*" })).toContain("a".repeat(250));
   });
 
-  test("a search that is stopped leaves no process behind", async () => {
+  test("a stopped search leaves no process", async () => {
     const tools = await searchTools();
     execFileSync("bash", ["-c", "for d in $(seq 1 40); do mkdir d$d; (cd d$d && seq 1 100 | xargs touch); done"], {
       cwd: tools.folder,
@@ -632,19 +632,22 @@ describe("when things go wrong", () => {
   });
 
   mustBeHere("what permissions forbid", permissionsUntested);
-  test.skipIf(permissionsUntested !== undefined)("what may not be read is told, and the rest found", async () => {
-    await boundByPermissions(async () => {
-      const place = await layout();
-      vi.stubEnv("XDG_CONFIG_HOME", place.home);
-      for (const file of ["a.txt", "locked/b.txt", "c.txt"]) await place.file(file);
-      chmodSync(join(place.workDir, "locked"), 0);
-      chmodSync(join(place.workDir, "c.txt"), 0);
-      const text = (input: object) => textForBound("find", input, place);
-      const NOTICE = "\n\n[Not everything could be searched: locked: Permission denied]";
-      expect(text({})).toBe(`a.txt\nc.txt\nlocked/${NOTICE}`);
-      expect(text({ type: "dir" })).toBe(`locked/${NOTICE}`);
-      expect(text({ type: "file" })).toBe(`a.txt\nc.txt${NOTICE}`);
-      chmodSync(join(place.workDir, "locked"), 0o700);
-    });
-  });
+  test.skipIf(permissionsUntested !== undefined)(
+    "what may not be read is reported, and the rest is found",
+    async () => {
+      await boundByPermissions(async () => {
+        const place = await layout();
+        vi.stubEnv("XDG_CONFIG_HOME", place.home);
+        for (const file of ["a.txt", "locked/b.txt", "c.txt"]) await place.file(file);
+        chmodSync(join(place.workDir, "locked"), 0);
+        chmodSync(join(place.workDir, "c.txt"), 0);
+        const text = (input: object) => textForBound("find", input, place);
+        const NOTICE = "\n\n[Not everything could be searched: locked: Permission denied]";
+        expect(text({})).toBe(`a.txt\nc.txt\nlocked/${NOTICE}`);
+        expect(text({ type: "dir" })).toBe(`locked/${NOTICE}`);
+        expect(text({ type: "file" })).toBe(`a.txt\nc.txt${NOTICE}`);
+        chmodSync(join(place.workDir, "locked"), 0o700);
+      });
+    },
+  );
 });

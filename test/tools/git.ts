@@ -5,7 +5,7 @@ import { repository } from "../support/workspace.ts";
 
 let folder: Promise<string> | undefined;
 
-/** What git makes of a file with a diff; throws when it does not apply. */
+/** Applies a diff to a file with git, and returns the result. Throws when it does not apply. */
 export async function gitApplied(path: string, before: string | Uint8Array, diff: string): Promise<Buffer> {
   folder ??= repository({ ".keep": "" });
   const file = join(await folder, path);

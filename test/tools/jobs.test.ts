@@ -39,7 +39,7 @@ const pidIn = async (folder: string, name: string) => {
 };
 
 describe.concurrent("a command in the background", () => {
-  test("is started, and the call is over", async () => {
+  test("is started, and the call ends", async () => {
     const tools = await toolsOn();
     const result = await tools.call("bash", { command: "echo $$ >shell.pid; exec sleep 1000", background: true });
     const pid = await pidIn(tools.folder, "shell.pid");
@@ -48,7 +48,7 @@ describe.concurrent("a command in the background", () => {
       data: { job: "1", process: String(pid), lifetime: "toolkit", output: "output://job-1" },
     });
     expect(asText(result)).toBe(
-      `Job 1 was started (process ${pid}). A later result says when it ends. Its output so far is always in output://job-1. ` +
+      `Job 1 was started (process ${pid}). A later result reports its end. Its output so far is always in output://job-1. ` +
         "Use jobs to wait for it, write to it or stop it.",
     );
     expect(await isAlive(pid)).toBe(true);
@@ -60,7 +60,7 @@ describe.concurrent("a command in the background", () => {
     const tools = await toolsOn();
     const id = await start(tools, "sleep 1000", { background: true, timeout: 0.3 });
     expect(await tools.text("jobs", { action: "wait", id, timeout: 20 })).toMatch(
-      /^\(nothing new\)\n\[Job 1: Stopped at its timeout after \d+\.\d s\.\]$/,
+      /^\(no new output\)\n\[Job 1: Stopped at its timeout after \d+\.\d s\.\]$/,
     );
   });
 
@@ -77,14 +77,14 @@ describe.concurrent("a command in the background", () => {
     expect(await tools.text("read", { path: "output://job-77" })).toMatch(/^Tool error: /);
   });
 
-  test("of which nothing is left to start one more is told which to stop", async () => {
+  test("above the limit is refused, with the jobs to stop", async () => {
     const tools = await toolsOn();
     const results = await Promise.all(
       Array.from({ length: 40 }, () => tools.call("bash", { command: "exec sleep 1000", background: true })),
     );
     expect(results.filter(({ status }) => status === "ok")).toHaveLength(32);
     expect(await tools.text("bash", { command: "exec sleep 1000", background: true })).toMatch(
-      /^Tool error: 32 jobs are running, and more are not started\nStop one first: 1, 2, .*, 32\.$/,
+      /^Tool error: 32 jobs are running, which is the limit\nStop one first: 1, 2, .*, 32\.$/,
     );
     await tools.text("jobs", { action: "kill", id: "7" });
     expect(await tools.call("bash", { command: "exec sleep 1000", background: true })).toMatchObject({
@@ -92,11 +92,11 @@ describe.concurrent("a command in the background", () => {
     });
   });
 
-  test("is refused where nothing would keep it", async () => {
+  test("is refused when it would end with its call", async () => {
     const tools = await toolsOn({}, { lifetime: "call" });
     expect(await tools.text("bash", { command: "touch ran", background: true })).toBe(
-      "Tool error: nothing would keep this job: it would end with this one call\n" +
-        "Start it detached (`handrail jobs` then shows and stops it), or in a session that lasts, as `handrail mcp` is.",
+      "Tool error: a job of this command would end with the one call that it makes\n" +
+        "Start it detached (`handrail jobs` shows and stops it), or use a longer session, such as `handrail mcp`.",
     );
     expect(existsSync(join(tools.folder, "ran"))).toBe(false);
   });
@@ -110,7 +110,7 @@ describe.concurrent("a command in the background", () => {
 });
 
 describe.concurrent("the jobs tool", () => {
-  test("lists what runs and what has ended", async () => {
+  test("lists running and ended jobs", async () => {
     const tools = await toolsOn();
     expect(await tools.text("jobs", { action: "list" })).toBe("(no jobs)");
     expect(await tools.text("jobs", "list")).toBe("(no jobs)");
@@ -123,7 +123,7 @@ describe.concurrent("the jobs tool", () => {
     );
   });
 
-  test("says what is missing or not there, and what there is", async () => {
+  test("reports missing and unknown arguments, and lists the jobs", async () => {
     const tools = await toolsOn();
     expect(await tools.text("jobs", { action: "output" })).toBe(
       'Tool error: action "output" needs the id of a job\nThere are no jobs: bash with background: true starts one.',
@@ -131,10 +131,10 @@ describe.concurrent("the jobs tool", () => {
     await start(tools, "sleep 1000");
     for (const action of ["output", "wait", "write", "kill"]) {
       expect(await tools.text("jobs", { action })).toBe(
-        `Tool error: action "${action}" needs the id of a job\nThere are: 1 (sleep 1000).`,
+        `Tool error: action "${action}" needs the id of a job\nJobs: 1 (sleep 1000).`,
       );
       expect(await tools.text("jobs", { action, id: "9" })).toBe(
-        "Tool error: there is no job 9\nThere are: 1 (sleep 1000).",
+        "Tool error: there is no job 9\nJobs: 1 (sleep 1000).",
       );
     }
     expect(await tools.text("jobs", { action: "stop", id: "1" })).toMatch(/^validation error: parameter "action"/);
@@ -144,26 +144,26 @@ describe.concurrent("the jobs tool", () => {
         /^validation error: parameter "\w+": /,
       );
     }
-    expect(await tools.text("jobs", { action: "output", job: 1 })).toMatch(/^\(nothing new\)\n\[Job 1: running for/);
+    expect(await tools.text("jobs", { action: "output", job: 1 })).toMatch(/^\(no new output\)\n\[Job 1: running for/);
   });
 
-  test("shows what is new since the last look", async () => {
+  test("shows the output since the last call", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "echo one; while read -r line; do echo $line; done; exit 4");
     const state = /\n\[Job 1: running for \d+\.\d s\.\]$/;
     expect((await tools.text("jobs", { action: "output", id, follow: true })).replace(state, "")).toBe("one");
-    expect((await tools.text("jobs", { action: "output", id })).replace(state, "")).toBe("(nothing new)");
+    expect((await tools.text("jobs", { action: "output", id })).replace(state, "")).toBe("(no new output)");
     await tools.text("jobs", { action: "write", id, text: "two\nthree\n" });
     await until("both are there", async () => (await tools.text("read", { path: "output://job-1" })).includes("three"));
     expect((await tools.text("jobs", { action: "output", id })).replace(state, "")).toBe("two\nthree");
     await tools.text("jobs", { action: "write", id, end: true });
     expect(await tools.text("jobs", { action: "wait", id })).toMatch(
-      /^\(nothing new\)\n\[Job 1: Exit code 4 after \d+\.\d s\.\]$/,
+      /^\(no new output\)\n\[Job 1: Exit code 4 after \d+\.\d s\.\]$/,
     );
     expect(await tools.call("jobs", { action: "output", id })).toMatchObject({ data: { id: "1", state: "exited" } });
   });
 
-  test("shows a character whole that was written in two parts, at whatever place it is cut", async () => {
+  test("shows a character whole that was written in two parts, wherever it is split", async () => {
     const tools = await toolsOn();
     for (const text of ["é", "文", "😀"]) {
       const bytes = [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16)}`);
@@ -183,13 +183,13 @@ describe.concurrent("the jobs tool", () => {
     }
   });
 
-  test("shows an unfinished character when no more will come", async () => {
+  test("shows an unfinished character when the output is complete", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "printf 'a\\xe6\\x96'");
     expect(await tools.text("jobs", { action: "wait", id })).toMatch(/^a\ufffd\n\[Job 1: Exit code 0/);
   });
 
-  test("shows lines by their numbers, as often as it is asked", async () => {
+  test("shows lines by number, any number of times", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "seq 100");
     await tools.text("jobs", { action: "wait", id });
@@ -202,12 +202,12 @@ describe.concurrent("the jobs tool", () => {
         /^4\n\[Lines 4-4( of 100)?\. Use offset=5 to continue\.\]$/,
       );
       expect(await tools.text("jobs", { action: "output", id, offset: 101 })).toBe(
-        "[Job 1 has written 100 lines so far.]",
+        "[Job 1 has written only 100 lines so far.]",
       );
     }
   });
 
-  test("shows the end of much output, and says where all of it is", async () => {
+  test("shows the end of a long output, and names the saved output", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "seq 100000");
     const shown = await tools.text("jobs", { action: "wait", id });
@@ -217,7 +217,7 @@ describe.concurrent("the jobs tool", () => {
     expect(await tools.text("read", { path: "output://job-1", limit: 1 })).toMatch(/^1\n/);
   });
 
-  test("does not take output that grows while it is shown for output that was lost", async () => {
+  test("does not report output that grows meanwhile as lost", async () => {
     const log = createOutputLog({ folder: temporaryFolder() });
     log.write(Buffer.from("one\n"));
     const showing = shownTail(log, DEFAULT_LIMIT, {
@@ -229,7 +229,7 @@ describe.concurrent("the jobs tool", () => {
     await log.dispose();
   });
 
-  test("follows: at once when there is news, else when it comes, at the end, at the timeout, when it is stopped", async () => {
+  test("follows: returns with new output, at the end, at the timeout, or when stopped", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "while read -r line; do echo $line; done");
     const follow = (timeout?: number) =>
@@ -238,7 +238,7 @@ describe.concurrent("the jobs tool", () => {
     await until("it is there", async () => (await tools.toolkit.jobs.get(id))!.process.output.kept > 0);
     expect(await follow()).toMatch(/^first\n/);
     for (const timeout of [0.3, 0.0005, 1.001 / 4])
-      expect(await follow(timeout)).toMatch(/^\(nothing new\)\n\[Job 1: running/);
+      expect(await follow(timeout)).toMatch(/^\(no new output\)\n\[Job 1: running/);
     const waiting = follow();
     await tools.text("jobs", { action: "write", id, text: "second\n" });
     expect(await waiting).toMatch(/^second\n/);
@@ -251,20 +251,22 @@ describe.concurrent("the jobs tool", () => {
     expect(await stopped).toMatchObject({ status: "aborted" });
     const atEnd = follow();
     await tools.text("jobs", { action: "write", id, end: true });
-    expect(await atEnd).toMatch(/^\(nothing new\)\n\[Job 1: /);
+    expect(await atEnd).toMatch(/^\(no new output\)\n\[Job 1: /);
   });
 
-  test("ends following at its timeout, though memory is cleaned up meanwhile", async () => {
+  test("stops following at its timeout, also after a garbage collection", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const tools = await toolsOn();
     const id = await start(tools, "exec sleep 1000");
     const cleaning = setInterval(collect, 20);
-    expect(await tools.text("jobs", { action: "output", id, follow: true, timeout: 0.5 })).toMatch(/^\(nothing new\)/);
+    expect(await tools.text("jobs", { action: "output", id, follow: true, timeout: 0.5 })).toMatch(
+      /^\(no new output\)/,
+    );
     clearInterval(cleaning);
   });
 
-  test("waits for the end, or for the time it is given, or until it is stopped", async () => {
+  test("waits for the end, the timeout, or a stop", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two; exit 5");
     expect(await tools.text("jobs", { action: "wait", id, timeout: 0.3 })).toMatch(
@@ -283,29 +285,29 @@ describe.concurrent("the jobs tool", () => {
     expect(asText(await waiting)).toMatch(/two\n\[Job 1: Exit code 5 after \d+\.\d s\.\]$/);
     const live = events.map((event) => (event.type === "call.updated" ? (event.update.output ?? "") : "")).join("");
     expect(live).toBe("one\ntwo\n");
-    expect(await tools.text("jobs", { action: "wait", id })).toMatch(/^\(nothing new\)\n\[Job 1: Exit code 5/);
+    expect(await tools.text("jobs", { action: "wait", id })).toMatch(/^\(no new output\)\n\[Job 1: Exit code 5/);
   });
 
-  test("writes to what runs and takes input, and to nothing else", async () => {
+  test("writes to running jobs with stdin, and to no others", async () => {
     const tools = await toolsOn();
     const id = await start(tools, "cat; echo end");
     expect(await tools.text("jobs", { action: "write", id })).toBe(
       'Tool error: action "write" needs "text", or "end": true',
     );
-    expect(await tools.text("jobs", { action: "write", id, text: "é\n" })).toBe("3B written to job 1.");
-    expect(await tools.text("jobs", { action: "write", id, input: "more", end: true })).toBe(
-      "4B written to job 1; its stdin is ended.",
+    expect(await tools.text("jobs", { action: "write", id, text: "é\n" })).toBe("Wrote 3B to job 1.");
+    expect(await tools.text("jobs", { action: "write", id, input: "more", end: true })).toMatch(
+      /^Wrote 4B to job 1 and closed its stdin\.(?:\n\[Job 1 has ended: .*\])?$/, // it may end at once
     );
     expect(await tools.text("jobs", { action: "wait", id })).toMatch(/^é\nmoreend\n/);
     expect(await tools.text("jobs", { action: "write", id, text: "x" })).toBe(
       "Tool error: job 1 has ended: Exit code 0",
     );
     const detached = await start(tools, "cat", { detached: true });
-    expect(await tools.text("jobs", { action: "write", id: detached, text: "x", end: true })).toMatch(/^1B written/);
+    expect(await tools.text("jobs", { action: "write", id: detached, text: "x", end: true })).toMatch(/^Wrote 1B/);
     expect(await tools.text("jobs", { action: "wait", id: detached })).toMatch(/^x\n\[Job .*: Exit code 0/);
   });
 
-  test("kills a job with all it started, and a second time says how it ended", async () => {
+  test("kills a job with all its processes, and then reports how it ended", async () => {
     const tools = await toolsOn();
     const id = await start(
       tools,
@@ -335,7 +337,7 @@ describe.concurrent("the end of a job", () => {
   const NOTICE =
     /\n\[Job 1 has ended: echo hi; exit 3\. Exit code 3 after \d+\.\d s, 3B of output in output:\/\/job-1\]$/;
 
-  test("is told once, with the next result of its thread", async () => {
+  test("is reported once, with the next result of its thread", async () => {
     const tools = await toolsOn();
     const other = (name: string, thread: string) => tools.toolkit.call({ name, input: {}, thread });
     await start(tools, "while [ ! -e go ]; do sleep 0.01; done; echo x");
@@ -359,7 +361,7 @@ describe.concurrent("the end of a job", () => {
     expect(await tools.text("time", {})).not.toContain("has ended");
   });
 
-  test("is not told to a nested call, but to the model's own", async () => {
+  test("is not reported to a nested call, but to the model's", async () => {
     const nesting = defineTool({
       name: "nesting",
       description: "Calls time.",
@@ -377,15 +379,18 @@ describe.concurrent("the end of a job", () => {
     expect(asText(result)).toMatch(/Job 1 has ended/);
   });
 
-  test.each(["wait", "output", "kill"])("is not told again when the jobs tool has told it with %s", async (action) => {
-    const tools = await toolsOn();
-    await start(tools, "echo hi; sleep 0.05; exit 3");
-    await ended(tools, "1");
-    const told = await tools.text("jobs", { action, id: "1" });
-    expect(told).toMatch(/\[Job 1: Exit code 3/);
-    expect(told).not.toMatch(NOTICE);
-    expect(await tools.text("time", {})).not.toContain("has ended");
-  });
+  test.each(["wait", "output", "kill"])(
+    "is not reported again after the jobs tool has shown it with %s",
+    async (action) => {
+      const tools = await toolsOn();
+      await start(tools, "echo hi; sleep 0.05; exit 3");
+      await ended(tools, "1");
+      const told = await tools.text("jobs", { action, id: "1" });
+      expect(told).toMatch(/\[Job 1: Exit code 3/);
+      expect(told).not.toMatch(NOTICE);
+      expect(await tools.text("time", {})).not.toContain("has ended");
+    },
+  );
 
   test("is an event, as its start is", async () => {
     const tools = await toolsOn();
@@ -407,7 +412,7 @@ describe.concurrent("the end of a job", () => {
   });
 });
 
-describe.concurrent("who may", () => {
+describe.concurrent("what a person approves", () => {
   const asking = async (answers: readonly ("once" | "session" | "refuse")[]) => {
     const asked: string[] = [];
     const folder = await workspace();
@@ -424,7 +429,7 @@ describe.concurrent("who may", () => {
     return { folder, asked, toolkit, call: (name: string, input: unknown) => toolkit.call({ name, input }) };
   };
 
-  test("start a job: a person is told that it stays, and leave for the foreground is none for it", async () => {
+  test("starting a job: the question shows its lifetime; an approval for the foreground does not cover it", async () => {
     const { asked, call, folder } = await asking(["session", "refuse", "refuse"]);
     const command = "echo x >>ran";
     expect(await call("bash", { command })).toMatchObject({ status: "ok" });
@@ -439,7 +444,7 @@ describe.concurrent("who may", () => {
     expect(await readFile(join(folder, "ran"), "utf8")).toBe("x\nx\n");
   });
 
-  test("write to a job: each text is asked about, looking and stopping is not", async () => {
+  test("writing to a job: each text is asked about; looking and stopping are not", async () => {
     const { asked, call } = await asking(["once", "once", "refuse"]);
     await call("bash", { command: "cat", background: true });
     expect(await call("jobs", { action: "write", id: "1", text: "yes\n" })).toMatchObject({ status: "ok" });
@@ -452,7 +457,7 @@ describe.concurrent("who may", () => {
     expect(asked).toEqual(["Run in the background: cat", "Type to job 1: yes\n", "Type to job 1: no\n"]);
   });
 
-  test("change anything: nobody in read-only autonomy", async () => {
+  test("nothing in read-only autonomy", async () => {
     const state = temporaryFolder();
     const folder = await workspace();
     const owner = await toolkitWith({
@@ -496,7 +501,7 @@ describe.concurrent("a detached job", () => {
     return { toolkit, call, text: async (name: string, input: unknown) => asText(await call(name, input)) };
   };
 
-  test("goes on after its toolkit, is known with all its ends to a later one of its owner, and to no other", async () => {
+  test("outlives its toolkit, and only a later toolkit of its owner finds it", async () => {
     const [state, folder] = [temporaryFolder(), await workspace()];
     const first = await toolkitOf(state, folder, "one");
     const id = await start(first, "echo hello; echo $$ >shell.pid; while [ ! -e go ]; do sleep 0.02; done; exit 6", {
@@ -526,7 +531,7 @@ describe.concurrent("a detached job", () => {
     await stranger.toolkit.close();
   });
 
-  test("is removed a week after its end, whoever starts the next one", async () => {
+  test("is removed a week after its end, when any next one starts", async () => {
     const [state, folder] = [temporaryFolder(), await workspace()];
     const first = await toolkitOf(state, folder, "one");
     const [old, young] = [
@@ -556,7 +561,7 @@ describe.concurrent("a detached job", () => {
     expect(await isAlive(pid)).toBe(false);
   });
 
-  test("may be started by a toolkit for one call, too", async () => {
+  test("can be started by a toolkit for one call", async () => {
     const tools = await toolsOn({}, { lifetime: "call", tools: [bash(), jobs()] });
     const id = await start(tools, "exec sleep 1000", { detached: true });
     expect(await tools.text("jobs", { action: "list" })).toMatch(new RegExp(`^${id} {2}detached, running`));

@@ -22,7 +22,7 @@ test("each entry is a line with its time (UTC), its size and its name, sorted by
   );
 });
 
-test("a link shows where it leads, also to nothing; a FIFO is named as one", async () => {
+test("a link shows its target, also a missing one; a FIFO is shown as one", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "x" });
   await symlink("a.txt", join(folder, "link"));
   await symlink("/no/such/file", join(folder, "broken"));
@@ -61,7 +61,7 @@ test("a name with control characters is one quoted line, not several", async () 
   expect(lines).toEqual(['"\\u001b[31mred"', '"a\\n2025-01-01 00:00        1B  fake"', 'link -> "to\\nnowhere"']);
 });
 
-test("a name that is no UTF-8 is listed with a mark for what is not", async () => {
+test("a name that is not UTF-8 is listed with replacement characters", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "" });
   await writeFile(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), "x");
   await symlink("caf", Buffer.concat([Buffer.from(`${folder}/gr`), Buffer.from([0xfc, 0x6e])]));
@@ -69,8 +69,8 @@ test("a name that is no UTF-8 is listed with a mark for what is not", async () =
   expect(lines).toEqual(["a.txt", "caf\ufffd", "gr\ufffdn -> caf"]);
 });
 
-// Where file systems keep times up to the year 292 billion; others, like ext4, make of it the last they know.
-test("a time that no calendar has does not keep the folder from being listed", async () => {
+// Some file systems keep times up to the year 292 billion; others, like ext4, store their maximum.
+test("a time out of range does not prevent the listing", async () => {
   const shared = await stat("/dev/shm").then(() => mkdtemp("/dev/shm/handrail-test-"), temporaryFolder);
   onTestFinished(() => rm(shared, { recursive: true }));
   execFileSync("touch", ["-d", "@99999999999999", join(shared, "a.txt")]);
@@ -81,7 +81,7 @@ test("a time that no calendar has does not keep the folder from being listed", a
   expect(await text("ls", {})).toMatch(/^\+?\d{4,6}-\d\d-\d\d \d\d:\d\d {8}0B {2}a\.txt$/);
 });
 
-test("an empty folder says so; what is no folder is said", async () => {
+test("an empty folder is reported, and so is a path that is not a folder", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "x", ".hidden": "" });
   await mkdir(join(folder, "empty"));
   expect(await text("ls", { path: "empty" })).toBe("(empty directory)");
@@ -104,7 +104,7 @@ test("what a program gets is every entry with its kind, size in bytes and time",
   });
 });
 
-test("of 3,000 entries as many are shown as fit, and all of them are saved", async () => {
+test("of 3,000 entries those that fit are shown, and all are saved", async () => {
   const { folder, text } = await toolsOn();
   execFileSync("bash", ["-c", "for i in $(seq 1001 4000); do : > file$i; done"], { cwd: folder });
   const [listing = "", notice = ""] = (await text("ls", {})).split("\n\n");

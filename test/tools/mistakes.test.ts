@@ -3,15 +3,15 @@ import { asText } from "../../src/engine/result.ts";
 import type { ToolResult } from "../../src/contract/result.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
-/** A call as a model writes it: the arguments as a value, or as the text that the provider hands over. */
+/** A call as a model writes it: the arguments as a value, or as the text that the provider passes on. */
 type Call = readonly [tool: string, input: unknown];
 
 interface Mistake {
   readonly call: Call;
   readonly status: ToolResult["status"];
-  /** In what the model reads: the result, or what it needs to know to fix the call. */
+  /** A part of what the model reads: the result, or what it needs to know to fix the call. */
   readonly reads: string | RegExp;
-  /** The call that follows from the text. Every mistake that is not mended has one, and it succeeds. */
+  /** The call that follows from the text, and must succeed. Every mistake that is not repaired has one. */
   readonly next?: Call;
   readonly preset?: "coding" | "operator";
 }
@@ -248,7 +248,7 @@ const MISTAKES: { readonly [what: string]: Mistake } = {
   "an empty old_text, for a new file": {
     call: ["edit", { path: "new.txt", old_text: "", new_text: "new\n" }],
     status: "failed",
-    reads: "To create a file, or to replace all of it, use write.",
+    reads: "To create a file, or replace all of it, use write.",
     next: ["write", { path: "new.txt", content: "new\n" }],
   },
   "an old_text that occurs twice": {
@@ -260,7 +260,7 @@ const MISTAKES: { readonly [what: string]: Mistake } = {
   "an old_text with other white space": {
     call: ["edit", { path: "src/app.ts", old_text: "export  const app = name;", new_text: "" }],
     status: "failed",
-    reads: /was not found in src\/app\.ts\nThe nearest place is line 3:\n3: export const app = name;\n/,
+    reads: /was not found in src\/app\.ts\nThe most similar text is at line 3:\n3: export const app = name;\n/,
     next: ["edit", { path: "src/app.ts", old_text: "export const app = name;", new_text: "" }],
   },
   "a regular expression of another dialect": {
@@ -271,14 +271,14 @@ const MISTAKES: { readonly [what: string]: Mistake } = {
   },
 };
 
-/** A path in src/app.ts's place, and the failure that names it. */
+/** A path in place of src/app.ts, and the failure that names it. */
 function wrongPath(how: string, path: string, tool = "read", more: object = {}): { readonly [what: string]: Mistake } {
   const next: Call = [tool, { path: "src/app.ts", ...more }];
   const reads = /^Tool error: File not found: .*\nDid you mean src\/app\.ts\?$/;
   return { [`a path ${how}`]: { call: [tool, { path, ...more }], status: "failed", reads, next } };
 }
 
-describe.concurrent("what a model does wrong is mended, or the text says how to do it right:", () => {
+describe.concurrent("a model's mistake is repaired, or the message says how to do it right:", () => {
   test.for(Object.entries(MISTAKES))("%s", async ([, { call, status, reads, next, preset = "workspace" }]) => {
     const workDir = await workspace(FILES);
     const toolkit = await toolkitWith({ workDir, preset, policy: { autonomy: "full" } });

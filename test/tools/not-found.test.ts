@@ -22,10 +22,10 @@ test("the nearest paths are suggested, the most likely first, three at most", as
   expect(suggested(await text("read", { path: "a/b/deep.ts" }))).toBe("a/b/c/deep.ts");
   expect(suggested(await text("read", { path: `${folder}/src/Parse.ts#L3-L9` }))).toBe("src/parse.ts");
   expect(suggested(await text("read", { path: "src/serialize.ts" }))).toBeUndefined();
-  expect(suggested(await text("read", { path: "deep.ts" }))).toBeUndefined(); // too far below
+  expect(suggested(await text("read", { path: "deep.ts" }))).toBeUndefined(); // too deep
 });
 
-test("no name is suggested from where the call may not read, and nobody is asked for one", async () => {
+test("no name is suggested from folders that the call may not read, and nobody is asked", async () => {
   const asked: CheckedCall[] = [];
   const place = await layout();
   for (const path of ["secret/plan.txt", "open/plan.md", ".env", "keys/id_rsa"]) await place.file(path);
@@ -48,7 +48,7 @@ test("no name is suggested from where the call may not read, and nobody is asked
   expect(asked).toEqual([]);
   await text("way-out/Secret.txt");
   await text(`${place.outside}/Secret.txt`);
-  expect(asked.map(({ tool }) => tool.name)).toEqual(["read", "read"]); // for the paths themselves
+  expect(asked.map(({ tool }) => tool.name)).toEqual(["read", "read"]); // only for the paths themselves
 });
 
 test.for(["debian", "busybox"] as const)("on another system (%s) too", async (system) => {

@@ -18,46 +18,44 @@ const TEXTS = [
   ["big5", "// 讀取設定檔案\nint main() { return 0; }\n"],
 ] as const;
 
-test.for(TEXTS)("text in %s is shown as text, which is said", async ([name, content]) => {
+test.for(TEXTS)("text in %s is decoded, with a notice", async ([name, content]) => {
   const { text } = await toolsOn({ "a.txt": iconv.encode(content, name) });
-  expect(await text("read", { path: "a.txt" })).toBe(`${content}\n[Shown as text; the file is in ${name}.]`);
+  expect(await text("read", { path: "a.txt" })).toBe(`${content}\n[Decoded from ${name}.]`);
 });
 
-test.for(TEXTS)("text in %s whose first 64 KB are ASCII is shown as text where it is not", async ([name, content]) => {
+test.for(TEXTS)("text in %s whose first 64 KB are ASCII is decoded where it is not", async ([name, content]) => {
   const { text } = await toolsOn({ "a.txt": iconv.encode(numberedLines(10_000) + content, name) });
   const [first = ""] = content.split("\n");
   expect(await text("read", { path: "a.txt", limit: 1 })).toMatch(/^line 1\n\n\[Showing lines 1-1 of /);
   expect(await text("read", { path: "a.txt", offset: 10_001, limit: 1 })).toMatch(
-    new RegExp(
-      `^${first.replaceAll(/[()]/g, "\\$&")}\n\n\\[Shown as text; the file is in ${name}\\.\\]\n\\[Showing lines 10001-10001`,
-    ),
+    new RegExp(`^${first.replaceAll(/[()]/g, "\\$&")}\n\n\\[Decoded from ${name}\\.\\]\n\\[Showing lines 10001-10001`),
   );
 });
 
-test("text in UTF-16 is read by its lines, also those with the bytes of a line break inside a character", async () => {
+test("text in UTF-16 is read by lines, also when a character contains the byte of a line break", async () => {
   const lines = Array.from({ length: 3_000 }, (_, index) => `${index} \u0a0a\u0a00 文\r\n`);
   for (const swapped of [false, true]) {
     const bytes = Buffer.from(`\ufeff${lines.join("")}`, "utf16le");
     const { text } = await toolsOn({ "a.txt": swapped ? bytes.swap16() : bytes });
     const label = `UTF-16 (${swapped ? "big" : "little"}-endian)`;
     expect(await text("read", { path: "a.txt", offset: 2_999 })).toBe(
-      `${lines.slice(2_998).join("")}\n[Shown as text; the file is in ${label}.]\n[Showing lines 2999-3000 of 3000.]`,
+      `${lines.slice(2_998).join("")}\n[Decoded from ${label}.]\n[Showing lines 2999-3000 of 3000.]`,
     );
     expect(await text("read", { path: "a.txt", limit: 2 })).toBe(
-      `${lines.slice(0, 2).join("")}\n[Shown as text; the file is in ${label}.]\n[Showing lines 1-2 of 3000. Use offset=3 to continue.]`,
+      `${lines.slice(0, 2).join("")}\n[Decoded from ${label}.]\n[Showing lines 1-2 of 3000. Use offset=3 to continue.]`,
     );
   }
 });
 
-test("what is shown is at most 50 KB of UTF-8, however few bytes it has in the file", async () => {
+test("at most 50 KB of UTF-8 are shown, even if the file's encoding needs fewer bytes", async () => {
   const line = `${"é".repeat(99)}\n`;
   const { text } = await toolsOn({ "a.txt": Buffer.from(line.repeat(500), "latin1") });
   expect(await text("read", { path: "a.txt" })).toBe(
-    `${line.repeat(257)}\n[Shown as text; the file is in windows-1252.]\n[Showing lines 1-257 of 500. Use offset=258 to continue.]`,
+    `${line.repeat(257)}\n[Decoded from windows-1252.]\n[Showing lines 1-257 of 500. Use offset=258 to continue.]`,
   );
 });
 
-test("text in UTF-8 with some damage is shown as UTF-8, with a mark for what cannot be", async () => {
+test("damaged UTF-8 is shown as UTF-8, with replacement characters", async () => {
   const content = Buffer.concat([Buffer.from("naïve – 文件\n".repeat(5)), Buffer.from("caf\xe9\n", "latin1")]);
   const { text } = await toolsOn({ "a.txt": content });
   expect(await text("read", { path: "a.txt" })).toBe(`${"naïve – 文件\n".repeat(5)}caf\ufffd\n`);

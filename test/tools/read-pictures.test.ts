@@ -9,7 +9,7 @@ import { toolsOn } from "./tools.ts";
 const picture = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: "teal" } });
 
-test("a picture is attached as it is, with a line that says what it is", async () => {
+test("an image is attached unchanged, with a line about it", async () => {
   const bytes = await picture(30, 20).png().toBuffer();
   const { call } = await toolsOn({ "a.png": bytes });
   expect(await call("read", { path: "a.png" })).toEqual({
@@ -30,7 +30,7 @@ test("a picture is attached as it is, with a line that says what it is", async (
   });
 });
 
-test("a large one is scaled to 2000x2000 and 4.5 MB, which is said", async () => {
+test("a large image is scaled to 2000x2000 and 4.5 MB, with a notice", async () => {
   const noise = sharp(randomBytes(1_600 * 1_600 * 3), { raw: { width: 1_600, height: 1_600, channels: 3 } });
   const { text, call } = await toolsOn({
     "wide.jpg": await picture(4_000, 1_000).jpeg().toBuffer(),
@@ -47,13 +47,13 @@ test("a large one is scaled to 2000x2000 and 4.5 MB, which is said", async () =>
   expect(await sharp(Buffer.from(image?.data ?? "", "base64")).metadata()).toMatchObject({ width: 2_000, height: 500 });
 });
 
-test("a picture is known by its content, not by its name", async () => {
+test("an image is recognized by its content, not by its name", async () => {
   const { text } = await toolsOn({ "notes.txt": await picture(3, 2).gif().toBuffer(), "logo.png": "just words\n" });
   expect(await text("read", { path: "notes.txt" })).toMatch(/^\[Image: notes\.txt, image\/gif, 3x2, /);
   expect(await text("read", { path: "logo.png" })).toBe("just words\n");
 });
 
-test("a picture that no model could take is refused with the reason", async () => {
+test("an image that no model could take is refused with the reason", async () => {
   const whole = await picture(300, 200).webp().toBuffer();
   const { folder, text } = await toolsOn({
     "cut.webp": whole.subarray(0, whole.length - 10),
@@ -61,18 +61,16 @@ test("a picture that no model could take is refused with the reason", async () =
     "old.bmp": Buffer.concat([Buffer.from("BM"), Buffer.alloc(60)]),
   });
   await truncate(join(folder, "huge.jpg"), 65 * 1024 * 1024);
-  expect(await text("read", { path: "cut.webp" })).toBe(
-    "Tool error: cut.webp is an image whose end is missing: it was cut off",
-  );
+  expect(await text("read", { path: "cut.webp" })).toBe("Tool error: cut.webp is a truncated image");
   expect(await text("read", { path: "huge.jpg" })).toBe(
-    "Tool error: huge.jpg is an image of 65MB; up to 64MB can be shown",
+    "Tool error: huge.jpg is an image of 65MB; the largest that can be shown is 64MB",
   );
   expect(await text("read", { path: "old.bmp" })).toMatch(
     /^Tool error: Not text: old\.bmp is BMP \(image\/bmp\), 62B\n/,
   );
 });
 
-test("what else is no text is refused by its kind", async () => {
+test("other binary files are refused with their kind", async () => {
   const program = (await readFile(process.execPath)).subarray(0, 100_000);
   const { text } = await toolsOn({ program, "a.pdf": "%PDF-1.7\n\0", "a.gz": gzipSync("text") });
   expect(await text("read", { path: "program" })).toMatch(

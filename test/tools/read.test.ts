@@ -46,7 +46,7 @@ describe("a text file", () => {
     ["UTF-16 (big-endian)", Buffer.from("\ufeffhello é\n", "utf16le").swap16(), "hello é\n"],
   ] as const)("in %s is shown as text, which is said", async ([encoding, bytes, shown]) => {
     const { text } = await toolsOn({ "a.txt": bytes });
-    expect(await text("read", { path: "a.txt" })).toBe(`${shown}\n[Shown as text; the file is in ${encoding}.]`);
+    expect(await text("read", { path: "a.txt" })).toBe(`${shown}\n[Decoded from ${encoding}.]`);
   });
 
   test("of exactly 2,000 lines is shown whole, without a notice", async () => {
@@ -85,7 +85,7 @@ describe("a text file", () => {
 });
 
 describe("a part of a file", () => {
-  test("is the lines asked for, with what there is and how to go on", async () => {
+  test("is the requested lines, with a notice on how to continue", async () => {
     const { text } = await toolsOn({ "a.txt": "one\ntwo\nthree\nfour\nfive\n" });
     expect(await text("read", { path: "a.txt", limit: 2 })).toBe(
       "one\ntwo\n\n[Showing lines 1-2 of 5. Use offset=3 to continue.]",
@@ -111,7 +111,7 @@ describe("a part of a file", () => {
     );
   });
 
-  test("past the end fails and names how many lines there are", async () => {
+  test("past the end fails with the number of lines", async () => {
     const { text } = await toolsOn({ "five.txt": numberedLines(5), "one.txt": "one", "empty.txt": "" });
     expect(await text("read", { path: "five.txt", offset: 6 })).toBe(
       "Tool error: offset 6 is past the end: five.txt has 5 lines",
@@ -124,7 +124,7 @@ describe("a part of a file", () => {
     );
   });
 
-  test("with an offset or a limit that is no line number is refused with what was expected", async () => {
+  test("with an invalid offset or limit is refused with what was expected", async () => {
     const { text } = await toolsOn({ "a.txt": "one\n" });
     expect(await text("read", { path: "a.txt", offset: 0 })).toBe(
       'validation error: parameter "offset": must be >= 1, got number 0. offset: First line to show, from 1 (default: 1)',
@@ -136,7 +136,7 @@ describe("a part of a file", () => {
 });
 
 describe("a file over the limits", () => {
-  test("of 5,120 lines shows 2,000 and says how to go on", async () => {
+  test("of 5,120 lines shows 2,000 and how to continue", async () => {
     const { text } = await toolsOn({ "a.txt": numberedLines(5_120) });
     const first = numberedLines(2_000);
     expect(await text("read", { path: "a.txt" })).toBe(
@@ -173,7 +173,7 @@ describe("a file over the limits", () => {
     );
   });
 
-  test("of more than 16 MB says its size where its lines are not counted, and its last page is the last", async () => {
+  test("of more than 16 MB shows its size instead of its lines, and ends with its last page", async () => {
     const lines = 200_000;
     const { text } = await toolsOn({ "a.txt": `${"x".repeat(99)}\n`.repeat(lines) });
     expect(await text("read", { path: "a.txt", limit: 1 })).toBe(
@@ -187,7 +187,7 @@ describe("a file over the limits", () => {
     );
   });
 
-  test("fits the limits that the tool was made with", async () => {
+  test("fits the tool's own limits", async () => {
     const tools = [read({ limit: { lines: 2, bytes: 10 } })];
     const { text } = await toolsOn({ "short.txt": "a\nb\nc\n", "long.txt": "12345\n12345\n" }, { tools });
     expect(await text("read", { path: "short.txt" })).toBe(
@@ -201,19 +201,19 @@ describe("a file over the limits", () => {
 
 describe("a line over the limit", () => {
   const start = "a".repeat(LIMIT_BYTES - 1);
-  // The two-byte character lies across the limit: it belongs to what is left out.
+  // The two-byte character crosses the limit, so it is omitted.
   const long = `${start}é${"b".repeat(60_000)}`;
 
-  test("is cut at a whole character, with a command for more of it and the offset behind it", async () => {
+  test("is cut at a whole character, with a command for more of it and the next offset", async () => {
     const { text } = await toolsOn({ "a.txt": `${long}\nsecond\n` });
     expect(await text("read", { path: "a.txt" })).toBe(
-      `${start}\n[Line 1 of 2 is cut at 50KB. Use offset=2 for the next line. For more of this line use bash: ` +
+      `${start}\n[Line 1 of 2 is cut at 50KB. Use offset=2 for the next line. To see more of this line use bash: ` +
         `sed -n '1{p;q;}' -- a.txt | tail -c +51200 | head -c 51200]`,
     );
     expect(await text("read", { path: "a.txt", offset: 2 })).toBe("second\n\n[Showing lines 2-2 of 2.]");
   });
 
-  test("behind a byte order mark, or in another encoding, is never continued at the wrong place", async () => {
+  test("after a byte order mark, or in another encoding, is never continued at the wrong place", async () => {
     const { text } = await toolsOn({
       "mark.txt": `\ufeff${long}`,
       "latin.txt": Buffer.from(`${"é".repeat(60_000)}\nsecond\n`, "latin1"),
@@ -221,7 +221,7 @@ describe("a line over the limit", () => {
     const command = /use bash: (.*)\]$/.exec(await text("read", { path: "mark.txt" }))?.[1];
     expect(await text("bash", { command })).toMatch(/^aaéb/);
     expect(await text("read", { path: "latin.txt" })).toMatch(
-      /^é{25600}\n\[Shown as text; the file is in windows-1252\.\]\n\[Line 1 of 2 is cut at 50KB\. Use offset=2 for the next line\.\]$/,
+      /^é{25600}\n\[Decoded from windows-1252\.\]\n\[Line 1 of 2 is cut at 50KB\. Use offset=2 for the next line\.\]$/,
     );
   });
 
@@ -229,11 +229,11 @@ describe("a line over the limit", () => {
     const { text } = await toolsOn({ "a.txt": `first\n${long}` });
     expect(await text("read", { path: "a.txt" })).toBe("first\n\n[Showing lines 1-1 of 2. Use offset=2 to continue.]");
     expect(await text("read", { path: "a.txt", offset: 2 })).toMatch(
-      /a\n\[Line 2 of 2 is cut at 50KB\. For more of this line use bash: sed -n '2\{p;q;\}' -- a\.txt \| tail -c \+51200 \| head -c 51200\]$/,
+      /a\n\[Line 2 of 2 is cut at 50KB\. To see more of this line use bash: sed -n '2\{p;q;\}' -- a\.txt \| tail -c \+51200 \| head -c 51200\]$/,
     );
   });
 
-  test("goes on exactly where it was cut with the command in the notice", async () => {
+  test("continues exactly where it was cut with the command in the notice", async () => {
     const { folder, text } = await toolsOn();
     for (const path of ["a.txt", "with space/it's.txt", "-n", join(folder, "absolute.txt")]) {
       await mkdir(join(folder, "with space"), { recursive: true });
@@ -253,17 +253,17 @@ describe("a line over the limit", () => {
     expect(await text("bash", { command })).toMatch(/^éb/);
   });
 
-  test("of a saved output is not promised to bash, which cannot open it", async () => {
+  test("of a saved output has no command, since bash cannot open it", async () => {
     const { text } = await toolsOn();
     const shown = await text("bash", { command: `printf '%0200000d\\nend\\n' 0 | tr 0 x; seq 3000` });
     const path = /Full output saved to: (output:\/\/\w+)\]/.exec(shown)?.[1];
     expect(await text("read", { path })).toMatch(
-      /x\n\[Line 1 of 3002 is cut at 50KB\. Use offset=2 for the next line\. For more of this line run its command again and cut the output\.\]$/,
+      /x\n\[Line 1 of 3002 is cut at 50KB\. Use offset=2 for the next line\. To see more of this line run its command again and cut the output\.\]$/,
     );
   });
 });
 
-describe("what is no text", () => {
+describe("a file that is not text", () => {
   test.for([
     ["text with a NUL byte", Buffer.from("text\0more\n"), "10B"],
     ["numbers", Buffer.from(Array.from({ length: 2_048 }, (_, at) => (at * 7_919) % 256)), "2KB"],
@@ -271,11 +271,11 @@ describe("what is no text", () => {
   ] as const)("%s: is refused, and its size said", async ([, bytes, size]) => {
     const { text } = await toolsOn({ "data.bin": bytes });
     expect(await text("read", { path: "data.bin" })).toBe(
-      `Tool error: Not text: data.bin is binary data, ${size}\nUse bash with a program that knows its format.`,
+      `Tool error: Not text: data.bin is binary data, ${size}\nUse bash with a program that reads this format.`,
     );
   });
 
-  test("but an archive is refused by its kind", async () => {
+  test("such as an archive is refused with its kind", async () => {
     const { folder, text } = await toolsOn();
     execFileSync("bash", ["-c", "head -c 5000 /dev/urandom | gzip > a.gz"], { cwd: folder });
     expect(await text("read", { path: "a.gz" })).toMatch(
@@ -284,8 +284,8 @@ describe("what is no text", () => {
   });
 });
 
-describe("what is no file", () => {
-  test("is said: a folder, nothing, a FIFO, a file on the way", async () => {
+describe("a path that is not a file", () => {
+  test("is reported: a folder, nothing, a FIFO, a file as a parent", async () => {
     const { folder, text } = await toolsOn({ "folder/a.txt": "a" });
     execFileSync("mkfifo", [join(folder, "fifo")]);
     execFileSync("ln", ["-s", "nowhere", join(folder, "broken")]);
@@ -298,11 +298,11 @@ describe("what is no file", () => {
     );
     expect(await text("read", { path: "broken" })).toContain(`Tool error: File not found: ${folder}/nowhere\n`);
     expect(await text("read", { path: "folder/a.txt/b" })).toContain(
-      `Tool error: Not a folder on the way to: ${folder}/folder/a.txt/b\n`,
+      `Tool error: A part of the path is not a folder: ${folder}/folder/a.txt/b\n`,
     );
   });
 
-  test("or is not named is refused before anything is looked at", async () => {
+  test("or is missing is refused before anything is read", async () => {
     const { text } = await toolsOn();
     expect(await text("read", {})).toBe('validation error: missing required parameter "path"');
     expect(await text("read", { path: "" })).toMatch(/^validation error: parameter "path": /);
@@ -321,7 +321,7 @@ describe("a saved output", () => {
     expect(await text("read", { path, offset: 4_999 })).toBe("4999\n5000\n\n[Showing lines 4999-5000 of 5000.]");
   });
 
-  test("that has bytes which are no text is readable all the same: a command wrote them, and nothing else can open it", async () => {
+  test("with bytes that are not text can still be read", async () => {
     const { text } = await toolsOn();
     const shown = await text("bash", { command: `printf 'caf\\351 \\0!\\n'; seq 3000` });
     const path = /Full output saved to: (output:\/\/\w+)\]$/.exec(shown)?.[1];
@@ -338,7 +338,7 @@ describe("a saved output", () => {
     for (const unknown of ["output://0123456789abcdef", "output://", "output://../../etc/passwd"]) {
       expect(await text("read", { path: unknown })).toBe(
         `Tool error: no saved output ${JSON.stringify(unknown.slice("output://".length))}: it was removed or belongs to another session\n` +
-          "Copy the id exactly as the notice wrote it, or call the tool again. " +
+          "Copy the id exactly from the notice, or call the tool again. " +
           "Outputs are removed after 7 days, or when all of them exceed 2GB, the oldest first.",
       );
     }
@@ -354,7 +354,7 @@ test("reading any text file page by page, with the offsets that the notices give
     fc.constantFrom("", "\r", "\ufeff", "[Showing lines", "\x1b[31m"),
   );
   const file = fc.tuple(fc.array(line, { maxLength: 24 }), fc.boolean()).map(([lines, ended]) => {
-    // Control characters that no text has would make it binary.
+    // Control characters that do not occur in text would make it binary.
     const text = lines.join("\n").replaceAll(/[\x00-\x06\x0e-\x1a\x1c-\x1f]/g, "x");
     return ended && text !== "" ? `${text}\n` : text;
   });

@@ -22,11 +22,11 @@ describe("run_shell returns", () => {
     });
   });
 
-  test("the code that a shell tells of a signal", async () => {
+  test("the exit code of a signal as a shell reports it", async () => {
     expect(await run("kill -KILL $$")).toMatch(/^exit code: 137\n/);
   });
 
-  test("4,000 characters a stream, the beginning, and no half of a character", async () => {
+  test("the first 4,000 characters of each stream, in whole characters", async () => {
     const said = await run(`printf 'ä%.0s' $(seq 4001); printf '😀%.0s' $(seq 9000) >&2`);
     expect(said).toBe(
       `exit code: 0\nstdout:\n${"ä".repeat(4_000)}...[truncated]\nstderr:\n${"😀".repeat(4_000)}...[truncated]`,
@@ -34,7 +34,7 @@ describe("run_shell returns", () => {
     expect(await run("printf 'ä%.0s' $(seq 4000)")).toBe(`exit code: 0\nstdout:\n${"ä".repeat(4_000)}\nstderr:\n`);
   });
 
-  test("what is no UTF-8 as replacement characters", async () => {
+  test("bytes that are not UTF-8 as replacement characters", async () => {
     expect(await run("printf 'a\\377b'")).toBe("exit code: 0\nstdout:\na\ufffdb\nstderr:\n");
   });
 });
@@ -56,7 +56,7 @@ describe("run_shell waits", () => {
     },
   );
 
-  test("not at all for 0 seconds: the time is over at once", async () => {
+  test("not at all for 0 seconds", async () => {
     for (const wait of [0, "0", "0s", "0ms"]) {
       expect(await run("exec sleep 1000", { wait })).toMatch(
         /^Tool error: the command did not finish within 0 s and was stopped/,
@@ -83,7 +83,7 @@ describe("run_shell waits", () => {
     },
   );
 
-  test("for nobody only in a terminal", async () => {
+  test("with wait=false only in a terminal", async () => {
     for (const wait of [false, "false"]) {
       expect(await run("touch ran", { wait })).toBe(
         "Tool error: run_shell wait=false requires a tmux-backed execution target",
@@ -92,7 +92,7 @@ describe("run_shell waits", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
-  test("for nobody outside of the sandbox, whatever contains other commands, and says so to the policy", () => {
+  test("with wait=false outside the sandbox, as the policy sees", () => {
     const { effects } = runShell({ terminal: true, sandboxed: true });
     expect(effects({ command: "make", wait: false })).toEqual([
       { kind: "exec", command: "make", lifetime: "detached", within: "none" },
@@ -100,7 +100,7 @@ describe("run_shell waits", () => {
     expect(effects({ command: "make" })).toEqual([{ kind: "exec", command: "make" }]);
   });
 
-  test("for no person to decide about what does not run", async () => {
+  test("without a question about a command that does not run", async () => {
     let asked = 0;
     const { text: said } = await toolsOn(
       {},
@@ -121,7 +121,7 @@ describe("run_shell waits", () => {
   });
 });
 
-test("run_shell takes the spellings that models use", async () => {
+test("run_shell accepts the spellings that models use", async () => {
   const expected = "exit code: 0\nstdout:\nhi\nstderr:\n";
   for (const input of [
     "echo hi",
@@ -168,12 +168,12 @@ describe("read_file and write_file", () => {
     expect(await own.text("read_file", { path: "image.png" })).toMatch(/^Tool error: Not text: image\.png is /);
   });
 
-  test("know of each other: what was changed meanwhile is not overwritten", async () => {
+  test("share what was seen: a file that has changed is not overwritten", async () => {
     const own = await toolsOn({ "a.txt": "one\n" }, { preset: "operator", policy: { autonomy: "full" } });
     await own.text("read_file", { path: "a.txt" });
     await writeFile(join(own.folder, "a.txt"), "a person's\n");
     const refused = await own.text("write_file", { path: "a.txt", content: "two\n" });
-    expect(refused).toMatch(/^Tool error: a\.txt has changed since it was last read here/);
+    expect(refused).toMatch(/^Tool error: a\.txt has changed since you last read it/);
     expect(await readFile(join(own.folder, "a.txt"), "utf8")).toBe("a person's\n");
   });
 });

@@ -6,12 +6,16 @@ import type { Json } from "../../src/contract/schema.ts";
 import { find } from "../../src/tools/find.ts";
 import { type GrepOptions, grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { secondUserProblem } from "../support/here.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "./tools.ts";
 
-/** grep, find and read on a new folder that has the files given. `patience`: as `searchPatienceMs` of the local backend. */
+/**
+ * Opens grep, find and read on a new folder with the given files.
+ *
+ * @param patience `searchPatienceMs` of the local backend
+ */
 export async function searchTools(
   files: { readonly [path: string]: string | Uint8Array } = {},
   {
@@ -29,24 +33,35 @@ export async function searchTools(
   return { ...(await toolsOn({}, { tools, target: backend, ...options })), folder: workDir };
 }
 
-/** The data of a call that must succeed. */
+/** Returns the data of a call that must succeed. */
 export async function dataOf<T extends Json>({ call }: Tools, name: string, input: unknown): Promise<T> {
   const result = await call(name, input);
   if (result.status !== "ok") throw new Error(`expected a result of ${name}, got ${JSON.stringify(result)}`);
   return result.data as T;
 }
 
-/** A file for every path, each with the same content. */
+/** Returns a file for every path, each with the same content. */
 export function filesNamed(content: string, ...paths: readonly string[]): { [path: string]: string } {
   return Object.fromEntries(paths.map((path) => [path, content]));
 }
 
-/** Ids of the processes whose arguments or working directory name the folder. */
+/** Returns ids of processes whose arguments or working directory name the folder. */
 export function processesNaming(folder: string): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => argumentsOf(pid).includes(folder))
     .map(Number);
+}
+
+/** Returns the files that the processes of `processesNaming` have open. */
+export function openFilesOf(folder: string): readonly string[] {
+  return processesNaming(folder).flatMap((pid) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).map((descriptor) => readlinkSync(`/proc/${pid}/fd/${descriptor}`));
+    } catch {
+      return []; // it or one of its files was closed meanwhile
+    }
+  });
 }
 
 function argumentsOf(pid: string): string {
@@ -59,7 +74,9 @@ function argumentsOf(pid: string): string {
 
 const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
-/** What a model reads of a call that is made by the command line, as a user whom permissions bind. `home` belongs to that user. */
+/**
+ * Returns what a model reads of a call of the command line, made as a user with limited permissions, who owns `home`.
+ */
 export function textForBound(
   name: string,
   input: object,
@@ -87,10 +104,13 @@ export function textForBound(
 
 const NOBODY = 65_534;
 
-/** Why permissions cannot be tried; `undefined` when they can. */
+/** Returns why permissions cannot be tested; `undefined` if they can. */
 export const permissionsUntested = process.getuid?.() === 0 ? secondUserProblem() : undefined;
 
-/** Runs as a user whom permissions bind: root works as "nobody" meanwhile. Everything it touches must be made within. */
+/**
+ * Runs work as a user with limited permissions: root becomes "nobody" meanwhile. Everything it touches must be created
+ * within.
+ */
 export async function boundByPermissions<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return work();
   process.setegid?.(NOBODY);

@@ -9,7 +9,7 @@ import { toolsOn } from "./tools.ts";
 const preset = { preset: "default" } as const;
 
 describe("shell, as seed 003 has it", () => {
-  test("gives stdout, or stderr, or both with headings", async () => {
+  test("returns stdout, or stderr, or both with headings", async () => {
     const { call } = await toolsOn({}, preset);
     const output = async (command: string) => asOutcome(await call("shell", { command }));
     expect(await output("echo out")).toEqual({ success: true, output: "out\n", error: null });
@@ -50,7 +50,7 @@ describe("shell, as seed 003 has it", () => {
     expect(await text("shell", {})).toBe('validation error: missing required parameter "command"');
   });
 
-  test("approved: true is a request: a person is asked all the same, and without one it does not run", async () => {
+  test("approved: true only asks: a person must approve, and without one it does not run", async () => {
     const asked: CheckedCall[] = [];
     const policy = { autonomy: "supervised" } as const;
     const input = { command: "touch made", approved: true };
@@ -99,7 +99,7 @@ test("file_write and file_read write and read, with the seed's words", async () 
   );
 });
 
-test("the default preset is those three, and all has no tool twice", async () => {
+test("the default preset has these three tools, and the preset all has none twice", async () => {
   const { toolkit } = await toolsOn({}, preset);
   expect([...toolkit.tools.keys()]).toEqual(["shell", "file_read", "file_write"]);
   const { toolkit: all } = await toolsOn();

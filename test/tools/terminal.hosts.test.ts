@@ -21,8 +21,8 @@ afterAll(async () => {
 let opening: Promise<unknown> = Promise.resolve();
 
 /**
- * Tools on a session of their own, so that tests side by side do not type into each other's panes. The sessions are made one after the other: tmux turns
- * clients away that come all at once.
+ * Opens tools on their own session, so that concurrent tests do not type into each other's panes. Sessions are created
+ * one after another: tmux rejects many simultaneous clients.
  */
 async function inTerminal(session: string, options: Parameters<typeof terminalTools>[1] = {}) {
   const before = opening;
@@ -47,7 +47,7 @@ describe.skipIf(problem !== undefined)(
   `in a live terminal${problem === undefined ? "" : ` (${problem})`}`,
   { concurrent: true },
   () => {
-    test("a command runs in the pane, and both its streams come back apart", async () => {
+    test("a command runs in the pane, and its two streams are returned separately", async () => {
       const { text, screen } = await inTerminal("streams");
       expect(await text("run_shell", "printf 'a\\tb\\n'; echo oops >&2; exit 3")).toBe(
         "exit code: 3\nstdout:\na\tb\nstderr:\noops",
@@ -56,7 +56,7 @@ describe.skipIf(problem !== undefined)(
       expect(await screen()).toContain("merged");
     });
 
-    test("wait=false types a command and comes back; its output is seen, and C-c ends it", async () => {
+    test("wait=false types a command and returns; its output is visible, and C-c ends it", async () => {
       const { text, at } = await inTerminal("dispatched");
       const said = await text("run_shell", {
         command:
@@ -72,7 +72,7 @@ describe.skipIf(problem !== undefined)(
       await until("it was interrupted", async () => (await text("capture-pane", {})).includes("interrupted"));
     });
 
-    test("what is not done in time goes on as a job, says where, and can be looked at and stopped", async () => {
+    test("a command that exceeds its timeout continues as a job, which can be viewed and stopped", async () => {
       const { text, call, events, host } = await inTerminal("late");
       const command = "echo out; echo err >&2; exec sleep 1000";
       const result = await call("run_shell", { command, wait: "500ms" });
@@ -100,7 +100,7 @@ describe.skipIf(problem !== undefined)(
       ]);
     });
 
-    test("bash does the same, and the jobs tool has what goes on", async () => {
+    test("bash does the same, and the jobs tool lists the job", async () => {
       const { text } = await inTerminal("bash-late");
       const said = await text("bash", { command: "echo first; sleep 0.6; echo second; exec sleep 1000", timeout: 0.4 });
       expect(said).toMatch(
@@ -121,7 +121,7 @@ describe.skipIf(problem !== undefined)(
       expect(await call("jobs", { action: "kill", id: "1" })).toMatchObject({ status: "ok" });
     });
 
-    test("a command that waits for input says so with the screen's last lines, is answered by send-keys, and its end is told", async () => {
+    test("a command that waits for input is shown with its screen, answered by send-keys, and its end reported", async () => {
       const { text, host } = await inTerminal("asks");
       const said = await text("run_shell", {
         command: "printf 'Proceed? ' >/dev/tty; read answer; echo \"got $answer\"",
@@ -132,15 +132,15 @@ describe.skipIf(problem !== undefined)(
       expect(said).toContain("tmux -L ");
       const pane = /in tmux pane (%\d+)/.exec(said)?.[1];
       expect(await text("jobs", { action: "write", id: "1", text: "yes\n" })).toContain(
-        `Tool error: job 1 has no stdin but its terminal, pane ${pane}`,
+        `Tool error: job 1 reads from its terminal, tmux pane ${pane}, not from stdin`,
       );
       const sent = await text("send-keys", { target: pane, literal_text: "yes", enter: true });
-      expect(sent.split("\n")[0]).toBe(`sent keys to tmux pane ${pane}`); // its end may be told already
+      expect(sent.split("\n")[0]).toBe(`sent keys to tmux pane ${pane}`); // its end may be reported already
       expect(await (await host.jobs.get("1"))?.process.exit).toEqual({ how: "exited", code: 0 });
       expect(await text("read", { path: "output://job-1" })).toMatch(/^got yes\n/);
     });
 
-    test("in a process that makes one call nothing goes on: what is not done in time is stopped", async () => {
+    test("in a process for one call, a command that exceeds its timeout is stopped", async () => {
       const { text, at } = await inTerminal("once", { lifetime: "call" });
       const said = await text("run_shell", {
         command: "trap 'echo ended >ended.txt; exit' TERM; while :; do sleep 0.05; done",
@@ -150,7 +150,7 @@ describe.skipIf(problem !== undefined)(
       expect(await contentOf(at("ended.txt"))).toBe("ended\n");
     });
 
-    test("a call that is stopped takes its command with it; a job that it left does not end with its signal", async () => {
+    test("a stopped call stops its command, but not a job that it has left", async () => {
       const { call, host } = await inTerminal("stopped");
       const controller = new AbortController();
       const left = await call("run_shell", { command: "exec sleep 1000", wait: "200ms" }, controller.signal);
@@ -168,11 +168,11 @@ describe.skipIf(problem !== undefined)(
 );
 
 describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () => {
-  test("shows the end of a long history, and how much is left out", async () => {
+  test("shows the end of a long history, and how much is omitted", async () => {
     const { text } = await inTerminal("history");
     await text("run_shell", "seq 1 3000");
     let said = "";
-    // tmux may still read what the terminal holds when the command has ended.
+    // tmux may still be reading from the terminal when the command has ended.
     await until("the last line is seen", async () => {
       said = await text("capture-pane", { start: "-" });
       return said.includes("\n3000\n");
@@ -192,7 +192,7 @@ describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () 
     expect(said).not.toMatch(/\p{Surrogate}|\ufffd/u);
   });
 
-  test("joins what was wrapped, keeps spaces, shows colours and control characters as its flags say", async () => {
+  test("joins wrapped lines, keeps spaces, and shows colours and control characters by its flags", async () => {
     const { text } = await inTerminal("flags");
     await text("run_shell", "printf 'x%.0s' $(seq 300); echo; printf '\\033[31mred\\033[0m tail   \\n'");
     const long = "x".repeat(300);
@@ -207,7 +207,7 @@ describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () 
     expect(await text("capture-pane", { start: "0", end: "0" })).not.toMatch(/^red/m);
   });
 
-  test("says when there is no alternate screen, and shows it when there is", async () => {
+  test("shows the alternate screen, or reports that there is none", async () => {
     const { text } = await inTerminal("alternate");
     await text("run_shell", "echo main-screen");
     const notice = "[no alternate screen is active; this is the main one]";
@@ -219,7 +219,7 @@ describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () 
     expect(beneath).not.toContain(notice);
   });
 
-  test("waits as it is told, and a call that is stopped waits no longer", async () => {
+  test("waits for its delay, but not after the call is stopped", async () => {
     const { text, call } = await inTerminal("delays");
     const [shown] = await Promise.all([text("capture-pane", { delay: "1s" }), text("run_shell", "echo later")]);
     expect(shown).toContain("later");
@@ -239,7 +239,7 @@ describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () 
     expect(await text("send-keys", { keys: ["q"], ...input })).toBe(message);
   });
 
-  test("of a pane that is not there says so", async () => {
+  test("reports a missing pane", async () => {
     const { text } = await inTerminal("nowhere");
     expect(await text("capture-pane", { target: "%999" })).toMatch(/^Tool error: .*%999/);
     expect(await text("send-keys", { target: "%999", keys: ["C-c"] })).toMatch(/^Tool error: .*%999/);
@@ -286,13 +286,13 @@ describe.skipIf(problem !== undefined)("send-keys", { concurrent: true }, () => 
       ["\u007f", "BSpace"],
     ]) {
       expect(await text("send-keys", { literal_text: `half${control}` })).toMatch(
-        new RegExp(`^Tool error: literal_text is text, but it contains a control character: the key ${key}\\b`),
+        new RegExp(`^Tool error: literal_text contains a control character, the key ${key}\\b`),
       );
     }
     expect(await screen()).not.toContain("half");
   });
 
-  test("asks about the line end when what the keys before it have brought is there to be seen, and about nothing twice", async () => {
+  test("asks about a line end when the effect of the keys before it is visible, and never twice", async () => {
     const asked: string[] = [];
     const { text, at } = await inTerminal("recalled", {
       policy: {},
@@ -311,20 +311,20 @@ describe.skipIf(problem !== undefined)("send-keys", { concurrent: true }, () => 
     ]);
   });
 
-  test("what is typed after a while is judged then", async () => {
+  test("what is typed after a delay is judged then", async () => {
     const { text, backend, at } = await inTerminal("later", {
       policy: { autonomy: "full", commands: { deny: ["touch *"] } },
     });
     await text("run_shell", "true");
     const later = text("send-keys", { enter: true, delay: "2s" });
     await backend.terminal?.sendKeys({ text: "touch later" });
-    expect(await later).toMatch(/judged like a command together with what stands there already/);
+    expect(await later).toMatch(/judged like a command together with the text already on the line/);
     expect(await text("send-keys", { keys: ["C-c"] })).toMatch(/^sent keys/);
     await text("run_shell", "true");
     expect(await readdir(at("."))).not.toContain("later");
   });
 
-  test("knows no key that tmux does not know, and types nothing then", async () => {
+  test("refuses keys that tmux does not have, and types nothing", async () => {
     const { text, screen } = await inTerminal("unknown");
     await text("run_shell", "true");
     expect(await text("send-keys", { literal_text: "half", keys: ["NoSuchKey"] })).toMatch(/^Tool error: .*NoSuchKey/);

@@ -25,7 +25,7 @@ describe("by a fixed clock", () => {
     for (const input of [{}, "", undefined, { format: null }]) expect(await text("time", input)).toBe("1740573296");
   });
 
-  test("an unknown format is refused with those there are", async () => {
+  test("an unknown format is refused with the known ones", async () => {
     const { text } = await toolsOn({}, { tools: [time({ now: () => NOW })] });
     expect(await text("time", { format: "unix" })).toBe(
       'validation error: parameter "format": expected one of "epoch", "epoch_ms", "epoch_ns", "iso", "rfc2822", "date", "time", got string "unix"',
@@ -50,12 +50,12 @@ describe("by the real clock", () => {
     const before = Date.now();
     const told = (nanoseconds[format] ?? Number)(await text("time", { format })) / 1e6;
     const after = Date.now();
-    // A format tells the time to its own fineness, and the fine clock may differ from the other by a little.
+    // A format has its own precision, and the precise clock may differ a little from the other.
     expect(told).toBeGreaterThan(before - (coarse[format] ?? 0) - 3);
     expect(told).toBeLessThan(after + 3);
   });
 
-  test("nanoseconds are whole and count up", async () => {
+  test("nanoseconds are integers and grow", async () => {
     const { text } = await toolsOn();
     const first = await text("time", { format: "epoch_ns" });
     const second = await text("time", { format: "epoch_ns" });
@@ -64,12 +64,12 @@ describe("by the real clock", () => {
   });
 });
 
-test("telling the time touches nothing: it is allowed in read-only mode", async () => {
+test("the time has no effects: it is allowed in read-only mode", async () => {
   const { call } = await toolsOn({}, { preset: "all", policy: { autonomy: "readonly" } });
   expect(await call("time", {})).toMatchObject({ status: "ok" });
 });
 
-/** The last moment (milliseconds since 1970) at which a clock showed "12:34:56". */
+/** Returns the last time (milliseconds since 1970) at which a clock showed "12:34:56". */
 function lastTimeOfDay(shown: string): number {
   const today = Date.parse(`${new Date().toISOString().slice(0, 10)}T${shown}Z`);
   return today > Date.now() + 1_000 ? today - 86_400_000 : today;

@@ -10,15 +10,15 @@ import { toolsOn } from "./tools.ts";
 
 type Choice = Parameters<typeof chosenTools>[0];
 
-/** Names that are no ordinary words: in a text they are tools. Of those that are words, how a text calls them. */
+/** Names that are not ordinary words: in a text they are tools. For the others, how a text refers to them. */
 const NAMED =
   /\b(use|with|by) (read|edit|write|find|grep|jobs|bash|shell|ls)\b|\b(bash with|\w+_(file|shell|read|write)|capture-pane|send-keys)\b/gi;
 
 const descriptionsOf = (choice: Choice, terminal: boolean) =>
   [...toolset(chosenTools(choice, { terminal })).values()].map((tool: Tool) => ({ tool, text: tool.description }));
 
-describe("a text names a tool only where it is there, as it is called there", () => {
-  test("in descriptions, whatever is left out", () => {
+describe("a text names only tools of its toolset, by their names in it", () => {
+  test("in descriptions, whichever tools are omitted", () => {
     for (const preset of Object.keys(PRESETS)) {
       const all = chosenTools({ preset }, { terminal: true }).map(({ name }) => name);
       for (const disable of [[], ...all.map((name) => [name])]) {
@@ -37,19 +37,20 @@ describe("a text names a tool only where it is there, as it is called there", ()
         }
       }
     }
-    // The same texts do name others where they are there.
+    // The same texts do name others if they are present.
     expect(
       descriptionsOf({ preset: "coding" }, false)
         .map(({ text }) => text)
         .join("\n"),
-    ).toMatch(/To change a part of a file use edit\.[\s\S]*\(bash with background: true\)/);
+    ).toMatch(/To change part of a file use edit\.[\s\S]*\(bash with background: true\)/);
   });
 
   test("a program's own names and tools count", () => {
     const named = (tools: Parameters<typeof toolset>[0]) =>
       Object.fromEntries([...toolset(tools).values()].map(({ name, description }) => [name, description]));
     expect(named([jobs(), bash({ name: "terminal" })])["jobs"]).toContain("(terminal with background: true)");
-    expect(named([jobs(), ...PRESETS.default()])["jobs"]).not.toContain("background: true"); // shell takes no such argument
+    // shell takes no such argument
+    expect(named([jobs(), ...PRESETS.default()])["jobs"]).not.toContain("background: true");
     expect(named([write(), { ...bash(), name: "edit" }])["write"]).toContain("use edit.");
     const mine = { ...write(), description: "Mine." };
     expect(named([mine, ...PRESETS.operator()])["write"]).toBe("Mine.");
@@ -62,7 +63,7 @@ describe("a text names a tool only where it is there, as it is called there", ()
     ["a job, without it", { disable: ["jobs"] }, ["bash", { command: "true", background: true }], /^Job 1/, /jobs/],
     ["a line that is cut, with a shell", { preset: "coding" }, ["read", { path: "long.txt" }], /use bash: sed/, /grep/],
     ["a line that is cut, without one", { preset: "readonly" }, ["read", { path: "long.txt" }], /50KB/, /bash/],
-    ["a long match", { preset: "readonly" }, ["grep", { pattern: "needle" }], /; use read to see all/, /bash/],
+    ["a long match", { preset: "readonly" }, ["grep", { pattern: "needle" }], /; use read to see them whole/, /bash/],
     [
       "a long match, with nothing to read it",
       { preset: "readonly", disable: ["read"] },

@@ -8,7 +8,8 @@ import { asContent, asOutcome, asText } from "../../src/engine/result.ts";
 import { local } from "../../src/backends/local/backend.ts";
 import type { PresetName } from "../../src/tools/presets/presets.ts";
 import { read } from "../../src/tools/read.ts";
-import { type ToolkitOptions, createToolkit } from "../../src/toolkit.ts";
+import { createToolkit } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
 const nothing = defineTool({
@@ -21,7 +22,7 @@ const nothing = defineTool({
 });
 
 describe("createToolkit", () => {
-  test("has the tools of a coding agent by default; with tools of one's own, those alone", async () => {
+  test("has the tools of a coding agent by default; with own tools only those", async () => {
     expect([...(await toolkitWith()).tools.keys()]).toEqual(["read", "bash", "edit", "write", "jobs"]);
     expect([...(await toolkitWith({ tools: [nothing] })).tools.keys()]).toEqual(["nothing"]);
     expect([...(await toolkitWith({ preset: "coding", tools: [nothing] })).tools.keys()]).toEqual([
@@ -37,7 +38,7 @@ describe("createToolkit", () => {
     expect(none.definitions("openai")).toBeUndefined();
   });
 
-  test("refuses a working directory that is not there, or no folder", async () => {
+  test("refuses a working directory that does not exist or is not a folder", async () => {
     const folder = await workspace({ "a.txt": "" });
     await expect(createToolkit({ workDir: join(folder, "missing") })).rejects.toThrow(
       new ToolFailure(`The working directory does not exist: ${folder}/missing`),
@@ -47,16 +48,16 @@ describe("createToolkit", () => {
     );
   });
 
-  test("refuses two tools of one name, of the preset too", async () => {
+  test("refuses two tools with the same name, also of a preset", async () => {
     await expect(createToolkit({ tools: [nothing, nothing] })).rejects.toThrow(
-      new TypeError('two tools are named "nothing"; give one another name'),
+      new TypeError('two tools are named "nothing"; rename one of them'),
     );
     await expect(createToolkit({ preset: "coding", tools: [read()] })).rejects.toThrow(
-      new TypeError('two tools are named "read"; give one another name'),
+      new TypeError('two tools are named "read"; rename one of them'),
     );
   });
 
-  test("refuses an unknown preset with those there are", async () => {
+  test("refuses an unknown preset with the known ones", async () => {
     for (const preset of ["codign", "toString"]) {
       await expect(createToolkit({ preset: preset as PresetName })).rejects.toThrow(
         new RegExp(`^no preset "${preset}": expected one of .*coding.*none`),
@@ -70,7 +71,7 @@ describe("createToolkit", () => {
     );
   });
 
-  test("refuses a working directory beside a backend, which has its own", async () => {
+  test("refuses a working directory next to a backend, which has its own", async () => {
     const workDir = await workspace();
     const backend = await local({ workDir, outputFolder: temporaryFolder() });
     await expect(createToolkit({ workDir, target: backend })).rejects.toThrow(
@@ -79,7 +80,7 @@ describe("createToolkit", () => {
     await backend.close();
   });
 
-  test("works where it is told, by the real path", async () => {
+  test("works in the given folder, by its real path", async () => {
     const folder = await workspace({ "sub/a.txt": "here\n" });
     await mkdir(join(folder, "other"));
     const toolkit = await toolkitWith({ workDir: join(folder, "other", "..", "sub") });
@@ -91,7 +92,7 @@ describe("createToolkit", () => {
   });
 });
 
-describe("what a program, a model and an MCP client are given of a result", () => {
+describe("a result for a program, a model and an MCP client", () => {
   const png = { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" } as const;
   const said = { type: "text", text: "partial\n" } as const;
 
@@ -172,7 +173,7 @@ describe("what a program, a model and an MCP client are given of a result", () =
     expect(asContent(result)).toEqual({ content, isError: result.status !== "ok" });
   });
 
-  test("a picture of a failed call stays a picture beside the text", () => {
+  test("an image of a failed call stays an image next to the text", () => {
     const result: ToolResult = { status: "failed", message: "no", content: [png] };
     expect(asContent(result)).toEqual({
       content: [{ type: "text", text: "Tool error: no\n[Image: image/png, 8B]" }, png],

@@ -1,19 +1,19 @@
 import type { ToolResult } from "../../src/contract/result.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
-/** Tools on a workspace of their own, called the way a model does. */
+/** Tools on their own workspace, called the way a model does. */
 export interface Tools {
   readonly folder: string;
   readonly toolkit: Toolkit;
   call(name: string, input: unknown): Promise<ToolResult>;
-  /** What a model reads of the call's result. */
+  /** Makes a call, and returns what a model reads. */
   text(name: string, input: unknown): Promise<string>;
 }
 
-/** Every tool, allowed everything inside a new folder that has the files given. */
+/** Opens every tool, with full approval, on a new folder with the given files. */
 export async function toolsOn(
   files: { readonly [path: string]: string | Uint8Array } = {},
   options: ToolkitOptions = {},

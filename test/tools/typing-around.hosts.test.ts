@@ -1,4 +1,5 @@
-// Ways to run something by typing it that would be refused as a command. Each is tried twice: where nothing is refused it works, so that the test would tell.
+// Ways to run something by typing it that would be refused as a command. Each is also tried where nothing is refused
+// and must work there, so that the test can detect it.
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -13,7 +14,7 @@ const problem = tmuxProblem();
 mustBeHere("typing around the policy", problem);
 
 type Call = object;
-/** Calls one after the other; those of a list side by side. */
+/** Calls made one after another. Those of a list are concurrent. */
 type Way = readonly (Call | readonly Call[])[];
 
 const enter = (literal_text: string) => ({ literal_text, enter: true });
@@ -96,7 +97,10 @@ describe.skipIf(problem !== undefined)(
     };
 
     const done = join(server.folder, "done");
-    /** What was typed has been read, and what it started is done, when one more line has run: what stands there is taken back first, again and again. */
+    /**
+     * What was typed has been read, and what it started is done, when one more line has run: what stands there is taken
+     * back first, again and again.
+     */
     const hasReadAll = (screen: () => Promise<string>, type: (keys: Keys) => Promise<unknown>) => {
       let before = "";
       let same = 0;

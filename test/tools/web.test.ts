@@ -3,7 +3,7 @@ import type { CheckedCall } from "../../src/contract/call.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { asText } from "../../src/engine/result.ts";
 import { describeCall } from "../../src/policy/describe.ts";
-import type { ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { webServer } from "../support/web-server.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
@@ -62,7 +62,7 @@ describe("web_fetch", () => {
     ["/moved", /^\{\n  "a": \[\n    1,\n    2\n  \]\n\}\n\n\[Redirected to: http:\/\/127.0.0.1:\d+\/json\]$/],
     [
       "/picture",
-      /^\[Binary content \(image\/png, 2KB\) is not shown\. To have the file, download it with a command\.\]$/,
+      /^\[Binary content \(image\/png, 2KB\) is not shown\. To get the file, download it with a command\.\]$/,
     ],
     ["/markdown", /^# Given as \*it\* is$/],
     ["/latin", /^caf\u00e9$/],
@@ -76,7 +76,7 @@ describe("web_fetch", () => {
     expect(asked).toEqual([]);
   });
 
-  test("cuts a long page, saves all of it, and shows people title, URL, size and time", async () => {
+  test("truncates a long page, saves it whole, and shows people title, URL, size and time", async () => {
     const { at, call, toolkit } = await site();
     const text = await call("web_fetch", { url: `http://${at}/`, max_bytes: 10 });
     const id = /\[Content truncated at 1KB\. Full content \([\d.]+KB\) saved to: output:\/\/(\S+)\]$/.exec(text)?.[1];
@@ -92,14 +92,14 @@ describe("web_fetch", () => {
   });
 });
 
-test("fetch_url gives the body as it is, 8,000 characters of it", async () => {
+test("fetch_url returns the first 8,000 characters of the body as it is", async () => {
   const { at, call } = await site();
   expect(await call("fetch_url", { url: `http://${at}/json` })).toBe('{"a":[1,2]}');
   expect(await call("fetch_url", { url: `http://${at}/` })).toBe(`${LONG.slice(0, 8_000)}...[truncated]`);
 });
 
 describe("http_request", () => {
-  test("follows nothing, and hides secrets in headers", async () => {
+  test("follows no redirects, and hides secrets in headers", async () => {
     const { at, call, asked } = await site();
     expect(await call("http_request", { url: `http://${at}/moved` })).toMatch(
       /^Status: 301 Moved Permanently\n\nResponse Headers:\nlocation: \/json\n/,
@@ -110,7 +110,7 @@ describe("http_request", () => {
     expect(asked).toEqual([`POST: http://${at}/echo (sending 5B: words)`]);
   });
 
-  test("that nobody can be asked about does not send", async () => {
+  test("that needs approval sends nothing when nobody can be asked", async () => {
     const { at, toolkit } = await site();
     const alone = toolkit.with({ approver: async () => ({ answer: "refuse" }) });
     const result = await alone.call({ name: "http_request", input: { url: `http://${at}/echo`, method: "DELETE" } });
@@ -129,7 +129,7 @@ test("web_search numbers its results, and makes their hosts known", async () => 
   expect(strict.verdict).toBe("allow");
 });
 
-test("a tool fetches what it declared, and what it is permitted; after its call nothing", async () => {
+test("a tool fetches what it declared or was permitted, and nothing after its call", async () => {
   const { at, toolkit } = await site();
   const { defineTool } = await import("../../src/contract/tool.ts");
   let late: (() => Promise<unknown>) | undefined;
@@ -149,5 +149,5 @@ test("a tool fetches what it declared, and what it is permitted; after its call 
     status: "failed",
     message: expect.stringContaining("169.254.169.254 is a link-local"),
   });
-  await expect(late?.()).rejects.toThrow('the call of "curious" is over; it can fetch nothing more');
+  await expect(late?.()).rejects.toThrow('the call of "curious" has ended; it can no longer fetch');
 });

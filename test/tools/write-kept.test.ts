@@ -9,7 +9,7 @@ import { numberedLines, toolsOn } from "./tools.ts";
 
 const approveOnce: Approver = async () => ({ answer: "once" });
 
-const REFUSED = "Tool error: a.txt has changed since it was last read here; it was not replaced";
+const REFUSED = "Tool error: a.txt has changed since you last read it; it was not replaced";
 
 describe("a file that is replaced keeps its encoding", () => {
   const wide = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
@@ -38,7 +38,7 @@ describe("a file that is replaced keeps its encoding", () => {
     expect(await readFile(join(folder, "a.txt"))).toEqual(after);
   });
 
-  test("and is left as it is when the content has characters that its encoding lacks", async () => {
+  test("and is not changed when the content has characters that its encoding lacks", async () => {
     const before = iconv.encode("alter Käse – 5 €\n", "windows-1252");
     const { folder, text } = await toolsOn({ "a.txt": before });
     expect(await text("write", { path: "a.txt", content: "文件\n" })).toBe(
@@ -48,7 +48,7 @@ describe("a file that is replaced keeps its encoding", () => {
     expect(await readFile(join(folder, "a.txt"))).toEqual(before);
   });
 
-  test("but what was empty, or no text, becomes UTF-8", async () => {
+  test("but an empty or binary file becomes UTF-8", async () => {
     const { folder, text } = await toolsOn({
       "empty.txt": "",
       "data.bin": Buffer.from("a\0b"),
@@ -61,8 +61,8 @@ describe("a file that is replaced keeps its encoding", () => {
   });
 });
 
-describe("a file that has changed since it was seen here", () => {
-  test("is not replaced: the difference is shown, and the next write then means it", async () => {
+describe("a file that has changed since it was seen", () => {
+  test("is not replaced: the difference is shown, and the next write replaces it", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\ntwo\nthree\n" });
     await text("read", { path: "a.txt" });
     await writeFile(join(folder, "a.txt"), "one\n2\nthree\n");
@@ -70,7 +70,7 @@ describe("a file that has changed since it was seen here", () => {
     expect(await write()).toBe(
       [
         REFUSED,
-        "What changed is below. Write again to replace it anyway, or use edit.",
+        "The difference is below. Write again to replace it anyway, or use edit.",
         "--- a/a.txt",
         "+++ b/a.txt",
         "@@ -1,3 +1,3 @@",
@@ -106,10 +106,10 @@ describe("a file that has changed since it was seen here", () => {
     await symlink("a.txt", join(folder, "link.txt"));
     await text("read", { path: "link.txt" });
     await writeFile(join(folder, "a.txt"), "two\n");
-    expect(await text("write", { path: "a.txt", content: "x" })).toMatch(/has changed since it was last read here/);
+    expect(await text("write", { path: "a.txt", content: "x" })).toMatch(/has changed since you last read it/);
   });
 
-  test("once more after the difference was shown, must be read first", async () => {
+  test("again after the difference was shown, must be read first", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\n" });
     await text("read", { path: "a.txt" });
     for (const content of ["two\n", "three\n"]) {
@@ -129,7 +129,7 @@ describe("a file that has changed since it was seen here", () => {
     for (const path of ["a.txt", "large.txt"]) {
       for (let time = 0; time < 2; time++) {
         expect(await text("write", { path, content: "x" })).toBe(
-          `Tool error: ${path} has changed since it was last read here; it was not replaced\nRead it again, then write.`,
+          `Tool error: ${path} has changed since you last read it; it was not replaced\nRead it again, then write.`,
         );
       }
       await text("read", { path });
@@ -145,7 +145,7 @@ describe("a file that has changed since it was seen here", () => {
     expect(await text("write", { path: "a.txt", content: "x" })).toContain("\n+line 11\n");
   });
 
-  test("in another encoding is compared as text, one that became binary is to be read", async () => {
+  test("in another encoding is compared as text; one that became binary must be read", async () => {
     const { folder, text } = await toolsOn({ "a.txt": Buffer.from("\ufeffone\n", "utf16le") });
     await text("read", { path: "a.txt" });
     await writeFile(join(folder, "a.txt"), Buffer.from("\ufefftwo\n", "utf16le"));
@@ -156,7 +156,7 @@ describe("a file that has changed since it was seen here", () => {
   });
 });
 
-describe("it is no alarm", () => {
+describe("there is no refusal", () => {
   test("when a file was touched, or written with the same content", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\n" });
     await text("read", { path: "a.txt" });
@@ -185,7 +185,7 @@ describe("it is no alarm", () => {
   });
 });
 
-describe("where there is no space for the new content, the old one stays whole", () => {
+describe("without space for the new content, the old one stays whole", () => {
   // The limit of a file's size stands for the disk's: both let a part be written and refuse the rest.
   const written = (folder: string, path: string) => {
     const program = join(import.meta.dirname, "../fixtures/files/write-once.mjs");
@@ -221,7 +221,7 @@ test.skipIf(process.getuid?.() !== 0)(
     const args = [program, folder, stateDir, "a.txt", "5", "65534"];
     const env = { ...process.env, HOME: stateDir };
     expect(execFileSync(process.execPath, args, { encoding: "utf8", env })).toMatch(
-      /^Tool error: \S*a\.txt belongs to another user or group \(0:0\), whom this user cannot give the new file to; it was left as it is\n/,
+      /^Tool error: \S*a\.txt belongs to another user or group \(0:0\), and this user cannot keep that owner; the file was not changed\n/,
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("old\n");
     expect(await readdir(folder)).toEqual(["a.txt"]);
@@ -236,7 +236,7 @@ describe("a file with several names (hard links)", () => {
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one\n");
   });
 
-  test("keeps them all when a person agrees: longer, shorter, empty", async () => {
+  test("keeps them all when a person approves: longer, shorter, empty", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "one\n" }, { preset: "all", approver: approveOnce });
     await link(join(folder, "a.txt"), join(folder, "b.txt"));
     const { ino } = await stat(join(folder, "a.txt"));

@@ -6,13 +6,13 @@ import { describe, expect, test } from "vitest";
 import { toolsOn } from "./tools.ts";
 import { cases } from "../support/cases.ts";
 
-test("a new file is created, with the folders on the way, and its size is said", async () => {
+test("a new file is created with missing folders, and its size is reported", async () => {
   const { folder, text } = await toolsOn();
   expect(await text("write", { path: "a/b/c.txt", content: "hello\n" })).toBe("Created a/b/c.txt (6B)");
   expect(await readFile(join(folder, "a/b/c.txt"), "utf8")).toBe("hello\n");
 });
 
-test("a file that is there is replaced whole", async () => {
+test("an existing file is replaced whole", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "something much longer than what comes\n" });
   expect(await text("write", { path: "a.txt", content: "short" })).toBe("Replaced a.txt (5B)");
   expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("short");
@@ -25,7 +25,7 @@ test("an empty content makes an empty file", async () => {
   expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("");
 });
 
-test("sizes are told in bytes of UTF-8, as people write them", async () => {
+test("sizes are in bytes of UTF-8, in readable units", async () => {
   const { text } = await toolsOn();
   expect(await text("write", { path: "a.txt", content: "é".repeat(256) })).toBe("Created a.txt (512B)");
   expect(await text("write", { path: "b.txt", content: "x".repeat(51_200) })).toBe("Created b.txt (50KB)");
@@ -40,7 +40,7 @@ test("what a program gets is the path as given, the bytes and whether the file i
   expect(await call("write", { path: "a.txt", content: "e" })).toMatchObject({ data: { bytes: 1, created: false } });
 });
 
-test("any text arrives exactly, in a file of any usual name", async () => {
+test("any text arrives exactly, in a file with any usual name", async () => {
   const { folder, call } = await toolsOn();
   const name = fc.constantFrom(
     "plain.txt",
@@ -61,7 +61,7 @@ test("any text arrives exactly, in a file of any usual name", async () => {
   );
 });
 
-test("half a surrogate pair, which no file can hold, is refused and the file left as it was", async () => {
+test("a lone surrogate, which no file can hold, is refused, and the file is not changed", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "before" });
   expect(await text("write", { path: "a.txt", content: "smile \ud83d" })).toBe(
     "Tool error: content contains half a character (a lone surrogate, \\ud83d), which cannot be written to a file\nSend the whole character.",
@@ -69,8 +69,8 @@ test("half a surrogate pair, which no file can hold, is refused and the file lef
   expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("before");
 });
 
-describe("what is there stays what it was", () => {
-  test("the permissions of a file that is replaced; a new one has the usual ones", async () => {
+describe("what exists is kept", () => {
+  test("the permissions of a replaced file; a new one has the usual ones", async () => {
     const { folder, call } = await toolsOn({ "run.sh": "#!/bin/sh\n", "private.txt": "x" });
     await chmod(join(folder, "run.sh"), 0o755);
     await chmod(join(folder, "private.txt"), 0o600);
@@ -80,7 +80,7 @@ describe("what is there stays what it was", () => {
     expect(await modeOf(join(folder, "new.txt"))).toBe(0o666 & ~process.umask());
   });
 
-  test("a link inside the workspace: the file it leads to is written", async () => {
+  test("a link inside the workspace: its target is written", async () => {
     const { folder, text } = await toolsOn({ "real.txt": "old" });
     await symlink("real.txt", join(folder, "link.txt"));
     expect(await text("write", { path: "link.txt", content: "new" })).toBe("Replaced link.txt (3B)");
@@ -88,7 +88,7 @@ describe("what is there stays what it was", () => {
     expect(await readFile(join(folder, "real.txt"), "utf8")).toBe("new");
   });
 
-  test("nothing else lies in the folder afterwards", async () => {
+  test("no other file is left in the folder", async () => {
     const { folder, call } = await toolsOn({ "a.txt": "x" });
     await call("write", { path: "a.txt", content: "y" });
     await call("write", { path: "b.txt", content: "y" });
@@ -96,8 +96,8 @@ describe("what is there stays what it was", () => {
   });
 });
 
-describe("what cannot be written is said", () => {
-  test("a folder, a FIFO, a file on the way, a file with several names", async () => {
+describe("what cannot be written is reported", () => {
+  test("a folder, a FIFO, a file as a parent, a file with several names", async () => {
     const { folder, text } = await toolsOn({ "a.txt": "x" });
     await mkdir(join(folder, "sub"));
     execFileSync("mkfifo", [join(folder, "fifo")]);

@@ -13,7 +13,8 @@ import {
   text,
 } from "../../src/index.ts";
 
-// What stands here is checked by the compiler (`npm run check`); running it shows that the values are as their types say.
+// What stands here is checked by the compiler (`npm run check`); running it shows that the values are as their types
+// say.
 
 const pure = { description: "For a test.", touches: [], effects: () => [] } as const;
 
@@ -74,7 +75,7 @@ describe("the input of a tool has the type of its schema", () => {
     expect(tool.input.json["required"]).toEqual(["city"]);
   });
 
-  test("of zod: what comes out of it, with defaults and transformations", () => {
+  test("of zod: its output, with defaults and transformations", () => {
     const tool = defineTool({
       ...pure,
       name: "zod",
@@ -94,7 +95,7 @@ describe("the input of a tool has the type of its schema", () => {
     expect(tool.input.standard).toBeDefined();
   });
 
-  test("of a Standard Schema with a JSON Schema beside it", () => {
+  test("of a Standard Schema with an additional JSON Schema", () => {
     const schema = standardSchema(z.object({ city: z.string() }), { type: "object" });
     const tool = defineTool({
       ...pure,
@@ -108,7 +109,7 @@ describe("the input of a tool has the type of its schema", () => {
     expect(tool.input).toBe(schema);
   });
 
-  test("which effects, too, are made of", () => {
+  test("also in effects", () => {
     const tool = defineTool({
       name: "effects",
       description: "For a test.",
@@ -125,7 +126,7 @@ describe("the input of a tool has the type of its schema", () => {
   });
 });
 
-describe("what is no tool does not compile", () => {
+describe("an invalid tool does not compile", () => {
   test("data that is not JSON", () => {
     // @ts-expect-error a date is no JSON
     defineTool({ ...pure, name: "date", input: {}, run: async () => ({ when: new Date() }) });
@@ -134,7 +135,7 @@ describe("what is no tool does not compile", () => {
     expectTypeOf<{ readonly a: readonly (string | null)[] }>().toExtend<Json>();
   });
 
-  test("an effect or a kind of effect that there is not", () => {
+  test("an unknown effect or kind of effect", () => {
     // @ts-expect-error there is no such kind
     defineTool({ ...pure, name: "kind", touches: ["destroy"], input: {}, run: async () => null });
     // @ts-expect-error a read names its path
@@ -148,13 +149,13 @@ describe("what is no tool does not compile", () => {
     expectTypeOf<Tool["description"]>().toBeString();
   });
 
-  test("a tool that says nothing of what it touches touches nothing", () => {
+  test("a tool without touches has no effects", () => {
     const tool = defineTool({ name: "quiet", description: "For a test.", input: {}, run: async () => null });
     expect([tool.touches, tool.effects({})]).toEqual([[], []]);
   });
 });
 
-test("a result says by its status what it holds", () => {
+test("the status of a result decides its content", () => {
   const held = (result: ToolResult): string | readonly Content[] | undefined => {
     // @ts-expect-error not every result has a reason
     if (result.reason === undefined && result.status === "ok") return result.content;

@@ -56,7 +56,7 @@ const anyText = fc.oneof(
 );
 
 describe("parseJson", () => {
-  test("never throws, and takes exactly what JSON.parse takes", () => {
+  test("never throws, and accepts exactly what JSON.parse accepts", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const parsed = parseJson(text);
@@ -68,14 +68,14 @@ describe("parseJson", () => {
     );
   });
 
-  test("a text that no end could mend is broken exactly where it goes wrong", () => {
+  test("a text that no continuation could fix is broken exactly where it becomes invalid", () => {
     const pretty = fc.jsonValue().map((value) => JSON.stringify(value, null, 2));
     const broken = fc
       .oneof(fc.json(), pretty)
       .chain((text) => fc.tuple(fc.constant(text), fc.nat(text.length), fc.string()));
     fc.assert(
       fc.property(broken, ([json, offset, rest]) => {
-        // NUL stands nowhere in JSON, and any beginning of JSON can go on.
+        // NUL stands nowhere in JSON, and any beginning of JSON can continue.
         const text = `${json.slice(0, offset)}\0${rest}`;
         const message = failureOf(text);
         expect(offsetIn(message, text)).toBe(offset);
@@ -120,12 +120,12 @@ describe("parseJson", () => {
     expect(failureOf(text)).toContain(message);
   });
 
-  test("what stands there is shown in part, so that a huge text makes no huge message", () => {
+  test("the text is quoted in part, so that a huge text makes no huge message", () => {
     expect(failureOf(`[${"x".repeat(1_000_000)}`).length).toBeLessThan(200);
     expect(failureOf(`"${"x".repeat(1_000_000)}`).length).toBeLessThan(200);
   });
 
-  test("deep nesting is no overflow", () => {
+  test("deep nesting does not overflow the stack", () => {
     expect(parseJson("[".repeat(200_000)).ok).toBe(false);
     expect(parseJson(`${"[".repeat(5_000)}${"]".repeat(5_000)}`).ok).toBe(true);
   });

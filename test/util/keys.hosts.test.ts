@@ -66,7 +66,7 @@ describe.skipIf(problem !== undefined)("as tmux types them", () => {
     }
   });
 
-  test("whatever is held down with a key, no character is typed that is not among its strokes", async () => {
+  test("with any modifiers, no character is typed that is not among its strokes", async () => {
     const typedBy = await reader();
     for (const key of combined()) {
       const typed = (await typedBy(key)).replaceAll(/\u001b(?:[[O][\d;]*[A-Za-z~])?|[\0-\x1f\x7f]/g, "");

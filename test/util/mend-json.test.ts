@@ -4,7 +4,9 @@ import { mendJson } from "../../src/util/mend-json.ts";
 
 const fence = (text: string) => `\`\`\`json\n${text}\n\`\`\``;
 
-/** Line breaks and tabs of strings as they are, and a comma after the last value of every object and array that has one. */
+/**
+ * Line breaks and tabs of strings as they are, and a comma after the last value of every object and array that has one.
+ */
 function damaged(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value).replaceAll(/\\(.)/g, (all, escape: string) => RAW[escape] ?? all);
@@ -29,7 +31,7 @@ const value = fc.letrec((tie) => ({
   object: fc.dictionary(text, tie("any"), { maxKeys: 4, noNullPrototype: true }),
 })).any;
 
-test("what was damaged in these ways comes back, fenced or not; valid JSON is not changed", () => {
+test("text with these kinds of damage is repaired, fenced or not; valid JSON is not changed", () => {
   fc.assert(
     fc.property(value, (whole) => {
       for (const valid of [JSON.stringify(whole), JSON.stringify(whole, null, 2)]) {

@@ -30,7 +30,7 @@ describe("absolutePath", () => {
     expect(absolutePath(path, base)).toBe(expected);
   });
 
-  test("the result is absolute, without . and .., and comes back as itself", () => {
+  test("the result is absolute, without . and .., and stable", () => {
     const anything = fc.oneof(
       fc.string(),
       fc.array(fc.constantFrom("..", ".", "a", "", "~", "b c")).map((parts) => parts.join("/")),
@@ -62,7 +62,7 @@ describe("isInside", () => {
     expect(isInside(path, folder)).toBe(expected);
   });
 
-  test("what is joined to a folder is inside it, what stands beside it is not", () => {
+  test("a path joined to a folder is inside it, a sibling is not", () => {
     fc.assert(
       fc.property(
         absolute,
@@ -77,7 +77,7 @@ describe("isInside", () => {
   });
 });
 
-test("displayPath is relative under the working directory and whole elsewhere", () => {
+test("displayPath is relative below the working directory and absolute otherwise", () => {
   expect(displayPath("/srv/ws", base)).toBe(".");
   expect(displayPath("/srv/ws/a/b", base)).toBe("a/b");
   expect(displayPath("/srv/ws2/a", base)).toBe("/srv/ws2/a");

@@ -7,7 +7,7 @@ import { renameKeys } from "../../src/util/rename-keys.ts";
 import { clip, plural } from "../../src/util/text.ts";
 
 describe("clip", () => {
-  test("the text has at most so many units, begins as it did, and never ends in half a character", () => {
+  test("the text has at most the given length, the same beginning, and never ends in half a character", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 20 }), (text, most) => {
         const clipped = clip(text, most);
@@ -23,7 +23,7 @@ describe("clip", () => {
     );
   });
 
-  test("an emoji at the cut goes as a whole", () => {
+  test("an emoji at the cut is removed as a whole", () => {
     expect(clip("ab😀cd", 4)).toBe("ab…");
     expect(clip("ab😀cd", 5)).toBe("ab😀…");
   });
@@ -37,16 +37,16 @@ test("plural counts", () => {
 describe("renameKeys", () => {
   const names = { file_path: "path", filePath: "path" };
 
-  test("other spellings are put right, in place; a key that is there already wins", () => {
+  test("other spellings are renamed, in place; an existing key wins", () => {
     expect(renameKeys({ file_path: "a", offset: 1 }, names)).toEqual({ path: "a", offset: 1 });
     expect(renameKeys({ path: "right", file_path: "other" }, names)).toEqual({ path: "right" });
   });
 
-  test("what is no object comes back as it is", () => {
+  test("a value that is no object is returned unchanged", () => {
     for (const raw of ["text", 5, null, undefined, true, ["file_path"]]) expect(renameKeys(raw, names)).toBe(raw);
   });
 
-  test("names that every object inherits are no spellings of anything", () => {
+  test("names that every object inherits are not spellings", () => {
     expect(renameKeys({ toString: 1, constructor: 2 }, names)).toEqual({ toString: 1, constructor: 2 });
   });
 
@@ -61,13 +61,13 @@ describe("renameKeys", () => {
 });
 
 describe("untilAborted", () => {
-  test("work that ends before the signal settles as it does", async () => {
+  test("work that ends before the signal settles as usual", async () => {
     const { signal } = new AbortController();
     await expect(untilAborted(Promise.resolve(7), signal)).resolves.toBe(7);
     await expect(untilAborted(Promise.reject(new Error("no")), signal)).rejects.toThrow("no");
   });
 
-  test("the signal ends the waiting with its reason, before and while it waits", async () => {
+  test("the signal ends the wait with its reason, before and during it", async () => {
     const reason = new Error("enough");
     await expect(untilAborted(new Promise(() => {}), AbortSignal.abort(reason))).rejects.toBe(reason);
     await expect(untilAborted(Promise.reject(new Error("unread")), AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -79,7 +79,7 @@ describe("untilAborted", () => {
 });
 
 describe("onAbort", () => {
-  test("it calls once: when the signal fires, at once when it has fired, never when it was taken away", () => {
+  test("it calls once: when the signal fires, at once if it has fired, never after it was removed", () => {
     const controller = new AbortController();
     let calls = 0;
     const count = () => void calls++;
@@ -94,7 +94,7 @@ describe("onAbort", () => {
 });
 
 describe("pause", () => {
-  test("it ends at once when the signal fires, and when it has fired before", async () => {
+  test("it ends at once when the signal fires, and if it has fired before", async () => {
     const controller = new AbortController();
     const long = pause(3_600_000, controller.signal);
     controller.abort();
@@ -103,7 +103,7 @@ describe("pause", () => {
   });
 });
 
-test("messageOf and codeOf take whatever was thrown", () => {
+test("messageOf and codeOf accept any thrown value", () => {
   expect(messageOf(new Error("text"))).toBe("text");
   expect(messageOf(new RangeError(""))).toBe("RangeError");
   expect([undefined, null, 5, "x", {}].map(messageOf)).toEqual(["undefined", "null", "5", "x", "[object Object]"]);
@@ -111,7 +111,7 @@ test("messageOf and codeOf take whatever was thrown", () => {
   expect([undefined, null, 5, "x", {}, { code: 5 }].map(codeOf)).toEqual(Array.from({ length: 6 }, () => undefined));
 });
 
-test("randomName has the length, only letters that nobody mistakes, and never repeats", () => {
+test("randomName has the length, only unambiguous letters, and never repeats", () => {
   const names = Array.from({ length: 2_000 }, () => randomName(12));
   for (const name of names) expect(name).toMatch(/^[0-9a-hjkmnp-tv-z]{12}$/);
   expect(new Set(names).size).toBe(names.length);

@@ -1,5 +1,5 @@
-// These pages are written after the known structure of DuckDuckGo's; no request is made to it. A change of its format shows in use, as the
-// message that says so.
+// These pages are written after the known structure of DuckDuckGo's; no request is made to it. A change of its format
+// shows in use, as the message that says so.
 import { describe, expect, test } from "vitest";
 import type { Fetched } from "../../src/contract/fetch.ts";
 import { readResults } from "../../src/web/duckduckgo.ts";
@@ -18,7 +18,7 @@ const LITE = `<table><tr><td>1.&nbsp;</td><td><a rel="nofollow" href="//duckduck
 const CHALLENGE = `<form id="challenge-form"><div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div></form>`;
 
 describe("a page of results", () => {
-  test("of the HTML version: redirects unwrapped, advertisements left out, attributes in any order", () => {
+  test("of the HTML version: redirects resolved, advertisements omitted, attributes in any order", () => {
     expect(readResults(HTML)).toEqual({
       kind: "results",
       hits: [
@@ -64,7 +64,7 @@ function engine(...answers: readonly (readonly [status: number, body: string])[]
 describe("a search", () => {
   const duck = { engine: "duckduckgo" } as const;
 
-  test("asks the Lite version once when the other is refused", async () => {
+  test("asks the Lite version once if the other is refused", async () => {
     const { asked, options } = engine([202, CHALLENGE], [200, LITE]);
     expect(await search(duck, "tokio", { ...options, most: 1 })).toHaveLength(1);
     expect(asked).toEqual(["html.duckduckgo.com", "lite.duckduckgo.com"]);

@@ -46,7 +46,7 @@ describe("a page", () => {
     expect(markdown(page)).toBe(expected);
   });
 
-  test("gives its main element on request, and all of it where it has none", () => {
+  test("becomes its main element on request, and the whole page without one", () => {
     expect(markdown("<p>a</p><main><p>b</p></main>", true)).toBe("b");
     expect(toMarkdown("<title> A\n b </title><p>a</p>", { url: URL_OF_PAGE, mainOnly: true })).toEqual({
       title: "A b",
@@ -74,13 +74,13 @@ describe("a hostile page", () => {
     expect(longest).toBeLessThan(1_000); // the machine of a test may stand still; the bench measures it
   });
 
-  test("that takes too long is given up, and the next one is read", async () => {
+  test("that takes too long is abandoned, and the next one is converted", async () => {
     const wide = html("<p>a <a href=/b>b</a></p>".repeat(20_000));
     await expect(read(wide, { signal, timeoutMs: 50 })).rejects.toThrow("the page takes longer than 0.05 s to read");
     expect((await read(html("<p>next"), { signal })).markdown).toBe("next");
   });
 
-  test("is left when the call is stopped", async () => {
+  test("is abandoned when the call is stopped", async () => {
     const stop = new AbortController();
     const reading = read(html("<p>a</p>".repeat(20_000)), { signal: stop.signal });
     stop.abort(new Error("stopped by a test"));
@@ -88,7 +88,7 @@ describe("a hostile page", () => {
   });
 });
 
-test("a PDF gives its text and its title, and what is none is named", async () => {
+test("a PDF becomes its text and title, and any other file is named", async () => {
   const { text, pages } = await read({ kind: "pdf", bytes: pdf("Hello from a PDF") }, { signal });
   expect({ text, pages }).toEqual({ text: "Hello from a PDF", pages: 1 });
   await expect(read({ kind: "pdf", bytes: Buffer.from("%PDF-none") }, { signal })).rejects.toThrow(
@@ -129,7 +129,7 @@ const missing = existsSync(NPM_DOCS) ? undefined : `Node's npm is not beside it:
 mustBeHere("npm's documentation", missing);
 
 describe.skipIf(missing !== undefined)("of real documentation", () => {
-  test.for(PAGES)("%s nothing of its structure is lost", (file) => {
+  test.for(PAGES)("%s keeps all of its structure", (file) => {
     const page = readFileSync(file, "utf8");
     const before = inHtml(page);
     const after = inMarkdown(markdown(page));

@@ -1,7 +1,7 @@
 import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/** The personal assistant of seed 003: commands, files, memory and the web. */
+/** A personal assistant: commands, files, memory and the web. Source: seed 003. */
 export const assistant = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(
     [

@@ -21,7 +21,7 @@ import { webFetch } from "../web-fetch.ts";
 import { webSearch } from "../web-search.ts";
 import { type Written, write } from "../write.ts";
 
-/** Options of tools, by the tool's name; each is what its factory takes. */
+/** Options of the built-in tools, by name: each is the argument of the tool's factory. */
 export interface ToolOptionsByName {
   readonly read?: Parameters<typeof read>[0];
   readonly write?: Parameters<typeof write>[0];
@@ -49,7 +49,7 @@ export interface ToolOptionsByName {
   readonly file_write?: Parameters<typeof write>[0];
 }
 
-/** Every tool that Handrail brings, by name, made fresh: `BUILT_IN.read({})`. */
+/** Factories of all built-in tools, by name: `BUILT_IN.read({})`. */
 export const BUILT_IN = {
   read: (options) => read(options.read),
   write: (options) => write(options.write),
@@ -71,28 +71,28 @@ export const BUILT_IN = {
   run_shell: (options) => runShell(options.run_shell),
   "capture-pane": (options) => capturePane(options["capture-pane"]),
   "send-keys": (options) => sendKeys(options["send-keys"]),
-  // Seed 000's names and texts for reading and writing.
+  // Names and texts of seed 000.
   read_file: (options) => readFile(options.read_file),
   write_file: (options) => write({ name: "write_file", said: saidInBytes, ...options.write_file }),
-  // Seed 003's.
+  // Names and texts of seed 003.
   file_read: (options) => read({ name: "file_read", ...options.file_read }),
   file_write: (options) => write({ name: "file_write", said: saidInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
-/** Second names of tools that are there under their own: seeds call them so. */
+/** Second names of built-in tools, from the seeds. */
 export const SECOND_NAMES: ReadonlySet<string> = new Set(["read_file", "write_file", "file_read", "file_write"]);
 
-/** Tools that there are only where there is a live terminal. */
+/** Tools that need a live terminal. */
 export const TERMINAL_TOOLS: ReadonlySet<string> = new Set(["capture-pane", "send-keys"]);
 
 export type BuiltInName = keyof typeof BUILT_IN;
 
-/** The tools of these names, in this order. */
+/** Returns the tools with these names, in this order. */
 export function builtIn(names: readonly BuiltInName[], options: ToolOptionsByName = {}): readonly Tool[] {
   return names.map((name) => BUILT_IN[name](options));
 }
 
-/** The text of both seeds. */
+/** The result text of seeds 000 and 003. */
 function saidInBytes({ path, bytes }: Written): string {
   return `Wrote ${bytes} bytes to ${path}`;
 }

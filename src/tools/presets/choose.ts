@@ -1,43 +1,57 @@
 import type { ScriptShell } from "../../contract/backend.ts";
 import type { MemoryScope } from "../../contract/memory.ts";
-import type { Tool } from "../../contract/tool.ts";
+import type { Tool, ToolOptions } from "../../contract/tool.ts";
+import { matchesWildcard } from "../../util/wildcard.ts";
 import { BUILT_IN, type BuiltInName, TERMINAL_TOOLS, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
 
-/** Which tools there are to be. */
+/** Which tools a toolkit has. */
 export interface ToolChoice {
-  /** A named toolset, or one of `toolsets`. Default: "coding", or "none" when `tools` are given. */
+  /** The name of a preset, or of one of `toolsets`. Default: "coding", or "none" when `tools` are given. */
   readonly preset?: PresetName | (string & {});
-  /** Presets of yours: names of Handrail's tools and of `tools`. A preset's own name cannot be taken. */
+  /**
+   * Your own presets: names of built-in tools, of `tools`, and of tools from sources, where `*` stands for any
+   * characters ("mcp__github__*"). The names of presets are reserved.
+   */
   readonly toolsets?: { readonly [name: string]: readonly string[] };
-  /** Tools of yours, beside those of the preset. One that toolsets name is only in those. */
+  /** Your own tools, besides those of the preset. A tool that `toolsets` name is only in those toolsets. */
   readonly tools?: readonly Tool[];
-  /** Tools that are left out, by name. */
+  /** Names of tools to omit; for tools from sources also patterns with `*`. Those that agents add are ignored. */
   readonly disable?: readonly string[];
-  /** Options of Handrail's tools, by name; those of a tool that is not there are of no effect. */
-  readonly toolOptions?: ToolOptionsByName;
+  /**
+   * Options of built-in tools and of tools from sources (`ToolOptions`), by name. Those of absent tools are ignored.
+   */
+  readonly toolOptions?: ToolOptionsByName & { readonly [name: string]: object | undefined };
 }
 
-/** What there is where the tools work. */
+/** What the tools' target supports. */
 export interface ToolPlace {
-  /** Commands run in a sandbox, and the tools that run them offer what can be asked of it. Default false. */
+  /** Whether commands run in a sandbox: their tools take arguments that ask it for more access. Default false. */
   readonly sandboxed?: boolean;
-  /** What runs commands. Default "bash". */
+  /** The shell that runs commands. Default "bash". */
   readonly shell?: ScriptShell;
   /** Who shares memories. Default "user". */
   readonly memoryScope?: MemoryScope;
-  /** There is a live terminal. Without one its tools are left out, wherever they are named. Default false. */
+  /** Whether there are tool sources, so that an unknown name may become known later. Default false. */
+  readonly hasSources?: boolean;
+  /** Whether there is a live terminal. Without one, the tools that need it are omitted. Default false. */
   readonly terminal?: boolean;
 }
 
 /**
- * The tools that are chosen.
+ * Returns the chosen tools.
  *
- * @throws TypeError when there is no preset, toolset or tool of a name, and when a toolset has a preset's name.
+ * @throws TypeError when a preset, toolset or tool does not exist, and when a toolset has the name of a preset.
  */
 export function chosenTools(
   { toolsets = {}, tools, disable = [], toolOptions = {}, ...choice }: ToolChoice,
-  { sandboxed = false, shell = "bash", terminal = false, memoryScope: scope = "user" }: ToolPlace = {},
+  {
+    sandboxed = false,
+    shell = "bash",
+    terminal = false,
+    memoryScope: scope = "user",
+    hasSources = false,
+  }: ToolPlace = {},
 ): readonly Tool[] {
   const { preset = tools === undefined ? "coding" : "none" } = choice;
   const options = {
@@ -51,16 +65,69 @@ export function chosenTools(
   };
   const named = new Set(Object.values(toolsets).flat());
   const beside = (tools ?? []).filter(({ name }) => !named.has(name));
-  const own = presetTools(preset, { toolsets, tools: tools ?? [] }, options);
+  const own = presetTools(preset, { toolsets, tools: tools ?? [], hasSources }, options);
   const all = [...own.filter(({ name }) => terminal || !TERMINAL_TOOLS.has(name)), ...beside];
-  const unknown = disable.find((name) => !isBuiltIn(name) && !all.some((tool) => tool.name === name));
-  if (unknown !== undefined) throw new TypeError(`disable: there is no tool ${JSON.stringify(unknown)}`);
+  const unknown = disable.find(
+    (name) => !isBuiltIn(name) && !isOfSource(name) && !isOfAgent(name) && !all.some((tool) => tool.name === name),
+  );
+  if (unknown !== undefined && !hasSources) throw new TypeError(`disable: there is no tool ${JSON.stringify(unknown)}`);
   return all.filter(({ name }) => !disable.includes(name));
+}
+
+/** The part of the choice that concerns tools of sources. */
+export interface SourceChoice {
+  /** Returns the tool as chosen; `undefined` to omit it. With one of Handrail's presets, all are chosen. */
+  readonly choose: (tool: Tool) => Tool | undefined;
+  /** Returns a sentence for each chosen name or pattern that matches no tool. */
+  readonly missing: () => readonly string[];
+}
+
+/** Chooses among tools of sources, as `chosenTools` does among the tools that are always present. */
+export function sourceChoice({
+  preset,
+  toolsets = {},
+  tools,
+  disable = [],
+  toolOptions = {},
+}: ToolChoice): SourceChoice {
+  const isOfYours = preset !== undefined && !isPreset(preset);
+  const wanted = isOfYours ? (toolsets[preset] ?? []) : ["*"];
+  const known = new Set([...Object.keys(BUILT_IN), ...(tools ?? []).map(({ name }) => name)]);
+  const fits = (patterns: readonly string[], name: string) => patterns.some((each) => matchesWildcard(each, name));
+  const unmet = (patterns: readonly string[], where: string) =>
+    patterns
+      .filter((pattern) => ![...known].some((name) => matchesWildcard(pattern, name)))
+      .map((pattern) => `${where} names ${JSON.stringify(pattern)}, and there is no such tool.`);
+  return {
+    choose(tool) {
+      known.add(tool.name);
+      if (!fits(wanted, tool.name) || fits(disable, tool.name)) return undefined;
+      if (isBuiltIn(tool.name) || !Object.hasOwn(toolOptions, tool.name)) return tool;
+      const options: ToolOptions = toolOptions[tool.name] ?? {};
+      return { ...tool, ...options };
+    },
+    missing() {
+      const disabled = disable.filter((name) => !isOfAgent(name));
+      return [...unmet(isOfYours ? wanted : [], `toolset "${preset}"`), ...unmet(disabled, "disable")];
+    },
+  };
+}
+
+/**
+ * Returns true for a pattern or the name of a server's tool ("mcp__github__get"). Such a tool may be absent for now.
+ */
+export function isOfSource(name: string): boolean {
+  return name.startsWith("mcp__") || name.includes("*");
+}
+
+/** Returns true if an agent adds the tool to those of its toolkit (`AgentOptions.disable`). */
+export function isOfAgent(name: string): boolean {
+  return name === "delegate" || name === "wake_on_job";
 }
 
 function presetTools(
   preset: string,
-  { toolsets, tools }: Required<Pick<ToolChoice, "toolsets" | "tools">>,
+  { toolsets, tools, hasSources }: Required<Pick<ToolChoice, "toolsets" | "tools"> & Pick<ToolPlace, "hasSources">>,
   options: ToolOptionsByName,
 ): readonly Tool[] {
   const taken = Object.keys(toolsets).find((name) => isPreset(name));
@@ -72,8 +139,11 @@ function presetTools(
     throw new TypeError(`no preset ${JSON.stringify(preset)}: expected one of ${known}`);
   }
   const given = tools.filter(({ name }) => names.includes(name));
-  const unknown = names.find((name) => !isBuiltIn(name) && !given.some((tool) => tool.name === name));
-  if (unknown !== undefined) throw new TypeError(`toolset "${preset}": there is no tool ${JSON.stringify(unknown)}`);
+  const unknown = names.find(
+    (name) => !isBuiltIn(name) && !isOfSource(name) && !given.some((tool) => tool.name === name),
+  );
+  if (unknown !== undefined && !hasSources)
+    throw new TypeError(`toolset "${preset}": there is no tool ${JSON.stringify(unknown)}`);
   const builtInNames = names.filter(isBuiltIn).filter((name) => !given.some((tool) => tool.name === name));
   return [...builtIn([...new Set(builtInNames)], options), ...given];
 }

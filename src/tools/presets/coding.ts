@@ -1,6 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/** What a coding agent needs (seed 004). The default. */
+/** The tools of a coding agent; the default. Source: seed 004. */
 export const coding = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(["read", "bash", "edit", "write", "jobs"], options);

@@ -2,8 +2,8 @@ import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /**
- * Looks after machines, in a terminal that people see (seed 000). Its policy is in policies.ts: it works on the whole machine, with a
- * person's leave outside the working directory. A search shows 8 results.
+ * Administers machines, in a terminal that people see. Its policy is in policies.ts: it may work on the whole machine,
+ * with approval outside the working directory. A search shows 8 results. Source: seed 000.
  */
 export const operator = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(["run_shell", "read_file", "write_file", "fetch_url", "web_search", "capture-pane", "send-keys", "time"], {

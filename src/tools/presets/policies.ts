@@ -1,17 +1,17 @@
-import { KEY_FOLDERS, type PolicySettings } from "../../policy/settings.ts";
+import { KEY_FOLDERS, type PolicySettings } from "../../policy/policy-settings.ts";
 
-/** What a preset may say of the policy. */
+/** The policy settings that a preset may change. */
 type PresetPolicy = Required<Pick<PolicySettings, "workspaceOnly" | "forbiddenPaths">>;
 
 /**
- * What a preset says of the policy in place of the defaults, where the person who chose it says nothing else. `undefined`: nothing. Only what the
- * user has chosen counts: a project's file that chooses a preset loosens nothing by it.
+ * The policy defaults of a preset, below the user's own settings. `undefined` when it has none. Call it only with the
+ * preset that the user has chosen: a project's file must not loosen the policy by choosing a preset.
  */
 export function presetPolicy(preset: string | undefined): PresetPolicy | undefined {
   return preset === undefined ? undefined : PRESET_POLICIES.get(preset);
 }
 
 const PRESET_POLICIES: ReadonlyMap<string, PresetPolicy> = new Map([
-  // It looks after the whole machine: outside the working directory a person is asked. Keys stay closed.
+  // Works on the whole machine: outside the working directory a person is asked. Key folders stay forbidden.
   ["operator", { workspaceOnly: false, forbiddenPaths: KEY_FOLDERS }],
 ]);

@@ -9,7 +9,7 @@ import { readonly } from "./readonly.ts";
 import { web } from "./web.ts";
 import { workspace } from "./workspace.ts";
 
-/** The toolsets that have a name, each made fresh: `PRESETS.coding()`. Options are for single tools, by name. */
+/** The presets, as factories: `PRESETS.coding()`. Options are per tool, by name. */
 export const PRESETS = {
   coding,
   readonly,

@@ -2,10 +2,10 @@ import type { ToolContext } from "../../contract/tool.ts";
 import { displayPath, isInside } from "../../util/paths.ts";
 import { shownPath } from "./shown-path.ts";
 
-/** So many are named. */
+/** How many folders a notice names. */
 const NAMED = 3;
 
-/** What below this real folder is closed to the call and is really there, as a model is shown it. */
+/** The existing paths below a real folder that are closed to the call, as shown to the model. */
 export async function closedBelow(
   root: string,
   { backend, closed }: Pick<ToolContext, "backend" | "closed">,
@@ -17,10 +17,10 @@ export async function closedBelow(
   return below.filter((_, index) => there[index]).map((path) => displayPath(path, backend));
 }
 
-/** The notice of it; none when nothing was left out. */
+/** The notice about closed paths; none when there are none. */
 export function closedNotice(paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return [];
   const more = paths.length - NAMED;
   const named = paths.slice(0, NAMED).map(shownPath).join(", ") + (more > 0 ? ` and ${more} more` : "");
-  return [`Left out, as the policy does not open ${paths.length === 1 ? "it" : "them"} here: ${named}.`];
+  return [`Left out, since the policy does not allow ${paths.length === 1 ? "it" : "them"}: ${named}.`];
 }

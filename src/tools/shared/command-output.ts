@@ -5,15 +5,18 @@ import { savedNotice, truncateTail } from "../../output/truncate.ts";
 import type { Limit, ToolContext } from "../../contract/tool.ts";
 import { pause } from "../../util/abort.ts";
 
-/** How often people are shown more of a running command's output. */
+/** How often a running command's output is reported, in milliseconds. */
 const REPORT_EVERY_MS = 100;
 
-/** Only the newest part of a flood is of use to someone who watches. */
+/** The maximum size of one report, in bytes. Of more output, only the newest part is reported. */
 const REPORT_BYTES = 4_096;
 
 /**
- * The end of what was written from byte `from` up to `to` (all that is kept), with a notice below it where that is not all; all of it is then
- * in `output://ID` (saved, unless `savedAs` says where it is already).
+ * The end of the output between the bytes `from` and `to`. A notice below truncated output names `output://ID`, which
+ * has all of it.
+ *
+ * @param to Default: the end of what is kept.
+ * @param savedAs The id under which the output is saved already. Default: it is saved now.
  */
 export async function shownTail(
   output: OutputLog,
@@ -21,7 +24,7 @@ export async function shownTail(
   { outputs, mask }: Pick<ToolContext, "outputs" | "mask">,
   { from = 0, to, savedAs }: { readonly from?: number; readonly to?: number; readonly savedAs?: string } = {},
 ): Promise<string> {
-  // Looked at in this order, since both grow: more than is kept means that something is lost.
+  // Read in this order, because both grow: a size greater than what is kept means that output was lost.
   const { size } = output;
   const { kept: all } = output;
   const kept = to ?? all;
@@ -36,16 +39,16 @@ export async function shownTail(
   return `${cut.text}\n${notice}${size <= all ? "" : lossNotice({ size, kept: all })}`;
 }
 
-/** A log keeps the beginning of what is beyond all measure, or of what the disk did not take. */
+/** A log keeps only the beginning of an output that is too large, or that the disk could not take. */
 function lossNotice({ size, kept }: Pick<OutputLog, "size" | "kept">): string {
-  return `\n[Of ${formatSize(size)} of output only the first ${formatSize(kept)} were kept: this is the end of those.]`;
+  return `\n[Only the first ${formatSize(kept)} of ${formatSize(size)} were kept. This is the end of that part.]`;
 }
 
-/** How far its output can be shown in whole characters, which the next bytes may complete. */
+/** The kept size without a UTF-8 character at the end that is still incomplete. */
 export async function wholeCharacters(output: OutputLog): Promise<number> {
   const { kept } = output;
   const end = await output.read(kept - 3, kept);
-  // Of the last three bytes the first that begins a character of more bytes than are there (RFC 3629).
+  // Finds the start of the last character in the last three bytes, and compares its length (RFC 3629).
   for (let back = 1; back <= end.length; back++) {
     const byte = end[end.length - back] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;
@@ -56,8 +59,8 @@ export async function wholeCharacters(output: OutputLog): Promise<number> {
 }
 
 /**
- * Shows people the output while it comes, a few times a second at most, until the signal fires. Where more is written between two updates
- * than is shown, a line in its place says how much was skipped.
+ * Reports new output every `REPORT_EVERY_MS`, until the signal fires. Of more than `REPORT_BYTES` between two reports
+ * only the end is reported, below a line with the size of what was skipped.
  */
 export async function reportOutput(
   output: OutputLog,
@@ -86,7 +89,7 @@ export async function reportOutput(
     await pause(REPORT_EVERY_MS, until);
   }
   const { size } = output;
-  const { kept } = output; // in this order, since both grow
+  const { kept } = output; // read in this order, because both grow
   if (size > kept) report({ output: `\n${skippedNotice(size - kept)}\n` });
 }
 
@@ -94,7 +97,7 @@ function skippedNotice(bytes: number): string {
   return `[… ${formatSize(bytes)} of output skipped …]`;
 }
 
-/** How many bytes at the beginning are the rest of a line; of a line that goes on to the end, the rest of a UTF-8 character. */
+/** How many bytes to skip to the next line; in a single line, to the next UTF-8 character. */
 function partOfLine(bytes: Uint8Array): number {
   const next = bytes.indexOf(10) + 1;
   if (next > 0 && next < bytes.length) return next;

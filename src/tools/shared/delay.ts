@@ -3,10 +3,10 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { LONGEST_MS, parseDuration } from "./duration.ts";
 
-/** The two arguments of seed 000 that say how long to wait first. */
+/** The two arguments that delay a call (seed 000). */
 export const DELAY_ARGUMENTS = {
-  delay: Type.Optional(Type.String({ description: 'Wait so long first: "500ms", "2s", "1m", "1h"' })),
-  delay_ms: Type.Optional(Type.Integer({ minimum: 0, description: "The same in milliseconds; one of the two" })),
+  delay: Type.Optional(Type.String({ description: 'Wait this long first: "500ms", "2s", "1m", "1h"' })),
+  delay_ms: Type.Optional(Type.Integer({ minimum: 0, description: "The same in milliseconds; do not give both" })),
 };
 
 export interface Delay {
@@ -14,7 +14,7 @@ export interface Delay {
   readonly delay_ms?: number;
 }
 
-/** Whole milliseconds, 0 for none; or what is wrong with it. */
+/** The delay in whole milliseconds, 0 for none; or what is wrong with it. */
 export function readDelay({ delay, delay_ms }: Delay): number | { readonly problem: string } {
   if (delay !== undefined && delay_ms !== undefined) return { problem: "provide either delay or delay_ms, not both" };
   if (delay === undefined) return Math.min(delay_ms ?? 0, LONGEST_MS);
@@ -23,9 +23,9 @@ export function readDelay({ delay, delay_ms }: Delay): number | { readonly probl
 }
 
 /**
- * Waits.
+ * Waits for the given delay.
  *
- * @throws ToolFailure when it is no delay; the signal's reason when the call is stopped meanwhile.
+ * @throws ToolFailure when the delay is invalid; the signal's reason when the call is stopped meanwhile.
  */
 export async function waitFirst(given: Delay, signal: AbortSignal): Promise<void> {
   const delay = readDelay(given);

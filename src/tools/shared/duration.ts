@@ -4,12 +4,12 @@ import type { ToolContext } from "../../contract/tool.ts";
 /** Milliseconds of each unit. */
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A timer takes no more, and would fire at once: nearly 25 days. */
+/** The longest delay of a timer, nearly 25 days. A longer one fires at once. */
 export const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Milliseconds of "500ms", "30s", "10m", "1h" or "2d" (seed 000), at most `LONGEST_MS`; a number without a unit is of seconds. `undefined` when the
- * text is no duration.
+ * Milliseconds of "500ms", "30s", "10m", "1h" or "2d" (seed 000), at most `LONGEST_MS`. A number without a unit is in
+ * seconds. `undefined` when the text is not a duration.
  */
 export function parseDuration(written: string): number | undefined {
   const [, number, unit = "s"] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$/i.exec(written) ?? [];
@@ -18,10 +18,13 @@ export function parseDuration(written: string): number | undefined {
   return Math.min(Math.round(Number(number) * factor), LONGEST_MS);
 }
 
-/** The longest that Claude Code's Bash waits by default (BASH_MAX_TIMEOUT_MS, 600,000). A larger number was often meant as milliseconds. */
+/**
+ * A larger number was often meant as milliseconds. Source: the default of BASH_MAX_TIMEOUT_MS in Claude Code, the
+ * longest timeout of its Bash tool.
+ */
 const LONG_S = 600;
 
-/** Tells the model, beside the result, that a long time was taken as seconds. */
+/** Attaches a notice that a long timeout was read as seconds. */
 export function attachSecondsHint(
   argument: string,
   seconds: number | undefined,

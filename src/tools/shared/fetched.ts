@@ -4,16 +4,16 @@ import type { Fetched } from "../../contract/fetch.ts";
 import type { ToolContext } from "../../contract/tool.ts";
 import { formatSize } from "../../output/size.ts";
 
-/** So much of the page of an error is shown, in characters. */
+/** How many characters of an error page are shown. */
 const ERROR_SHOWN = 2_000;
 
-/** What the activity and a program are told of a fetch. */
+/** The facts about a fetch that the activity and programs get. */
 export function factsOf({ url, status, body, ms, headers }: Fetched, title = "") {
   const type = headers["content-type"]?.split(";")[0]?.trim() ?? "";
   return { url, status, title, type, size: body.length, ms };
 }
 
-/** Shows people the fetch, as far as it is known. */
+/** Reports the fetch to people. */
 export function reportFetch({ report }: ToolContext, facts: ReturnType<typeof factsOf>): void {
   const { title, url, size, ms } = facts;
   report({
@@ -22,15 +22,15 @@ export function reportFetch({ report }: ToolContext, facts: ReturnType<typeof fa
   });
 }
 
-/** What a model has to know of how a page came. */
+/** The notices about redirects and truncation for the model. */
 export function noticesOf({ redirects, url, truncated, body }: Fetched): readonly string[] {
   return [
     ...(redirects > 0 ? [`[Redirected to: ${url}]`] : []),
-    ...(truncated ? [`[Only the first ${formatSize(body.length)} were read: there is more.]`] : []),
+    ...(truncated ? [`[Only the first ${formatSize(body.length)} of the response were read.]`] : []),
   ];
 }
 
-/** @throws ToolFailure for a status of 400 or more, with the beginning of what came. */
+/** @throws ToolFailure for a status of 400 or above, with the beginning of the page. */
 export function requireSuccess(fetched: Fetched, page: string): void {
   const { url, status, statusText } = fetched;
   if (status < 400) return;
@@ -43,9 +43,9 @@ export function requireSuccess(fetched: Fetched, page: string): void {
 }
 
 const HINTS: { readonly [status: number]: string | undefined } = {
-  401: "The page is for people who are signed in.",
-  403: "The site does not show this page to programs, or to nobody who is not signed in.",
-  404: "Check the URL; a page that links to it, or a search, may know a newer one.",
-  410: "The page is gone for good; a search may know another.",
-  429: "The site wants fewer requests: wait before the next.",
+  401: "The page requires signing in.",
+  403: "The site denies access: it may block programs, or require signing in.",
+  404: "Check the URL, or search for the page's new address.",
+  410: "The page was removed for good. Search for another one.",
+  429: "Too many requests: wait before the next one.",
 };

@@ -1,6 +1,6 @@
 import { ToolFailure } from "../../contract/failure.ts";
 
-/** Other spellings of file tools' arguments that models use, for `renameKeys`. */
+/** Other argument names that models use for file tools, for `renameKeys`. */
 export const FILE_SPELLINGS: { readonly [spelling: string]: string } = {
   file_path: "path",
   filePath: "path",
@@ -27,15 +27,13 @@ export const FILE_SPELLINGS: { readonly [spelling: string]: string } = {
   showHidden: "show_hidden",
 };
 
-/** @throws ToolFailure when a text that is for a file has half a surrogate pair: UTF-8 would have U+FFFD in its place. */
+/** @throws ToolFailure when the text has a lone surrogate, which UTF-8 would replace by U+FFFD. */
 export function requireWholeCharacters(argument: string, text: string): void {
   const half = /\p{Surrogate}/u.exec(text)?.[0];
   if (half === undefined) return;
   const code = `\\u${half.charCodeAt(0).toString(16)}`;
   throw new ToolFailure(
     `${argument} contains half a character (a lone surrogate, ${code}), which cannot be written to a file`,
-    {
-      hint: "Send the whole character.",
-    },
+    { hint: "Send the whole character." },
   );
 }

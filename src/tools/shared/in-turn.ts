@@ -2,7 +2,10 @@ import type { ToolBackend } from "../../contract/backend.ts";
 
 const last = new Map<unknown, Promise<unknown>>();
 
-/** Does work on one thing (its name, or itself) after all that was begun on it before. Fails as the work does, or when the signal fires before its turn. */
+/**
+ * Runs work on `what` (a name or an object) after all earlier work on it. Rejects as the work does, or with the
+ * signal's reason when that fires first.
+ */
 export async function inTurn<T>(what: unknown, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const before = last.get(what);
   const turn = (async () => {
@@ -20,8 +23,8 @@ export async function inTurn<T>(what: unknown, signal: AbortSignal, work: () => 
 }
 
 /**
- * Does work that reads a file and then writes it, one at a time for each file: calls of one turn run side by side, and of two edits
- * of one file the second would otherwise write back what it read before the first.
+ * Runs work that reads a file and then writes it, one at a time per file. Calls of one turn run in parallel: without
+ * this, the second of two edits would overwrite the first.
  */
 export async function fileInTurn<T>(
   backend: ToolBackend,

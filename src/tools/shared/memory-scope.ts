@@ -1,14 +1,14 @@
 import type { MemoryScope } from "../../contract/memory.ts";
 import type { ToolOptions } from "../../contract/tool.ts";
 
-/** What the factories of the memory tools take. */
+/** Options of the memory tools. */
 export interface MemoryToolOptions extends ToolOptions {
-  /** Who shares the memories of the toolkit, as its description says. `createToolkit` sets it. Default "user". */
+  /** Who shares the memories; named in the description. `createToolkit` sets it. Default "user". */
   readonly scope?: MemoryScope;
 }
 
-/** For the descriptions of the memory tools. */
+/** A sentence for the descriptions of the memory tools. */
 export const SHARED_BY: { readonly [S in MemoryScope]: string } = {
-  user: "Memories are shared by everything that this user works on.",
+  user: "Memories are shared by all workspaces of this user.",
   workspace: "Memories belong to this workspace (the working directory) only.",
 };

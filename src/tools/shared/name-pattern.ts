@@ -5,25 +5,28 @@ import { clip } from "../../util/text.ts";
 /** The longest pattern or glob. */
 export const MAX_NAME_PATTERN = 1_000;
 
-/** Some thousand names take a glob some milliseconds; a chain of stars takes some names longer than anyone lives. */
+/** A glob matches thousands of names in milliseconds, but a chain of stars can take exponential time. */
 const MATCHING_MS = 1_000;
 
-/** With so few stars and braces no name takes long. */
+/** Globs with at most this many stars and braces are always fast. */
 const HARMLESS = 3;
 
-/** Which paths are meant. Paths are relative to where the search began, those of folders without a slash at the end. */
+/** Selects paths. Paths are relative to the searched folder; those of folders have no slash at the end. */
 export interface NamePattern {
-  /** Those of the paths that are meant. Throws a `ToolFailure` when that takes too long. */
+  /** Returns the paths that match. Throws a `ToolFailure` when that takes too long. */
   pick(paths: readonly string[]): readonly string[];
-  /** It ends with a slash. */
+  /** The pattern ends with a slash. */
   readonly foldersOnly: boolean;
-  /** It names git's own folder, which is left out otherwise. */
+  /** The pattern names `.git`, which is skipped otherwise. */
   readonly git: boolean;
-  /** Globs of names: what matches none of them is surely not meant. None where that is not so simple. */
+  /**
+   * Globs of names, for a faster search: a file that matches none of them is not selected. Empty when there is no such
+   * set.
+   */
   readonly names: readonly string[];
 }
 
-/** A glob, or a part of a name (in any case; of the path where there is a slash in it). "" means everything. */
+/** A glob, or part of a name in any case (with a slash: part of the path). "" selects everything. */
 export async function namePattern(pattern: string): Promise<NamePattern> {
   const wanted = pattern.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
   const about = { foldersOnly: pattern.endsWith("/"), git: namesGit(wanted) };
@@ -32,7 +35,7 @@ export async function namePattern(pattern: string): Promise<NamePattern> {
   return { pick: containing(wanted.toLowerCase()), ...about, names: [] };
 }
 
-/** A glob of files; one that ends with a slash means all under that folder. "" means everything. */
+/** A glob of files. One that ends with a slash selects everything in that folder; "" selects everything. */
 export async function fileGlob(glob: string): Promise<NamePattern> {
   const wanted = glob.replace(/^(!?)(?:\.?\/)+/, "$1").replace(/\/+$/, "/**");
   const about = { foldersOnly: false, git: namesGit(wanted) };
@@ -47,13 +50,13 @@ function containing(part: string): NamePattern["pick"] {
 
 async function matching(glob: string): Promise<NamePattern["pick"]> {
   const { default: picomatch } = await import("picomatch");
-  // Braces are not expanded before matching, so that {a,b}{a,b}… cannot explode. A name may have a line break in it (flag s).
+  // Braces are not expanded before matching, so that {a,b}{a,b}… stays small. Flag s: a name may have a line break.
   const expression = picomatch.makeRe(glob, { dot: true, noextglob: true, maxLength: MAX_NAME_PATTERN, flags: "s" });
-  // As with .gitignore, a pattern without a slash is about the name alone.
+  // As in .gitignore, a pattern without a slash matches the name alone.
   const where = glob.includes("/") ? (path: string) => path : nameOf;
   const isMeant = (path: string) => {
     const name = where(path);
-    return name === glob || expression.test(name); // names may be what a glob is made of: "[id].tsx"
+    return name === glob || expression.test(name); // a name may look like a glob: "[id].tsx"
   };
   if ((glob.match(/\*+|\{/g) ?? []).length <= HARMLESS) return (paths) => paths.filter(isMeant);
   const inTime = await withDeadline(MATCHING_MS);
@@ -66,21 +69,24 @@ async function matching(glob: string): Promise<NamePattern["pick"]> {
   };
 }
 
-/** What stands behind the last slash. */
+/** The part after the last slash. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** By the glob's last part, where it holds only what all globs mean alike, and no name that ends with a dot, which ripgrep's types do not know. */
+/**
+ * Name globs from the last part of a glob, if all programs read its syntax the same way and no name ends with a dot
+ * (which ripgrep's file types do not support).
+ */
 function simpleNames(glob: string): readonly string[] {
   const name = nameOf(glob);
   const alike = /^(?:[\w.*-]|\{[\w.*-]*[\w-](?:,[\w.*-]*[\w-])+\})*(?:[\w-]|\{[\w.*-]*[\w-](?:,[\w.*-]*[\w-])+\})$/;
   if (glob.startsWith("!") || !alike.test(name) || /\*\*|\.\./.test(name)) return [];
-  const asIs = name.replace(/[{}]/g, "\\$&"); // a name may have the braces themselves
+  const asIs = name.replace(/[{}]/g, "\\$&"); // a name may contain literal braces
   return asIs === name ? [name] : [name, asIs];
 }
 
-/** Whether a pattern or glob names git's own folder, which is searched only then: ".git/config" and "{.git,src}/**" do; "!.git" does not. */
+/** Whether a pattern names the folder `.git`: ".git/config" and "{.git,src}/**" do, "!.git" does not. */
 function namesGit(pattern: string): boolean {
   return !pattern.startsWith("!") && /(^|\/)(\{([^{}/]*,)?)?\.git([/,}*?]|$)/.test(pattern);
 }

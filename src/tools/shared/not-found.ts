@@ -6,24 +6,25 @@ import type { ToolContext, ToolNames } from "../../contract/tool.ts";
 import { absolutePath, displayPath, isInside } from "../../util/paths.ts";
 import { shownPath } from "./shown-path.ts";
 
-/** In the nearest folder and so many folders in it names are compared. */
+/** How many subfolders of a folder are listed. */
 const MOST_LISTED = 100;
 
-/** The nearest folder that is there, and the one above it. */
+/** How many folders are searched: the nearest existing one and its parent. */
 const LOOKED_THROUGH = 2;
 
-/** Folders on the way that are looked at. */
+/** How many parent folders of the path are checked for existence. */
 const MOST_FOLDERS = 16;
 
-/** Paths that are suggested at most. */
+/** The most paths that are suggested. */
 const SUGGESTED = 3;
 
-/** Folders in which nobody means a file, with more names than all others. */
+/** Folders with many names that are rarely meant. */
 const SKIPPED = [".git", "node_modules"];
 
 /**
- * Does work on a path. Where that fails since nothing is there, the failure names the nearest paths that are: letters in another case, another
- * folder, a misspelling, or what models write around a path (`"src/a.ts"`, `@src/a.ts`, `src/a.ts:3`, `src\a.ts`).
+ * Runs work on a path. When it fails because the path does not exist, the failure suggests the nearest existing paths:
+ * in another case, in another folder, misspelled, or without what models write around a path (`"src/a.ts"`,
+ * `@src/a.ts`, `src/a.ts:3`, `src\a.ts`).
  */
 export async function orNearest<T>(
   path: string,
@@ -41,7 +42,7 @@ export async function orNearest<T>(
   }
 }
 
-/** @throws ToolFailure when nothing is there. */
+/** @throws ToolFailure when the path does not exist. */
 export async function statOf(path: string, { backend }: Pick<ToolContext, "backend">): Promise<FileInfo> {
   const info = await backend.files.stat(path);
   if (info === undefined) throw new ToolFailure(`File not found: ${path}`);
@@ -60,7 +61,7 @@ function didYouMean(near: readonly string[]): string {
   return more.length === 0 ? `Did you mean ${first}?` : `Did you mean one of: ${[first, ...more].join(", ")}?`;
 }
 
-/** How to look for it, by what tools there are. */
+/** How to search for the path with the tools of this toolset. */
 function searchText(path: string, names: ToolNames): string {
   const find = names("find", "pattern");
   if (find !== undefined) {
@@ -71,8 +72,8 @@ function searchText(path: string, names: ToolNames): string {
 }
 
 /**
- * Existing paths near one that is not there, the nearest first, as a model would write them. Only in folders that the call may read without asking
- * anybody; at most two of them are looked through, and neither deeply.
+ * Existing paths near a missing one, the nearest first, as a model would write them. Searches only folders that the
+ * call may read without asking a person: at most two of them, one level deep.
  */
 async function nearestPaths(path: string, context: ToolContext): Promise<readonly string[]> {
   const { backend, permit } = context;
@@ -82,7 +83,7 @@ async function nearestPaths(path: string, context: ToolContext): Promise<readonl
   const ways = waysUp(wanted, top).slice(0, MOST_FOLDERS);
   const infos = await Promise.all(ways.map((way) => backend.files.stat(way).catch(() => undefined)));
   const at = infos.findIndex((info) => info !== undefined);
-  if (at === 0) return isOpen(wanted, context) ? [displayPath(wanted, backend)] : []; // it was only written in another way
+  if (at === 0) return isOpen(wanted, context) ? [displayPath(wanted, backend)] : []; // only written differently
   if (at === -1) return [];
   const isThere = async (found: string) => isOpen(found, context) && !(await isMissing(found, context));
   for (const [index, info] of infos.slice(at, at + LOOKED_THROUGH).entries()) {
@@ -91,7 +92,7 @@ async function nearestPaths(path: string, context: ToolContext): Promise<readonl
     const near = ranked(below, posix.relative(ways[at + index] ?? "/", wanted))
       .slice(0, SUGGESTED)
       .map((found) => posix.join(info.path, found));
-    const there = await Promise.all(near.map(isThere)); // a link may lead to nothing
+    const there = await Promise.all(near.map(isThere)); // a link may be broken
     if (there.includes(true))
       return near.filter((_, which) => there[which]).map((found) => displayPath(found, backend));
   }
@@ -107,18 +108,20 @@ function isOpen(path: string, { closed }: ToolContext): boolean {
   return !closed.holds(path);
 }
 
-/** Names in the folder and in those in it, relative to it. */
+/** Names in the folder and its subfolders, relative to it. */
 async function namesBelow(folder: string, { backend }: ToolContext): Promise<readonly string[]> {
   const entries = await backend.files.list(folder);
   const folders = entries.filter(({ name, kind }) => kind === "folder" && !SKIPPED.includes(name));
   const inner = folders.slice(0, MOST_LISTED).map(async ({ name }) => {
-    const found = await backend.files.list(posix.join(folder, name)).catch(() => []); // it may be closed
+    const found = await backend.files.list(posix.join(folder, name)).catch(() => []); // it may be unreadable
     return found.map((entry) => posix.join(name, entry.name));
   });
   return [...entries.map(({ name }) => name), ...(await Promise.all(inner)).flat()];
 }
 
-/** Those of the paths that may be meant, the nearest first: in another case; else in another folder; else misspelt, or with another extension. */
+/**
+ * The likely paths, nearest first: in another case; else in another folder; else misspelled or with another extension.
+ */
 function ranked(paths: readonly string[], wanted: string): readonly string[] {
   const asked = wanted.toLowerCase();
   const { dir, base, name } = posix.parse(asked);
@@ -138,7 +141,7 @@ function ranked(paths: readonly string[], wanted: string): readonly string[] {
   return [];
 }
 
-/** The path without what models write around one. */
+/** The path without what models write around it. */
 function bare(path: string): string {
   return path
     .trim()

@@ -1,7 +1,7 @@
 import { renameKeys } from "../../util/rename-keys.ts";
-import { quoteWords } from "../../util/shell.ts";
+import { quoteWords } from "../../util/quote.ts";
 
-// The names that other agents have for these tools, and those that our own presets have. Ours first: texts find a tool by them.
+// Names of these tools in our presets and in other agents. Ours come first: texts refer to a tool by them.
 export const READ_NAMES = ["read", "read_file", "file_read", "read_text_file", "view", "view_file", "open_file", "cat"];
 export const WRITE_NAMES = ["write", "write_file", "file_write", "create_file", "write_to_file"];
 export const EDIT_NAMES = [
@@ -13,10 +13,10 @@ export const COMMAND_NAMES = [
   ...["execute_bash", "run_terminal_cmd", "run_in_terminal", "local_shell"],
 ];
 
-/** Arguments by which models explain a call. They change nothing about it. */
+/** Arguments with which models explain a call. They have no effect. */
 const REMARKS: ReadonlySet<string> = new Set(["description", "explanation", "instruction", "requires_approval"]);
 
-/** The arguments without those that only explain the call. */
+/** Removes the arguments that only explain the call. */
 export function withoutRemarks(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return raw;
   return Object.fromEntries(Object.entries(raw).filter(([key]) => !REMARKS.has(key)));
@@ -30,8 +30,8 @@ const COMMAND_SPELLINGS: { readonly [spelling: string]: string } = {
 };
 
 /**
- * The arguments of a tool that runs commands: a bare string is the command; an argument vector becomes the script that it runs; other spellings are
- * renamed, `more` among them.
+ * Repairs the arguments of a tool that runs commands: a bare string is the command, an argument vector becomes a
+ * script, and other spellings (those in `more` too) are renamed.
  */
 export function mendCommand(raw: unknown, more: { readonly [spelling: string]: string }): unknown {
   if (typeof raw === "string") return { command: raw };

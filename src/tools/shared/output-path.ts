@@ -1,4 +1,4 @@
-/** A saved output, where a path is expected. */
+/** Marks a path as the id of a saved output. */
 export const OUTPUT_SCHEME = "output://";
 
 /** The id in `output://ID`. */

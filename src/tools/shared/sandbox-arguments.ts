@@ -5,32 +5,35 @@ const ARGUMENTS = {
   network: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: 32,
-      description: 'Hosts it needs, as ["registry.npmjs.org"]; ["*"] is any public one. There is no network otherwise',
+      description:
+        'Hosts the command needs, such as ["registry.npmjs.org"]; ["*"] for any public host. Default: no network',
     }),
   ),
   write: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: 32,
-      description: "Folders or files it needs to write beside the workspace and temporary ones",
+      description: "Folders or files the command needs to write, besides the workspace and temporary files",
     }),
   ),
   read: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: 32,
-      description: 'Hidden files it needs to read, as [".env"] beside network',
+      description: 'Hidden files the command needs to read, such as [".env"], which is hidden when network is given',
     }),
   ),
   sandbox: Type.Optional(
-    Type.Boolean({ description: "false: run it outside the sandbox, for what cannot work in it. A person is asked" }),
+    Type.Boolean({
+      description: "false: run the command outside the sandbox, if it cannot work inside. A person is asked",
+    }),
   ),
 };
 
-/** Arguments by which a command asks the sandbox for more. Where there is none, they are not offered. */
+/** The arguments with which a command asks the sandbox for more access. Empty when there is no sandbox. */
 export function sandboxArguments(offered: boolean): typeof ARGUMENTS {
   return offered ? ARGUMENTS : ({} as typeof ARGUMENTS);
 }
 
-/** What the arguments ask for; `undefined`: nothing. */
+/** The containment that the arguments ask for. `undefined` when they ask for nothing. */
 export function withinOf({
   network = [],
   write = [],

@@ -4,10 +4,10 @@ import type { ToolNames } from "../../contract/tool.ts";
 import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../../files/encoding.ts";
 import { formatSize } from "../../output/size.ts";
 
-/** A larger file is no text that a person or a model edits by hand; JavaScript holds at most 512 MB in a string. */
+/** The largest file that is edited. Larger ones are rarely text, and JavaScript strings end at 512 MB. */
 const MAX_EDIT_BYTES = 128 * 1024 * 1024;
 
-/** A whole text file, as bytes and as the text they exactly are. */
+/** A whole text file: its bytes and the text that they encode losslessly. */
 export interface TextFile {
   readonly info: FileInfo;
   readonly bytes: Uint8Array;
@@ -16,9 +16,9 @@ export interface TextFile {
 }
 
 /**
- * Reads a text file whole, in whichever encoding it is.
+ * Reads a whole text file in its own encoding.
  *
- * @throws ToolFailure when it is too large, no text, or has bytes that would not come back as they are.
+ * @throws ToolFailure when it is too large, is not text, or has bytes that would change when written back.
  */
 export async function readTextFile(backend: ToolBackend, path: string, names: ToolNames): Promise<TextFile> {
   const file = await backend.files.open(path);
@@ -26,7 +26,7 @@ export async function readTextFile(backend: ToolBackend, path: string, names: To
     const { info } = file;
     if (info.size > MAX_EDIT_BYTES) {
       throw new ToolFailure(
-        `${path} is ${formatSize(info.size)}; this takes files up to ${formatSize(MAX_EDIT_BYTES)}`,
+        `${path} is ${formatSize(info.size)}; the largest file that can be edited is ${formatSize(MAX_EDIT_BYTES)}`,
       );
     }
     const bytes = await file.read(0, info.size);
@@ -35,7 +35,7 @@ export async function readTextFile(backend: ToolBackend, path: string, names: To
     const text = await decodeExactly(bytes, encoding);
     if (text === undefined) {
       throw new ToolFailure(
-        `${path} looks like ${encodingLabel(encoding)} but has bytes that are not; it was not changed`,
+        `${path} looks like ${encodingLabel(encoding)} but has bytes that are invalid in it; it was not changed`,
         names("bash") === undefined ? {} : { hint: "Convert or repair it with a command first." },
       );
     }
@@ -45,7 +45,7 @@ export async function readTextFile(backend: ToolBackend, path: string, names: To
   }
 }
 
-/** The failure for a file that is no text: says what it is, by its content. */
+/** The failure for a file that is not text, with its type by content. */
 export async function notText(path: string, start: Uint8Array, size: number, names: ToolNames): Promise<ToolFailure> {
   const { fileTypeFromBuffer } = await import("file-type");
   const type = await fileTypeFromBuffer(start).catch(() => undefined);
@@ -53,6 +53,6 @@ export async function notText(path: string, start: Uint8Array, size: number, nam
   const bash = names("bash");
   return new ToolFailure(
     `Not text: ${path} is ${what}, ${formatSize(size)}`,
-    bash === undefined ? {} : { hint: `Use ${bash} with a program that knows its format.` },
+    bash === undefined ? {} : { hint: `Use ${bash} with a program that reads this format.` },
   );
 }

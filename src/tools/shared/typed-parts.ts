@@ -1,25 +1,26 @@
 import { isCharacter, strokesOfKey, strokesOfText } from "../../util/keys.ts";
 
-/** What is typed at once: the text, then the keys. */
+/** Text and keys that are typed together, the text first. */
 export interface TypedPart {
   readonly text: string;
   readonly keys: readonly string[];
-  /** What stands in the pane afterwards is not just what was typed. */
+  /** The line in the pane may differ from what was typed: a key such as Up or Tab has changed it. */
   readonly isUnseen: boolean;
 }
 
 /**
- * Strokes that put nothing on a line but what they are. Any other (history, completion, what was cut, moving about in the line and editing it) makes
- * it a line that only the screen shows.
+ * Keys after which the line is still known. After any other (history, completion, paste, moving and editing in the
+ * line) only the screen shows the line.
  */
 const PLAIN: ReadonlySet<string> = new Set("Enter C-c C-d C-g C-k C-l C-o C-u C-x C-z Escape".split(" "));
 
-/** Behind Escape these bring back earlier lines and words (readline(3), Meta commands). */
+/** After Escape these recall earlier lines and words (readline(3), Meta commands). */
 const META: ReadonlySet<string> = new Set("< > . _ ^ n p y".split(" "));
 
 /**
- * What is typed, cut where what a line end or a key does depends on what nobody has seen: before the Enter of `Up Enter`, behind the Tab of
- * `"rebo\t\n"`. Each part but the first is to be judged when the one before it is seen. Nothing to type is one empty part.
+ * Splits what is typed where the effect of a line end or key depends on a line that is still unknown: before the Enter
+ * of `Up Enter`, after the Tab of `"rebo\t\n"`. Each part but the first must be judged after the one before it is on
+ * the screen. Nothing to type gives one empty part.
  */
 export function typedParts(text: string, keys: readonly string[]): readonly TypedPart[] {
   const parts: TypedPart[] = [];

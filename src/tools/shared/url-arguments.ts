@@ -1,11 +1,11 @@
 import { renameKeys } from "../../util/rename-keys.ts";
 
-/** Ends the descriptions of tools that fetch: a model on a remote target would think otherwise. */
-export const FROM_HERE = "Requests leave from the machine that Handrail runs on, whatever the target is.";
+/** Ends the descriptions of tools that fetch: with a remote target, a model would expect otherwise. */
+export const FROM_HERE = "Requests are sent from the machine that runs Handrail, whatever the target is.";
 
 const SPELLINGS: { readonly [spelling: string]: string } = { uri: "url", link: "url", href: "url", address: "url" };
 
-/** The arguments of a tool that takes a URL: a bare string is the URL, and one without a scheme is meant as https. */
+/** Repairs the arguments of a tool that takes a URL: a bare string is the URL, and https is the default scheme. */
 export function mendUrl(raw: unknown): unknown {
   const mended = typeof raw === "string" ? { url: raw } : renameKeys(raw, SPELLINGS);
   if (typeof mended !== "object" || mended === null || !("url" in mended) || typeof mended.url !== "string")

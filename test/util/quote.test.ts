@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { quoteWord, quoteWords } from "../../src/util/shell.ts";
+import { quoteWord, quoteWords } from "../../src/util/quote.ts";
 
 /** What no argument can hold: NUL, and half a character. */
 const word = fc
@@ -9,7 +9,7 @@ const word = fc
   .map((text) => text.replaceAll("\0", ""))
   .filter((text) => !/\p{Surrogate}/u.test(text));
 
-test("a real shell reads quoted words back as they were, whatever is in them", () => {
+test("a real shell reads quoted words back unchanged, with any content", () => {
   const lists = fc.sample(fc.array(word, { minLength: 1, maxLength: 6 }), 60);
   const wild = [
     "",
@@ -45,7 +45,7 @@ test("a real shell reads quoted words back as they were, whatever is in them", (
   }
 });
 
-test("plain words stay as they are, so that people can read them", () => {
+test("plain words are not quoted, so that people can read them", () => {
   expect(quoteWords(["npm", "run", "build:all", "--filter=@scope/a", "x.ts", "a+b%,c"])).toBe(
     "npm run build:all --filter=@scope/a x.ts a+b%,c",
   );

@@ -3,18 +3,18 @@ import type { ToolContext, ToolNames } from "../../contract/tool.ts";
 import { pause } from "../../util/abort.ts";
 import { reportOutput } from "./command-output.ts";
 
-/** Of the screen so many lines are shown below which somebody is to type. */
+/** How many lines of the screen are shown when a command waits for input. */
 const LAST_LINES = 15;
 
-/** A command in a live terminal that continues as a job: its timeout is over, or it waits for input. */
+/** A command in a live terminal that continues as a job, after its timeout or because it waits for input. */
 export type GoesOn = {
   readonly why: "timeout" | "input";
   readonly job: string;
-  /** Where it is, as "%1". */
+  /** Its tmux pane, such as "%1". */
   readonly pane: string;
-  /** What people type to join in. */
+  /** The command with which people attach to the terminal. */
   readonly attach: string;
-  /** The last lines of that pane, where it waits for input. A question may stand nowhere else. */
+  /** The last lines of the pane when it waits for input: a prompt may be visible only on the screen. "" otherwise. */
   readonly screen: string;
 };
 
@@ -22,10 +22,10 @@ export type GoesOn = {
 export type Waited = { readonly ended: Exit } | { readonly goesOn: GoesOn };
 
 /**
- * Waits for a command, and shows people its output meanwhile. One in a live terminal goes on, as a job, when the time is over or when it waits for
- * somebody to type. Where that cannot be, it is stopped when the time is over.
+ * Waits for a command, and shows people its output meanwhile. In a live terminal a command continues as a job after its
+ * timeout, or as soon as it waits for input. Where it cannot, it is stopped after its timeout.
  *
- * @param timeoutMs Default: no end.
+ * @param timeoutMs Default: no limit.
  */
 export async function waitFor(
   process: Process,
@@ -41,10 +41,9 @@ export async function waitFor(
       const goesOn = await kept(process, first, script, context);
       if (goesOn !== undefined) return { goesOn };
       const attach = context.backend.terminal?.attach;
-      context.report({
-        displayMessage: `waits for input in ${process.place ?? "its terminal"}${attach === undefined ? "" : `: ${attach}`}`,
-      });
-      first = await Promise.race([process.exit, time]); // a person may answer it all the same
+      const how = attach === undefined ? "" : `: ${attach}`;
+      context.report({ displayMessage: `waits for input in ${process.place ?? "its terminal"}${how}` });
+      first = await Promise.race([process.exit, time]); // a person may still answer it
     }
     if (typeof first === "object") return { ended: first };
     const goesOn = await kept(process, "timeout", script, context);
@@ -59,7 +58,7 @@ export async function waitFor(
   }
 }
 
-/** What a model reads of a command that continues: where it runs, how to look at it, to answer it, to stop it. */
+/** Tells the model where the command continues, and how to look at it, answer it and stop it. */
 export function goesOnText(
   { why, job, pane, attach, screen }: GoesOn,
   timeoutMs: number | undefined,
@@ -73,26 +72,28 @@ export function goesOnText(
     ...(keys === undefined ? [] : [call(keys, ', "keys": ["C-c"]')]),
     ...(jobs === undefined ? [] : [`${jobs} ({"action": "kill", "id": "${job}"})`]),
   ];
-  const stop = stops.length === 0 ? `People can stop it there (${attach}).` : `Stop it with ${stops.join(" or ")}.`;
-  const end = `${stop} A later result says when it ends; its output is in output://job-${job}.`;
+  const stop = stops.length === 0 ? `People can stop it (${attach}).` : `Stop it with ${stops.join(" or ")}.`;
+  const end = `${stop} A later result reports its end; its output is in output://job-${job}.`;
   if (why === "timeout") {
     const see = look === undefined ? "" : ` Look at it with ${look} ({"target": "${pane}"}, optionally with delay).`;
-    return `[The command is still running after ${(timeoutMs ?? 0) / 1_000} s. It continues in tmux pane ${pane} as job ${job}.${see} ${end}]`;
+    const state = `The command is still running after ${(timeoutMs ?? 0) / 1_000} s`;
+    return `[${state}. It continues in tmux pane ${pane} as job ${job}.${see} ${end}]`;
   }
   const asked = screen === "" ? "" : `The last lines of the screen:\n${screen}\n`;
   const typing = keys && `Answer it with ${call(keys, ', "literal_text": "…", "enter": true')}, or ask a person to`;
   const answer = typing ?? "Ask a person to answer it";
-  return `${asked}[The command waits for input in tmux pane ${pane}. It continues there as job ${job}. ${answer} (${attach}). ${end}]`;
+  const state = `The command waits for input in tmux pane ${pane}, and continues as job ${job}`;
+  return `${asked}[${state}. ${answer} (${attach}). ${end}]`;
 }
 
 const NEVER = new Promise<never>(() => undefined);
 
-/** Settles only when it waits for somebody. */
+/** Resolves when the process waits for input; else never. */
 async function waiting(process: Process, until: AbortSignal): Promise<"input"> {
   return (await process.awaitsInput?.(until)) === true ? "input" : NEVER;
 }
 
-/** Makes a job of it; `undefined` where nothing keeps one. */
+/** Turns the process into a job. `undefined` when it has no pane or cannot be adopted. */
 async function kept(
   process: Process,
   why: GoesOn["why"],

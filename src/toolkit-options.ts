@@ -1,0 +1,160 @@
+import type { AlarmOptions } from "./activity/alarms.ts";
+import type { SandboxOptions } from "./backends/sandbox/options.ts";
+import type { Place } from "./backends/targets.ts";
+import { didYouMean } from "./config/nearest.ts";
+import type { Store } from "./contract/activity.ts";
+import type { BeforeAct } from "./contract/call.ts";
+import type { SandboxMode } from "./contract/containment.ts";
+import type { MemoryScope } from "./contract/memory.ts";
+import type { Approver, Policy } from "./contract/policy.ts";
+import type { ToolSource } from "./contract/tool-source.ts";
+import type { MaskOptions } from "./output/mask.ts";
+import type { PolicySettings } from "./policy/policy-settings.ts";
+import type { ToolChoice } from "./tools/presets/choose.ts";
+
+/** How commands are contained, which works only on this machine. The policy decides what they may read and write. */
+export interface SandboxChoice {
+  /** "auto" contains commands where that works here, "on" runs none without it. Default "auto". */
+  readonly mode?: SandboxMode;
+  /** Limits of a command in the sandbox. */
+  readonly limits?: SandboxOptions["limits"];
+  /** How many sandbox refusals raise an alarm in the record. */
+  readonly alarms?: AlarmOptions;
+}
+
+export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
+  /** How commands are contained, or the mode alone. Default "auto". */
+  readonly sandbox?: SandboxMode | SandboxChoice;
+  /**
+   * Sources of tools that come and go. One of Handrail's presets gets all of their tools, one of `toolsets` those that
+   * it names. Sources start at once, and no call waits for them: see `Toolkit.ready`. They are closed with the toolkit.
+   */
+  readonly sources?: readonly ToolSource[];
+  /** Settings of the standard policy. */
+  readonly policy?: PolicySettings;
+  /** Your own policies, in addition to the standard one. The strictest decision counts. */
+  readonly policies?: readonly Policy[];
+  /**
+   * Asks a person. An answer through the store may come first. Without an approver, a question waits for such an answer
+   * while a process attends (`Store.attend`); otherwise the call is denied.
+   */
+  readonly approver?: Approver;
+  /**
+   * Runs before the first effect of every act, which waits for it: writes, commands, requests and the like. Rejecting
+   * ends the call.
+   */
+  readonly beforeAct?: BeforeAct;
+  /**
+   * Keeps the state of the workspace before tools change it, in `stateDir`, for `handrail undo`. Only on this machine,
+   * and with git. Default false: it takes disk space, and time before acts.
+   */
+  readonly undo?: boolean;
+  /** Bytes for the kept states of one workspace; the oldest are removed first. Default 2 GiB (2,147,483,648). */
+  readonly maxUndoBytes?: number;
+  /**
+   * How long an answer from the store is waited for without an approver, in milliseconds. Default 600,000: ten minutes.
+   */
+  readonly answerWithinMs?: number;
+  /** The last sentence of a denial when nobody could be asked: how its reader can get approval. */
+  readonly howToApprove?: string;
+  /**
+   * The longest approval that a person can give: for one call, for the lifetime of this toolkit, or permanently, stored
+   * in the state folder for the backend's working directory. Default "always".
+   */
+  readonly grants?: "once" | "session" | "always";
+  /** Default: a store in memory. Closed with the toolkit. */
+  readonly store?: Store;
+  /**
+   * Who shares the memories in `stateDir`: all workspaces of the user, or only sessions in the same folder. Default
+   * "user".
+   */
+  readonly memoryScope?: MemoryScope;
+  /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
+  readonly stateDir?: string;
+  /**
+   * Bytes that the saved outputs in `stateDir` may take together; the oldest are removed first. Default 2 GiB
+   * (2,147,483,648).
+   */
+  readonly maxOutputBytes?: number;
+  /**
+   * Toolkits with the same name read each other's saved outputs, and share detached jobs. Default: a random
+   * name.
+   */
+  readonly outputOwner?: string;
+  /**
+   * Further secrets to mask in results, in what people are shown and in the record, or false to mask nothing. Keys of
+   * known formats and values of environment variables with secret-looking names are masked by default. Files are not
+   * changed.
+   */
+  readonly mask?: MaskOptions | false;
+  /**
+   * Called with a sentence for each notice: of the backend (such as a lost connection that was opened again) when a
+   * result reports it to the model, of tool sources at once. Must not throw.
+   */
+  readonly onNotice?: (text: string) => void;
+  /** "call": this toolkit is closed after one call, so it starts no jobs that would end with it. Default "toolkit". */
+  readonly lifetime?: "call" | "toolkit";
+}
+
+/**
+ * Checks the options also for programs without types.
+ *
+ * @throws TypeError for an option that does not exist, and for one that a backend as `target` has itself; RangeError
+ *   for a number that is out of range.
+ */
+export function requireValidOptions(options: ToolkitOptions): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(OPTIONS, name)) continue;
+    const hint = didYouMean(name, Object.keys(OPTIONS));
+    throw new TypeError(`createToolkit has no option ${JSON.stringify(name)}. ${hint}`.trimEnd());
+  }
+  for (const name of PLACE_OPTIONS) {
+    if (typeof options.target !== "object" || options[name] === undefined) continue;
+    throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
+  }
+  const { answerWithinMs } = options;
+  if (answerWithinMs !== undefined && !(answerWithinMs > 0)) {
+    throw new RangeError(`answerWithinMs ${answerWithinMs}: expected a number above 0`);
+  }
+}
+
+const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
+  answerWithinMs: true,
+  approver: true,
+  beforeAct: true,
+  disable: true,
+  grants: true,
+  howToApprove: true,
+  lifetime: true,
+  mask: true,
+  maxOutputBytes: true,
+  maxUndoBytes: true,
+  memoryScope: true,
+  onNotice: true,
+  outputOwner: true,
+  passEnv: true,
+  policies: true,
+  policy: true,
+  preset: true,
+  sandbox: true,
+  sources: true,
+  stateDir: true,
+  store: true,
+  target: true,
+  targets: true,
+  terminal: true,
+  toolOptions: true,
+  tools: true,
+  toolsets: true,
+  undo: true,
+  workDir: true,
+};
+
+const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "terminal"] as const;
+
+const BESIDE_BACKEND: { readonly [name in (typeof PLACE_OPTIONS)[number]]: string } = {
+  workDir: "a backend has its own working directory: leave workDir out",
+  passEnv: "give it to the backend: local({ passEnv })",
+  sandbox: "wrap the backend in it: sandbox(backend, { folder })",
+  terminal: "a backend has its own terminal, or none: leave terminal out",
+};
