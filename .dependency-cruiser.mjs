@@ -5,7 +5,7 @@
  * The rules do not overlap: one wrong import is reported under one name.
  */
 import { LEVELS, pathsOf, ROOMS } from "./scripts/lib/layers.mjs";
-import { entriesOf, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
+import { entriesOf, PAGE, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
 
 /** Reported under their own names below, with the reason that is theirs. */
 const RULED_APART = {
@@ -14,7 +14,7 @@ const RULED_APART = {
   tools: ["backends"],
 };
 
-const entries = [...entriesOf(readManifest()), ...PROCESSES].map(({ source }) => `^${source}$`);
+const entries = [...entriesOf(readManifest()), ...PROCESSES, PAGE].map(({ source }) => `^${source}$`);
 
 /** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
 const order = LEVELS.flatMap((level, index) =>
@@ -76,6 +76,27 @@ export default {
       severity: "error",
       from: { path: "^src/" },
       to: { pathNot: "^src/|node_modules/", dependencyTypes: ["local"] },
+    },
+    {
+      name: "page-runs-in-a-browser",
+      comment: "The console's page takes types, and of code only what needs neither Node nor the rest of Handrail.",
+      severity: "error",
+      from: { path: "^src/console/page/" },
+      to: {
+        path: "^src/",
+        pathNot: [
+          "^src/console/(page/|thread-state\\.ts|call-line\\.ts)",
+          "^src/(contract/|activity/(messages|fold)\\.ts|util/(text|unseen)\\.ts)",
+        ],
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "page-is-built-apart",
+      comment: "The server serves the page's files; it imports nothing of them.",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/console/page/" },
+      to: { path: "^src/console/page/" },
     },
     {
       name: "every-file-has-a-room",

@@ -2,25 +2,25 @@
  * What counts as used, for knip: everything that package.json publishes, the scripts, the tests and the examples, and what those
  * reach. Anything else in the project (files, exports, packages) is dead and fails the check.
  */
-import { entriesOf, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
+import { entriesOf, PAGE, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
 
 /** @type {import("knip").KnipConfig} */
 export default {
   entry: [
-    ...[...entriesOf(readManifest()), ...PROCESSES].map(({ source }) => source),
+    ...[...entriesOf(readManifest()), ...PROCESSES, PAGE].map(({ source }) => source),
     "scripts/*.mjs",
     "examples/*",
     "bench/spawning-parent.mjs",
     "bench/sandboxing-parent.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",
   ],
-  project: ["src/**/*.ts", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
+  project: ["src/**/*.{ts,tsx}", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Projects that tests build in the sandbox have packages of their own.
   ignore: ["test/fixtures/projects/**"],
   // Parts of every Linux system, the sandbox's program, and what an sshd, a container and a person at a terminal are made with.
   ignoreBinaries: [
-    ...["bwrap", "mkfifo", "mount", "script", "umount", "unshare"],
+    ...["bwrap", "mkfifo", "shellcheck", "mount", "script", "umount", "unshare"],
     ...["dockerd", "ldd", "script", "ssh-keygen", "useradd", "userdel", "usermod"],
   ],
   // Started by their names: by scripts/check.mjs, and what bench/workloads/latency.mjs compares with; and the linter's helper program.
@@ -29,7 +29,10 @@ export default {
     "publint",
     "oxlint",
     "oxlint-tsgolint",
+    "@modelcontextprotocol/server-everything",
     "@modelcontextprotocol/server-filesystem",
+    "@modelcontextprotocol/server-memory",
+    ...["@fontsource-variable/inter", "@fontsource-variable/jetbrains-mono"], // named in the page's styles
     "bignumber.js", // a test reads the documentation that it ships
   ],
   // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.

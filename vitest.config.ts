@@ -7,17 +7,20 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
+import { shellText } from "./scripts/lib/shell-text.mjs";
 import { LongestFirst } from "./scripts/vitest-order.mjs";
 
 /** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. Everything else is "core". */
 const HOSTS = "test/**/*.hosts.test.ts";
 
 export default defineConfig({
+  plugins: [shellText()],
   define: {
     __VERSION__: JSON.stringify(readManifest().version),
     __SPAWNER__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "spawner.js")).href),
     __BRIDGE__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "bridge.js")).href),
     __WEB_WORKER__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "web-worker.js")).href),
+    __CONSOLE_PAGE__: JSON.stringify(pathToFileURL(join(projectRoot, "dist", "console/")).href),
   },
   test: {
     projects: [
@@ -35,10 +38,8 @@ export default defineConfig({
     isolate: false, // a third of the time went into loading the same modules again
     sequence: { sequencer: LongestFirst },
     maxWorkers: availableParallelism() + 3, // half of their time tests wait, for processes and the disk
-    // Where everything runs at once on a machine that others use, a test that failed is tried once more; the summary names it.
-    retry: process.env["CI"] === "true" ? 1 : 0,
     chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
     setupFiles: ["test/support/file-setup.ts"],

@@ -1,14 +1,15 @@
 /**
- * Measures the built package against ceilings (the fastest that the machine can do) and, where there is one, a peer: `npm run bench`.
+ * Measures the built package and compares it with ceilings (the fastest that the machine can do) and, where there is
+ * one, a peer: `npm run bench`.
  *
- * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments, or their first words: `latency` is every
- *      `latency-…` (default: all).
- * Out: a table of medians and ratios beside the targets; `--json` prints it as JSON. Never fails on a miss: it reports.
- *      Its data (a tree of 50,000 files, a file of 1 GB) is made once in the system's temporary folder and removed at the end
- *      unless `--keep` is given.
+ * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments, or their first words:
+ *      `latency` means every `latency-…` (default: all).
+ * Out: a table of medians and ratios with the targets; `--json` prints it as JSON. A missed target is reported and is
+ *      no failure. The data (a tree of 50,000 files, a file of 1 GB) is created once in the system's temporary folder
+ *      and removed at the end, unless `--keep` is given.
  *
- * What is compared runs in turn, A B A B …, so that a machine whose speed drifts does not favour one; times are of whole operations,
- * result included.
+ * The compared programs run in turn, A B A B …, so that a drift in the machine's speed favours none. Times are of whole
+ * operations, including their results.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import { join } from "node:path";
 import { buildIfStale } from "../scripts/build.mjs";
 
 await buildIfStale();
-// They import what was just built.
+// These import what was just built.
 const { WORKLOADS } = await import("./workloads/workloads.mjs");
 
 const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));

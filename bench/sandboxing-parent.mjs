@@ -1,8 +1,8 @@
-// Starts the same command in our sandbox, in plain bubblewrap with the same words, and in no sandbox, all through the same spawner. A process of
-// its own, so that it can be another user's.
+// Runs the same command in our sandbox, in plain bubblewrap with the same arguments, and without a sandbox, always
+// through the same spawner. A separate process, so that it can run as another user.
 //
-// In:  a folder of its own as argument, with the workspace `ws` in it; messages "HOW SCRIPT", HOW being ours, bwrap or none; "ready?".
-// Out: a message when that has run `TIMES` times, or with an error in words.
+// In: as argument, a folder that contains the workspace `ws`; messages "HOW SCRIPT", where HOW is ours, bwrap or none;
+//      "ready?". Out: a message after `TIMES` runs, or with an error.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { local, sandbox } from "handrail";
@@ -46,7 +46,10 @@ async function run(how, script) {
   await child.output.dispose();
 }
 
-/** What bwrap is told of a command of ours: written in a file while it runs. Without what it is handed as open files. */
+/**
+ * Returns the arguments that bwrap gets for our command, read from a file while the command runs. Omits what is passed
+ * as open files.
+ */
 async function wordsOfOne() {
   const child = await contained.spawn({ argv: ["cat"], stdin: "pipe" });
   const sessions = join(folder, "sandbox", "sessions");
@@ -61,6 +64,6 @@ async function wordsOfOne() {
   await child.exit;
   const handed = new Set(["--seccomp", "--json-status-fd"]);
   const plain = all.filter((word, index) => !handed.has(word) && !handed.has(all[index - 1] ?? ""));
-  // Ours come into one network that was made before; a plain one makes its own.
+  // Our commands join a network that exists already; plain bubblewrap creates its own.
   return plain.includes("--unshare-net") ? plain : ["--unshare-net", ...plain];
 }

@@ -1,8 +1,9 @@
 /**
  * A process of a given size that spawns, for bench/workloads/processes.mjs.
  *
- * In:  megabytes to occupy; how many spawns a round. Over the channel: "ready?", "ours", "raw", "ours stall", "raw stall".
- * Out: an answer a round, over the channel; for a stall the longest time, in ms, that the event loop stood still.
+ * In:  megabytes to occupy; spawns per round. Over the channel: "ready?", "ours", "raw", "ours stall", "raw stall".
+ * Out: an answer per round, over the channel; for a stall, the longest time that the event loop was blocked, in
+ *      milliseconds.
  */
 import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";

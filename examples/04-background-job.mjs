@@ -30,7 +30,7 @@ assert.match(await call("jobs", { action: "output", id: "1", follow: true }), /^
 await call("jobs", { action: "write", id: "1", text: "Ada\n" });
 assert.match(await call("jobs", { action: "output", id: "1", follow: true }), /^Hello, Ada!\n/);
 
-// It ends by itself when its input does; the model hears of it with whatever it calls next.
+// It ends when its input ends; the next result tells the model.
 await call("jobs", { action: "write", id: "1", end: true });
 const [job] = await toolkit.jobs.list();
 await job?.process.exit;

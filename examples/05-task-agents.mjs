@@ -1,6 +1,6 @@
 /**
- * Two agents with toolsets of their own, named in a configuration. One has a tool that updates its own cell while it runs; the cell is read by
- * another process, and changed after the end of the call.
+ * Two agents with toolsets of their own, named in a configuration. One has a tool that updates its own cell while it
+ * runs; the cell is read by another process, and changed after the end of the call.
  *
  * Run: node examples/05-task-agents.mjs
  */

@@ -1,10 +1,11 @@
 /**
  * Builds dist/ (`npm run build`).
  *
- * In:  package.json (`exports` and `bin` are the list of what is built, see lib/project.mjs), src/, and the libraries that the
- *      sources import.
- * Out: dist/NAME.js per entry and dist/chunks/, bundled with every library and split so that what is behind a dynamic import
- *      loads when it is used; dist/types/ (skipped with --no-types); dist/THIRD-PARTY-LICENSES.txt.
+ * In:  package.json (`exports` and `bin` are the list of what is built, see lib/project.mjs), src/, and the libraries
+ *      that the sources import.
+ * Out: dist/NAME.js per entry and dist/chunks/, bundled with every library and split so that what is behind a dynamic
+ *      import loads when it is used; dist/console/, the page of the console (lib/page.mjs); dist/types/ (skipped with
+ *      --no-types); dist/THIRD-PARTY-LICENSES.txt.
  *
  * dist is put together beside its place and then moved there in one step, so that a reader never meets half of it.
  */
@@ -26,28 +27,35 @@ import { rolldown } from "rolldown";
 import { withLockAsync } from "./lib/lock.mjs";
 import { thirdPartyLicences } from "./lib/licences.mjs";
 import { digestOf } from "./lib/digest.mjs";
+import { buildPage } from "./lib/page.mjs";
+import { shellText } from "./lib/shell-text.mjs";
 import { PROCESSES, cacheFolder, entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
 
 const SHEBANG = "#!/usr/bin/env node\n";
 
-/** What decides the JavaScript in dist; a change of anything else does not make it stale. */
+/** The sources of the JavaScript in dist. Changes of other files do not make it stale. */
 const JAVASCRIPT_SOURCES = ["src", "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
 
-/** Packages that bring binaries, so they are installed beside ours; each is imported when it is used, and may be missing. */
+/**
+ * Packages that contain binaries. They are installed next to ours and imported when they are used, and may be missing.
+ */
 const INSTALLED = ["@vscode/ripgrep", "libsql", "sharp"];
 
-/** The spawner, as the chunks of dist see it. */
+/** The path of the spawner, relative to the chunks of dist. */
 const SPAWNER = "../spawner.js";
 
-/** The bridge of the sandbox, the same way. */
+/** The path of the sandbox's bridge, relative to the chunks of dist. */
 const BRIDGE = "../bridge.js";
 
-/** The worker that reads web pages, the same way. */
+/** The path of the worker that reads web pages, relative to the chunks of dist. */
 const WEB_WORKER = "../web-worker.js";
 
+/** The folder of the console's page, relative to the chunks of dist. */
+const CONSOLE_PAGE = "../console/";
+
 /**
- * What a start of the command line loads together is one chunk with all it needs, for each file costs half a millisecond; in the order of
- * the layers, so that no two need each other. Everything else is split where the sources import dynamically.
+ * Groups what a start of the command line loads into chunks, because each file costs half a millisecond. Listed in the
+ * order of the layers, so that no two chunks need each other. Everything else is split at dynamic imports.
  */
 const STARTED_TOGETHER = [
   { name: "base", test: /src\/(contract\/failure|util\/errors)\.ts$/, priority: 5 },
@@ -77,7 +85,7 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 }
 
 /**
- * Builds the JavaScript of dist unless it is what the sources make already. Declarations are left out: only a package needs them.
+ * Builds the JavaScript of dist unless it is up to date. Omits declarations, which only a package needs.
  *
  * @returns {Promise<void>}
  */
@@ -88,8 +96,8 @@ export async function buildIfStale() {
 }
 
 /**
- * Builds dist whole. Rejects, and leaves dist as it was, when a source cannot be bundled, an import cannot be found, or a bundled
- * library brings no licence text.
+ * Builds all of dist. Rejects, and leaves dist unchanged, when a source cannot be bundled, an import cannot be found,
+ * or a bundled library has no licence text.
  *
  * @param {{ types: boolean }} options
  * @returns {Promise<void>}
@@ -120,7 +128,7 @@ function isFresh() {
 }
 
 /**
- * Bundles every entry into `folder`, and writes the licences of what went in.
+ * Bundles every entry into `folder`, and writes the licences of the bundled packages.
  *
  * @param {string} folder
  */
@@ -142,9 +150,10 @@ async function writeJavaScript(folder) {
         __SPAWNER__: JSON.stringify(SPAWNER),
         __BRIDGE__: JSON.stringify(BRIDGE),
         __WEB_WORKER__: JSON.stringify(WEB_WORKER),
+        __CONSOLE_PAGE__: JSON.stringify(CONSOLE_PAGE),
       },
     },
-    plugins: [lighterLibraries()],
+    plugins: [shellText(), lighterLibraries()],
     onLog: refuseWarnings,
   });
   const { output } = await bundle.write({
@@ -159,14 +168,15 @@ async function writeJavaScript(folder) {
   const chunks = output.filter((file) => file.type === "chunk");
   requireSelfContained(chunks);
   requireReachable(chunks);
-  const bundled = chunks.flatMap((chunk) => chunk.moduleIds);
+  const page = await buildPage(join(folder, "console"));
+  const bundled = [...chunks.flatMap((chunk) => chunk.moduleIds), ...page];
   writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicences(bundled));
   for (const program of entries.filter(({ kind }) => kind === "program")) makeExecutable(join(folder, program.output));
   writeHelp(folder);
 }
 
 /**
- * The help is the same for everyone: rendered here once, so that asking for it loads no parser of arguments.
+ * Renders the help, which is the same for everyone, so that showing it loads no argument parser.
  *
  * @param {string} folder
  */
@@ -179,9 +189,10 @@ function writeHelp(folder) {
 }
 
 /**
- * Leaves out what two libraries would load at every start and nothing of ours ever uses: TypeBox's messages in forty languages, and
- * the child processes that Commander would start for subcommands that are programs of their own. Fails where they have changed. And what
- * CommonJS libraries require of Node they get from Node itself: making a `require` for them costs a tenth of a start.
+ * Removes parts of two libraries that they would load at every start and that we never use: TypeBox's messages in forty
+ * languages, and Commander's child processes for subcommands that are separate programs. Fails if these parts have
+ * changed. Also takes the Node modules that CommonJS libraries require from Node directly: creating a `require` for
+ * them costs a tenth of a start.
  *
  * @returns {import("rolldown").Plugin}
  */
@@ -215,7 +226,7 @@ function lighterLibraries() {
 }
 
 /**
- * Names a chunk after what it holds, so that a stack trace says where it is: a library's name, or a source's path in src.
+ * Names a chunk after its content, so that a stack trace shows the place: a library's name, or a source's path in src.
  *
  * @param {import("rolldown").PreRenderedChunk} chunk
  */
@@ -230,7 +241,7 @@ function chunkName({ facadeModuleId, moduleIds, name }) {
 }
 
 /**
- * A warning of the bundler is a fault of the package: an import that it could not find would stay in dist and fail at the user's.
+ * Turns the bundler's warnings into errors: an import that it could not find would remain in dist and fail for users.
  *
  * @type {NonNullable<import("rolldown").InputOptions["onLog"]>}
  */
@@ -240,7 +251,8 @@ function refuseWarnings(level, log) {
 }
 
 /**
- * dist may import itself and Node's own modules, and lazily what is installed beside it; all other libraries are inside.
+ * Checks that dist imports only itself, Node's own modules and, lazily, the packages installed next to it. All other
+ * libraries must be bundled.
  *
  * @param {import("rolldown").OutputChunk[]} chunks
  */
@@ -258,8 +270,8 @@ function requireSelfContained(chunks) {
 }
 
 /**
- * The library finds its spawner, its bridge and its worker relative to the chunk they are started from. The bridge runs where nothing else of dist can
- * be seen, so it has to be whole.
+ * Checks that chunks find the spawner, the bridge, the worker and the page at their relative paths. The bridge must be
+ * one file, because it runs where the rest of dist is not visible.
  *
  * @param {import("rolldown").OutputChunk[]} chunks
  */
@@ -268,6 +280,7 @@ function requireReachable(chunks) {
     { program: SPAWNER, fewest: 1 },
     { program: BRIDGE, fewest: 0 },
     { program: WEB_WORKER, fewest: 1 },
+    { program: CONSOLE_PAGE, fewest: 1 },
   ]) {
     const starters = chunks.filter((chunk) => chunk.code.includes(JSON.stringify(program)));
     const areReachable = starters.every((chunk) => chunk.fileName.startsWith("chunks/"));
@@ -289,8 +302,8 @@ function makeExecutable(file) {
 }
 
 /**
- * Writes one .d.ts per source. They import each other as "./x.ts", which a consumer's compiler finds as "./x.d.ts". Types are
- * emitted here, not checked: that is `npm run check`.
+ * Writes one .d.ts per source. They import each other as "./x.ts", which a consumer's compiler resolves to "./x.d.ts".
+ * Emits types without checking them; `npm run check` does that.
  *
  * @param {string} folder
  * @returns {Promise<void>}
@@ -306,7 +319,7 @@ function writeTypes(folder) {
   });
 }
 
-/** Removes what killed builds left behind. Only under the lock: nobody else is building then. */
+/** Removes what killed builds have left. Call only while holding the lock, so that no other build is running. */
 function removeAbandoned() {
   for (const name of readdirSync(cacheFolder)) {
     if (name.startsWith("dist-")) rmSync(join(cacheFolder, name), { recursive: true, force: true });
@@ -314,8 +327,8 @@ function removeAbandoned() {
 }
 
 /**
- * Puts what was built in dist's place. Declarations that this build did not make stay: they may be older than the JavaScript, which
- * matters to no test, but a package being packed beside a test run must not lose them.
+ * Replaces dist with the new build. Keeps declarations that this build did not create. They may be older than the
+ * JavaScript, which no test notices, but a package that is being packed during a test run must not lose them.
  *
  * @param {string} staging
  */

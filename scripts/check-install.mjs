@@ -1,9 +1,10 @@
 /**
- * Installs the packed package in an empty project and uses it as a stranger would (`npm run check -- install`).
+ * Installs the packed package in an empty project and uses it as a new user would (`npm run check -- install`).
  *
- * In:  the path of the tarball. Out: on stdout one line a step; at the first that fails its reason and exit 1. The steps: every
- *      subpath imports, every program says its version, our declarations hold in a strict TypeScript project with nothing but our
- *      dependencies, and nothing heavy is among what an entry loads before it is asked for.
+ * In:  the path of the tarball.
+ * Out: one line per step on stdout; at the first failure its reason, and exit code 1. The steps: every subpath can be
+ *      imported; every program prints its version; our declarations compile in a strict TypeScript project with only
+ *      our dependencies; no entry loads anything heavy before it is used.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,18 +14,22 @@ import { promisify } from "node:util";
 import ts from "typescript";
 import { entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
 
-/** Libraries that must wait behind a dynamic import, whatever the entry; an entry whose very purpose they are is named. */
+/**
+ * Libraries that every entry must load with a dynamic import, and the entries that are exceptions because they exist
+ * for the library.
+ */
 const HEAVY = [
   { path: /^node_modules\/(@modelcontextprotocol|zod)\//, except: ["mcp.js"] },
-  { path: /^src\/mcp\//, except: ["mcp.js"] },
+  { path: /^src\/mcp\//, except: ["mcp.js", "mcp-client.js"] },
   { path: /^node_modules\/(@ai-sdk|ai)\//, except: [] },
   { path: /^src\/agent\//, except: ["agent.js"] },
-  { path: /^src\/(console|plugins)\//, except: [] },
+  { path: /^src\/console\//, except: [] },
+  { path: /^src\/plugins\//, except: ["index.js", "testing.js"] },
   { path: /^src\/cli\//, except: ["cli.js"] },
-  // What brings a backend shares chunks with the library itself, and with what that needs (a few kilobytes).
+  // What backends need shares chunks with the library itself and its dependencies (a few kilobytes).
   {
     path: /^node_modules\/(?!commander\/|picocolors\/)/,
-    except: ["index.js", "mcp.js", "agent.js", "ssh.js", "container.js"],
+    except: ["index.js", "mcp.js", "mcp-client.js", "agent.js", "ssh.js", "container.js", "testing.js"],
   },
 ];
 
@@ -74,7 +79,7 @@ async function startPrograms() {
   }
 }
 
-/** Checks the declarations themselves: one that needs a package which is only bundled fails here. */
+/** Type-checks the declarations. One that needs a package which is only bundled fails here. */
 function compileConsumer() {
   const consumer = join(folder, "consumer.ts");
   writeFileSync(
@@ -91,7 +96,7 @@ function compileConsumer() {
     exactOptionalPropertyTypes: true,
     noEmit: true,
   });
-  // Not every declaration there is: checking those of Node and of our dependencies takes a quarter of a minute.
+  // Checks only our declarations: those of Node and of our dependencies would take a quarter of a minute.
   const ours = program
     .getSourceFiles()
     .filter(({ fileName }) => fileName === consumer || fileName.includes(`/node_modules/${manifest.name}/`));
@@ -118,7 +123,7 @@ function requireLight(output) {
 }
 
 /**
- * The sources in a built file and in what it imports statically, as the bundler's comments name them.
+ * Returns the sources in a built file and its static imports, as named by the bundler's comments.
  *
  * @param {string} file
  * @param {Set<string>} [seen]

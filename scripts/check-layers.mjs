@@ -1,8 +1,9 @@
 /**
  * Checks the imports of src against .dependency-cruiser.mjs (`npm run check -- layers`).
  *
- * In:  src. Out: on stdout how much was read, or each wrong import with the rule it breaks and the reason; exit 1 then, and when
- *      not all of src could be read.
+ * In:  src.
+ * Out: on stdout how much was read, or each wrong import with its rule and the reason. Exit code 1 for wrong imports,
+ *      and when not all of src could be read.
  */
 import { cruiseSources } from "./lib/cruise.mjs";
 

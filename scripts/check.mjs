@@ -1,8 +1,9 @@
 /**
- * All checks but the tests (`npm run check`), side by side where they do not need each other.
+ * Runs all checks except the tests (`npm run check`), concurrently where they are independent.
  *
- * In:  names of parts to run (`npm run check -- lint types`), with what they need; none means all.
- * Out: a line a part with its seconds, and the whole output of each that failed; exit 1 when any did.
+ * In:  names of parts to run (`npm run check -- lint types`); the parts that they need run too. Default: all.
+ * Out: a line per part with its duration in seconds, and the whole output of each part that failed. Exit code 1 if any
+ *      failed.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -28,7 +29,7 @@ import { cacheFolder, projectRoot, readManifest } from "./lib/project.mjs";
 const { name, version } = readManifest();
 const tarball = join(cacheFolder, `${name}-${version}.tgz`);
 
-/** The longest chain first, so that it does not end alone. @type {Part[]} */
+/** The longest chain first, so that it does not run alone at the end. @type {Part[]} */
 const PARTS = [
   { name: "build", finds: "dist cannot be built", command: ["node", "scripts/build.mjs"] },
   { name: "types", finds: "type errors in src, test, examples", command: ["tsc", "-p", "."] },
@@ -51,8 +52,14 @@ const PARTS = [
     needs: "pack",
   },
   { name: "publint", finds: "faults of package.json", command: ["publint", "run", "--strict", tarball], needs: "pack" },
+  {
+    name: "page-types",
+    finds: "type errors in the console's page",
+    command: ["tsc", "-p", "src/console/page"],
+  },
   { name: "script-types", finds: "type errors in scripts and configuration", command: ["tsc", "-p", "scripts"] },
   { name: "lint", finds: "unsound code", command: ["oxlint", "--type-aware", "--deny-warnings"] },
+  { name: "shell", finds: "faults of shell programs", command: ["node", "scripts/check-shell.mjs"] },
   { name: "format", finds: "code not as `npm run format` writes it", command: ["oxfmt", "--check"] },
   {
     name: "layers",
@@ -102,7 +109,7 @@ function chosen(names) {
 }
 
 /**
- * Runs a part when its turn has come, and prints its line. Never rejects.
+ * Runs a part after the part that it needs, and prints its line. Never rejects.
  *
  * @param {Part} part
  * @returns {Promise<Outcome>}
@@ -114,7 +121,14 @@ async function checkPart(part) {
       ? { ok: false, output: `not run: ${part.needs} did not succeed\n`, seconds: 0 }
       : await slots(() => runPart(part));
   const line = `${outcome.ok ? "ok    " : "FAILED"} ${part.name.padEnd(13)} ${outcome.seconds.toFixed(1).padStart(5)} s`;
-  process.stdout.write(outcome.ok ? `${line}\n` : `${line}  ${part.finds}\n${indented(outcome.output)}\n`);
+  const isSkipped = outcome.ok && outcome.output.startsWith("skipped");
+  process.stdout.write(
+    isSkipped
+      ? `${line}  ${outcome.output}`
+      : outcome.ok
+        ? `${line}\n`
+        : `${line}  ${part.finds}\n${indented(outcome.output)}\n`,
+  );
   return outcome;
 }
 
@@ -144,7 +158,7 @@ function runPart({ command: [program = "", ...args] }) {
 }
 
 /**
- * Lets `count` pieces of work run at once.
+ * Limits work to `count` tasks at a time.
  *
  * @param {number} count
  * @returns {<T>(work: () => Promise<T>) => Promise<T>}

@@ -1,10 +1,11 @@
 /**
- * Draws the rooms of src into docs/architecture.md (`npm run docs:layers`), or with --check says whether the drawing is stale.
+ * Writes the folders of src and their levels into docs/architecture.md (`npm run docs:layers`). With --check, reports
+ * whether that part is stale.
  *
- * In:  scripts/lib/layers.mjs (which rooms, in which order) and the imports that src has today.
- * Out: the part of docs/architecture.md between the two markers: a Mermaid picture of the levels and a table of what each room
- *      holds and imports. Only rooms that exist. A file without the markers gets them at its end. --check changes nothing and
- *      exits 1 when the file is not as it would be written.
+ * In:  scripts/lib/layers.mjs (the folders and their order) and the current imports of src.
+ * Out: the part of docs/architecture.md between the two markers: a Mermaid diagram of the levels, and a table of what
+ *      each folder contains and imports. Only existing folders are listed. A file without markers gets them at its end.
+ *      --check changes nothing; exit code 1 when the file is stale.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,7 +34,7 @@ if (before === after) {
 }
 
 /**
- * For each room that exists, the other rooms it imports.
+ * Returns the other folders that each existing folder imports.
  *
  * @returns {Promise<Map<string, Set<string>>>}
  */
@@ -67,7 +68,7 @@ function drawing(imports) {
 }
 
 /**
- * One box a level; an arrow points at what may be imported, which goes for every level further down too.
+ * Draws one box per level. An arrow points at a level that may be imported, which includes all levels below it.
  *
  * @param {readonly (readonly import("./lib/layers.mjs").Room[])[]} levels lowest first
  */

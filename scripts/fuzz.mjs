@@ -1,10 +1,12 @@
 /**
- * The policy against generated shell scripts at length: `npm run fuzz -- [SCRIPTS] [SEED]`. The scripts really run, in bubblewrap. Whatever they
- * execute must have been seen by the policy (test/policy/oracle.test.ts), and those that it takes for plain must do what it read, and no harm
- * (fidelity and harm in test/policy/plain/). `npm test` runs a few hundred of each.
+ * Tests the policy with many generated shell scripts: `npm run fuzz -- [SCRIPTS] [SEED]`. The scripts really run, in
+ * bubblewrap. The policy must have seen everything that they execute (test/policy/oracle.test.ts). Scripts that it
+ * considers plain must do exactly what it read, and no harm (fidelity and harm in test/policy/plain/). `npm test` runs
+ * a few hundred of each.
  *
- * In:  how many scripts (default 20,000), and the seed of the generator (default: another one each time; it is said at the start).
- * Out: the scripts that are wrong, made smaller where that is possible, and exit 1; or exit 0.
+ * In:  the number of scripts (default 20,000), and the seed of the generator (default: a new one each time, which is
+ *      printed at the start).
+ * Out: the failing scripts, reduced if possible, and exit code 1; otherwise exit code 0.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,8 +1,10 @@
 /**
- * Draws how long recall takes as the number of memories grows, beside FTS5's own bm25 (`npm run docs:memory`).
+ * Draws how long recall takes as the number of memories grows, compared with FTS5's own bm25 (`npm run docs:memory`).
  *
- * In:  dist (built when stale); numbers of memories as arguments (default: 1000 10000 100000 1000000, which takes some minutes).
- * Out: docs/pictures/memory-recall.svg, and on stdout what was measured: of all queries of the table of expected hits the median and the slowest.
+ * In:  dist (built when stale); numbers of memories as arguments (default: 1000 10000 100000 1000000, which takes some
+ *      minutes).
+ * Out: docs/pictures/memory-recall.svg, and the measurements on stdout: the median and the slowest of all queries in
+ *      the table of expected hits.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,8 +1,10 @@
 /**
  * Records a run of the demo model (`npm run docs:agent`).
  *
- * In:  dist (built when stale). Out: docs/pictures/agent.svg, what the command printed on a terminal's two streams. All of it happened; only the
- *      times and the thread's id are replaced, which differ each time. Exit 1 with the output where the run did not succeed.
+ * In:  dist (built when stale).
+ * Out: docs/pictures/agent.svg, the output of the command on both streams of a terminal. The recording is real; only
+ *      the times and the thread's id, which differ each time, are replaced. Exit code 1, with the output, when the run
+ *      did not succeed.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -45,7 +47,7 @@ try {
 }
 
 /**
- * As a terminal breaks a line.
+ * Wraps a line as a terminal does.
  *
  * @param {string} line
  */

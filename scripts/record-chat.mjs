@@ -1,8 +1,10 @@
 /**
  * Records a chat with the demo model (`npm run docs:chat`).
  *
- * In:  dist (built when stale), tmux. Out: docs/pictures/chat.svg, the screen of a terminal in which a person asks for a repair and answers a question.
- *      All of it happened; only times and folders are replaced, which differ each time. Exit 1 with the reason where it cannot be recorded.
+ * In:  dist (built when stale), tmux.
+ * Out: docs/pictures/chat.svg, the screen of a terminal in which a person asks for a repair and answers a question. The
+ *      recording is real; only times and folders, which differ each time, are replaced. Exit code 1, with the reason,
+ *      when it cannot be recorded.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), "handrail-record-"));
 const state = mkdtempSync(join(tmpdir(), "handrail-record-state-"));
 const tmux = (/** @type {readonly string[]} */ ...words) =>
   execFileSync("tmux", ["-u", "-S", join(state, "tmux"), "-f", "/dev/null", ...words], { encoding: "utf8" });
-/** The screen, once this is on it. @param {RegExp} text */
+/** Returns the screen once it shows this text. @param {RegExp} text */
 const screen = (text) =>
   until(() => {
     const seen = tmux("capture-pane", "-p").trimEnd();
@@ -59,7 +61,7 @@ try {
   try {
     tmux("kill-server");
   } catch {
-    // it had not started
+    // it was never started
   }
   for (const made of [folder, state]) rmSync(made, { recursive: true, force: true });
 }

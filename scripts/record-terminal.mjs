@@ -1,10 +1,12 @@
 /**
- * Records how a person watches a model's calls in a terminal that both share (`npm run docs:terminal`).
+ * Records how a person watches a model's calls in a shared terminal (`npm run docs:terminal`).
  *
- * In:  dist (built when stale), and docker, busybox, bash and tmux on this machine; a Docker daemon of its own where none answers.
- * Out: docs/terminal-session.md, the calls with their results and the person's screen at four moments, and docs/pictures/terminal.svg.
- *      All of it happened; only what differs each time is replaced: the container's name, the clock, and the ports of clients.
- *      Running it again changes nothing unless what is shown has changed. Exit 1 with the reason where it cannot be recorded.
+ * In:  dist (built when stale), and docker, busybox, bash and tmux on this machine. Starts its own Docker daemon if
+ *      none answers.
+ * Out: docs/terminal-session.md, the calls with their results and the person's screen at four moments, and
+ *      docs/pictures/terminal.svg. The recording is real; only what differs each time is replaced: the container's
+ *      name, the clock, and the ports of clients. Repeating it changes nothing unless the shown behaviour has changed.
+ *      Exit code 1, with the reason, when it cannot be recorded.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -20,13 +22,20 @@ const COLUMNS = 88;
 const ROWS = 10;
 const IMAGE = "handrail-record:1";
 const PROGRAMS = ["bash", "tmux"];
-/** The line of port 8080 (1F90) in /proc/net/tcp when somebody listens on it (0A), see proc_net_tcp in the kernel's documentation. */
+/**
+ * The line of port 8080 (1F90) in /proc/net/tcp when a process listens on it (0A). See proc_net_tcp in the kernel's
+ * documentation.
+ */
 const LISTENS = ":1F90 .* 0A ";
 
 const HEAD = [
   "# A session in a terminal that people share",
   "<!-- written by `npm run docs:terminal` -->",
-  'A model works in a container: `target: "docker:web", terminal: true, preset: "operator"`. A person watches. Calls and results are as they were, and so are the four screens, which are those of the person\'s own terminal. Only the clock, the container\'s name and the clients\' ports are always the same here.',
+  [
+    'A model works in a container: `target: "docker:web", terminal: true, preset: "operator"`. A person watches. Calls and',
+    "results are as they were, and so are the four screens, which are those of the person's own terminal. Only the clock, the",
+    "container's name and the clients' ports are always the same here.",
+  ].join("\n"),
 ];
 
 /** @typedef {{ readonly title: string, readonly lines: readonly string[] }} Screen */
@@ -43,7 +52,7 @@ if (problem === undefined) {
 
 async function record() {
   const folder = mkdtempSync(join(tmpdir(), "handrail-record-"));
-  /** What ends what was started, last first. @type {(() => unknown)[]} */
+  /** Functions that end what was started; the last one runs first. @type {(() => unknown)[]} */
   const ends = [() => rmSync(folder, { recursive: true, force: true })];
   await attempt(async () => {
     const name = await startPlace(folder, ends);
@@ -64,7 +73,7 @@ async function record() {
 }
 
 /**
- * Does it, and says on stderr why it could not be done.
+ * Runs work, and prints to stderr why it failed.
  *
  * @param {() => unknown} work
  */
@@ -78,7 +87,7 @@ async function attempt(work) {
 }
 
 /**
- * The container with busybox, bash and tmux; gives its name.
+ * Starts the container with busybox, bash and tmux. Returns its name.
  *
  * @param {string} folder
  * @param {(() => unknown)[]} ends
@@ -123,7 +132,7 @@ function copy(from, root, to = from) {
 }
 
 /**
- * What happens, in its order: text of the calls, and screens.
+ * Plays the session. Returns the text of calls, and screens, in order.
  *
  * @param {{ name: string, folder: string, ends: (() => unknown)[] }} place
  * @returns {Promise<(string | Screen)[]>}
@@ -173,7 +182,7 @@ async function play({ name, folder, ends }) {
 }
 
 /**
- * A person who types the command that joins in, at a terminal of their own: a tmux here, of which nothing but the screen is used.
+ * Runs the command to attach in a terminal of a simulated person: a separate tmux, of which only the screen is used.
  *
  * @param {string} command
  * @param {string} folder
@@ -189,7 +198,7 @@ function attachPerson(command, folder, ends) {
   ends.push(() => tmux("kill-server"));
   return {
     /**
-     * The lines of the screen, once the text is on it and it has stopped changing.
+     * Returns the lines of the screen once it shows the text and has stopped changing.
      *
      * @param {RegExp} text
      */

@@ -1,12 +1,12 @@
 /**
- * Makes a fresh clone ready: the one step before every npm script (`pretest`, `prestart`, `precheck`, …).
+ * Prepares a fresh clone. Runs before every npm script (`pretest`, `prestart`, `precheck`, …).
  *
- * In:  package.json (engines, dependencies), package-lock.json, this machine's PATH. Needs no dependency itself.
- * Out: node_modules as the lock file says, the system programs below. What it does it says on stderr; nothing to do, nothing
- *      said. Exit 1 with one sentence when something is missing that it cannot install.
+ * In:  package.json (engines, dependencies), package-lock.json, and the PATH of this machine. Has no dependencies.
+ * Out: node_modules as in the lock file, and the system programs below. Reports what it does on stderr, and nothing if
+ *      there is nothing to do. Exit code 1, with one sentence, when it cannot install something that is missing.
  *
- * `npm install`, not `npm ci`: the latter refuses a lock file that names binaries of other platforms which a registry does not
- * serve (npm/cli#9846). `.ci/run` checks instead that the lock file comes out unchanged.
+ * Uses `npm install` and not `npm ci`, which rejects a lock file that names binaries for other platforms which a
+ * registry does not provide (npm/cli#9846). Instead, `.ci/run` checks that the lock file is unchanged.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
@@ -14,14 +14,14 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { withLock } from "./lib/lock.mjs";
 
-/** Programs that the tests start, with the Debian package each comes from. The only such list. */
+/** Programs that the tests start, with their Debian packages. There is no other such list. */
 const SYSTEM_PROGRAMS = [
   { program: "git", debianPackage: "git" },
   { program: "bash", debianPackage: "bash" },
-  // Only Linux has it; elsewhere the tests that need it say that they are skipped.
+  // Exists only on Linux. On other systems, the tests that need it report that they are skipped.
   ...(process.platform === "linux" ? [{ program: "bwrap", debianPackage: "bubblewrap" }] : []),
-  // What commands in the sandbox are tried with, the projects that are built in it, and other places to work in. Rust alone fetches some
-  // 60 MB and the engines 80, so without CI=true nothing of it is installed, and the tests that need it are skipped.
+  // For commands and project builds in the sandbox, and for other targets. Rust alone downloads some 60 MB, the
+  // container engines 80 MB. So these are installed only with CI=true; otherwise the tests that need them are skipped.
   ...(process.env["CI"] === "true"
     ? [
         { program: "curl", debianPackage: "curl" },
@@ -29,7 +29,7 @@ const SYSTEM_PROGRAMS = [
         { program: "make", debianPackage: "make" },
         { program: "python3", debianPackage: "python3-venv" },
         { program: "cargo", debianPackage: "cargo" },
-        // Container engines and what their images are made of; ssh, its server, and shells to log in to.
+        // Container engines and the content of their images; ssh, its server, and login shells.
         { program: "dockerd", debianPackage: "docker.io" },
         { program: "podman", debianPackage: "podman" },
         { program: "runc", debianPackage: "runc" },
@@ -39,6 +39,9 @@ const SYSTEM_PROGRAMS = [
         { program: "ssh", debianPackage: "openssh-client" },
         { program: "sshd", debianPackage: "openssh-server" },
         { program: "zsh", debianPackage: "zsh" },
+        // Drives the page of the console; 110 MB.
+        { program: "chromium", debianPackage: "chromium" },
+        { program: "shellcheck", debianPackage: "shellcheck" },
       ]
     : []),
 ];
@@ -55,7 +58,8 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 }
 
 /**
- * Installs what is missing in the checkout at `root`. Throws an `Error` whose message says what is missing and what to do.
+ * Installs what is missing in the checkout at `root`. Throws an `Error` whose message names what is missing and what to
+ * do.
  *
  * @param {string} root
  */
@@ -79,7 +83,7 @@ function requireNode(range) {
 }
 
 /**
- * Major and minor of a version or a range's lower end.
+ * Returns the major and minor number of a version, or of the lower end of a range.
  *
  * @param {string} version
  * @returns {[major: number, minor: number]}
@@ -118,8 +122,8 @@ function onPath(program) {
 }
 
 /**
- * Runs `npm install` unless what is installed is already what package.json and package-lock.json ask for. Versions are compared,
- * not times: a checkout or a branch switch changes those at will.
+ * Runs `npm install` unless the installed packages match package.json and package-lock.json. Compares versions, not
+ * times, which a checkout or a branch switch changes.
  *
  * @param {string} root
  */
@@ -128,14 +132,14 @@ function installPackages(root) {
   withLock(`install ${root}`, () => {
     if (isInstalled(root)) return;
     say("installing npm packages …");
-    // --include=dev: NODE_ENV=production or an omit setting must not leave out what the build and the tests are made of.
+    // --include=dev: NODE_ENV=production or an omit setting must not exclude what the build and the tests need.
     run("npm", ["install", "--no-audit", "--no-fund", "--include=dev"], { cwd: root });
   });
 }
 
 /**
- * True when node_modules holds every package of the lock file in its version (one for another platform may be missing), and the
- * lock file has what package.json asks for.
+ * Returns true when node_modules has every package of the lock file in its version (except those for other platforms),
+ * and the lock file has what package.json requires.
  *
  * @param {string} root
  */
@@ -157,7 +161,7 @@ function isInstalled(root) {
 }
 
 /**
- * One text for the same packages in any order.
+ * Returns one text for the same packages in any order.
  *
  * @param {Record<string, string>} [packages]
  */
@@ -169,7 +173,7 @@ function listed(packages = {}) {
 }
 
 /**
- * Runs a program with its output on stderr, so that a script's own stdout stays its own.
+ * Runs a program with its output on stderr, so that the stdout of a script contains only its own output.
  *
  * @param {string} program
  * @param {string[]} args

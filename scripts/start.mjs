@@ -1,8 +1,8 @@
 /**
- * Shows Handrail at work (`npm start`, after scripts/setup.mjs).
+ * Demonstrates Handrail (`npm start`, after scripts/setup.mjs).
  *
- * In:  arguments for the tour. Out: dist, built unless it is fresh; then the tour (scripts/tour.mjs) with this terminal, and its
- *      exit code.
+ * In:  arguments for the tour.
+ * Out: dist, built unless it is fresh; then the tour (scripts/tour.mjs) on this terminal, and its exit code.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
 /**
- * The tour that `npm start` shows: real calls of the built command line on real files.
+ * The tour of `npm start`: real calls of the built command line on real files.
  *
  * In:  dist/cli.js (scripts/start.mjs builds it).
- * Out: on stdout each command as a person would type it, and what it printed. Exit 1 when a step did not end as it should.
- *      Everything happens in a scratch folder that is removed at the end; the state goes there too.
+ * Out: each command on stdout as a person would type it, and its output. Exit code 1 when a step did not end as
+ *      expected. Everything, including the state, is in a scratch folder that is removed at the end.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,9 +13,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const program = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
-/** What is shown: a line of explanation, the arguments, and the exit code it must have. */
+/** The steps: an explanation, the arguments, and the expected exit code. */
 const STEPS = [
-  { say: "The tools a model is offered", argv: ["tools"], exit: 0 },
+  { say: "The tools that a model gets", argv: ["tools"], exit: 0 },
   { say: "It looks at a file", argv: ["call", "read", '{"path":"greet.mjs"}'], exit: 0 },
   {
     say: "It changes exactly one place, and gets the diff",
@@ -23,12 +23,12 @@ const STEPS = [
     exit: 0,
   },
   {
-    say: "It wants to leave the sandbox: a person is asked. Here nobody can be, so it does not run",
+    say: "It wants to leave the sandbox: a person is asked. Here nobody can be asked, so it does not run",
     argv: ["call", "bash", '{"command":"node greet.mjs","sandbox":false}'],
     exit: 1,
   },
   {
-    say: "In the sandbox it runs; approved in advance, where this machine has none",
+    say: "In the sandbox it runs. Where there is no sandbox, it is approved in advance",
     argv: ["call", "bash", '{"command":"node greet.mjs"}', "--yes"],
     exit: 0,
   },
@@ -37,7 +37,11 @@ const STEPS = [
     argv: ["call", "read", '{"path":"/etc/shadow"}', "--yes"],
     exit: 1,
   },
-  { say: "A wrong call is told what is wrong", argv: ["call", "raed", '{"file":"greet.mjs"}'], exit: 1 },
+  {
+    say: "A wrong call gets a message that says what is wrong",
+    argv: ["call", "raed", '{"file":"greet.mjs"}'],
+    exit: 1,
+  },
   {
     say: "An agent works with these tools. This one needs no key: a scripted model repairs what a test finds",
     argv: ["run", "Repair the failing test", "--model", "demo", "--yes"],
@@ -45,7 +49,7 @@ const STEPS = [
   },
 ];
 
-/** The project that the tour works on, and the picture of the agent (record-agent.mjs). */
+/** The project of the tour and of the agent's picture (record-agent.mjs). */
 export const FILES = {
   "greet.mjs": 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n',
   "price.mjs": "export function total(price, count) {\n  return price + count;\n}\n",
@@ -59,7 +63,7 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
 }
 
 /**
- * Runs the tour and yields it piece by piece.
+ * Runs the tour and yields its output step by step.
  *
  * @returns {AsyncGenerator<string, void>}
  */
@@ -92,12 +96,12 @@ export async function* tour() {
 function run(argv, cwd, state) {
   const child = spawn(process.execPath, [program, ...argv], {
     cwd,
-    detached: true, // a session of its own has no terminal: the tour is the same for everyone who runs it
+    detached: true, // a separate session has no terminal, so that the tour is the same for everyone
     env: { ...process.env, XDG_STATE_HOME: state, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let text = "";
-  // What an agent's progress says on stderr has times in it: it is left out, so that the tour is the same each time.
+  // An agent's progress on stderr contains times. It is omitted, so that the tour is the same each time.
   const shown = argv[0] === "run" ? [child.stdout] : [child.stdout, child.stderr];
   for (const stream of shown) stream.setEncoding("utf8").on("data", (chunk) => (text += chunk));
   return new Promise((resolve, reject) => {

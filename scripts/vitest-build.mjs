@@ -1,8 +1,10 @@
 /**
  * Vitest's global set-up: tests of the command line and of the MCP server run the built program.
  *
- * In:  src. Out: dist, built unless it is fresh. When the build fails, dist is removed, so that no test can pass on an old
- *      program, and the reason is on stderr; with CI=true the run ends there, else the tests that need no dist still run.
+ * In:  src.
+ * Out: dist, built unless it is fresh. When the build fails, the reason is printed to stderr and dist is removed, so
+ *      that no test passes with an old program. With CI=true the run ends then; otherwise the tests without dist still
+ *      run.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";

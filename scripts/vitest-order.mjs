@@ -1,11 +1,14 @@
 /**
- * The order in which vitest starts test files: the longest first, so that none of them is left running alone at the end.
+ * The order in which vitest starts test files: the longest first, so that none runs alone at the end.
  *
- * Vitest knows how long they take only where they have been run before. Without that it begins with the largest files.
+ * Vitest knows the durations only after a first run. Before that, it starts with the largest files.
  */
 import { BaseSequencer } from "vitest/node";
 
-/** What takes longest, mostly because it waits for programs; a folder stands for all in it. What is not listed comes after these. */
+/**
+ * The slowest tests, mostly because they wait for programs. A folder includes all its files. Other files come after
+ * these.
+ */
 const LONGEST = [
   "test/sandbox/projects",
   "test/policy/commands/regimes",

@@ -1,24 +1,28 @@
 /**
- * A vitest reporter whose last line is the count, for people and for programs that read it.
+ * A vitest reporter whose last line is the count, for people and for programs.
  *
- * In:  vitest's results. Out: `N passed, N failed` alone on a line, `, N skipped` behind it when there are any. A file that could
- *      not be loaded, and an error outside any test, count as failed. Before it, why tests were skipped, and which passed only at a second try.
+ * In:  vitest's results.
+ * Out: `N passed, N failed` alone on a line, with `, N skipped` after it if there are any. A file that could not be
+ *      loaded, and an error outside any test, count as failed. Before it: why tests were skipped, and a line for each
+ *      failure: `failed: FILE > TEST (MESSAGE)`. `.ci/run` reads these lines.
  */
+import { relative } from "node:path";
 
-/** @import { Reporter, TestModule } from "vitest/node" */
+/** @import { Reporter, SerializedError, TestModule } from "vitest/node" */
 
 /** @implements {Reporter} */
 export default class SummaryReporter {
   /**
    * @param {ReadonlyArray<TestModule>} modules
-   * @param {ReadonlyArray<unknown>} unhandledErrors
+   * @param {ReadonlyArray<SerializedError>} unhandledErrors
    */
   onTestRunEnd(modules, unhandledErrors) {
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
     for (const module of modules) countModule(module, counts);
     const reasons = new Set(modules.flatMap(reasonsToSkip));
     for (const reason of reasons) process.stdout.write(`skipped: ${reason}\n`);
-    for (const name of modules.flatMap(triedAgain)) process.stdout.write(`passed only at a second try: ${name}\n`);
+    const failures = [...modules.flatMap(failuresOf), ...unhandledErrors.map(unhandled)];
+    for (const failure of failures) process.stdout.write(`failed: ${failure}\n`);
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
     process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
   }
@@ -39,14 +43,32 @@ function reasonsToSkip(module) {
  * @param {TestModule} module
  * @returns {string[]}
  */
-function triedAgain(module) {
-  const tests = [...module.children.allTests("passed")];
-  return tests
-    .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
-    .map((test) => {
-      const [why = ""] = (test.result().errors?.[0]?.message ?? "").split("\n");
-      return `${module.relativeModuleId} > ${test.fullName}${why === "" ? "" : ` (at first: ${why.slice(0, 300)})`}`;
-    });
+function failuresOf(module) {
+  const file = module.relativeModuleId;
+  const tests = [...module.children.allTests("failed")];
+  if (tests.length > 0) return tests.map((test) => `${file} > ${test.fullName}${because(test.result().errors)}`);
+  if (module.state() !== "failed") return [];
+  const suites = [...module.children.allSuites()].flatMap((suite) => suite.errors());
+  return [`${file} > outside of its tests${because([...module.errors(), ...suites])}`];
+}
+
+/**
+ * @param {SerializedError} error vitest adds the file that ran in that process when it occurred
+ * @returns {string}
+ */
+function unhandled(error) {
+  const file = error["VITEST_TEST_PATH"];
+  const where = typeof file === "string" ? relative(process.cwd(), file) : "an unknown file";
+  return `${where} > an unhandled error${because([error])}`;
+}
+
+/**
+ * @param {ReadonlyArray<{ message: string }> | undefined} errors
+ * @returns {string} the first line of the first message, in brackets
+ */
+function because(errors) {
+  const [line = ""] = (errors?.[0]?.message ?? "").split("\n");
+  return line === "" ? "" : ` (${line.slice(0, 500)})`;
 }
 
 /**
@@ -59,9 +81,9 @@ function countModule(module, counts) {
     const { state } = test.result();
     if (state === "failed") failed += 1;
     if (state === "passed") counts.passed += 1;
-    // "pending" is a test that a stop of the run kept from starting.
+    // "pending" is a test that was not started because the run was stopped.
     if (state === "skipped" || state === "pending") counts.skipped += 1;
   }
-  // A module that fails without a failed test did not load, or failed in a hook around its tests.
+  // A failed module without a failed test could not be loaded, or failed in a hook.
   counts.failed += failed === 0 && module.state() === "failed" ? 1 : failed;
 }

@@ -1,4 +1,5 @@
-// What is used of libraries that bring no types for it. A file that imports would not declare modules, so types are imported where they are used.
+// The used parts of libraries without types. A file with imports would not declare modules, so types are imported where
+// they are used.
 // oxlint-disable typescript/consistent-type-imports
 
 declare module "@mixmark-io/domino" {

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isThere, until } from "./sshd.mjs";
 
-/** Why there is no container to be had here; `undefined`: there is. */
+/** Returns why no container can be started on this machine; `undefined` if one can. */
 export function dockerProblem() {
   if (!isThere("docker")) return "docker is not installed";
   if (answers(process.env)) return undefined;
@@ -13,7 +13,7 @@ export function dockerProblem() {
 }
 
 /**
- * A container that sleeps, with busybox as its whole system; by a daemon of its own where none answers.
+ * Starts a container that sleeps, with only busybox in it. Starts a Docker daemon if none answers.
  *
  * @param {string} folder
  */
@@ -39,8 +39,8 @@ export async function startContainer(folder) {
 }
 
 /**
- * Docker's client, and the variables by which it finds its daemon: the one that answers, or one of our own, whose files are in `own` and which
- * `stop` ends.
+ * Returns Docker's client and the variables with which it finds its daemon: the one that answers, or our own, which has
+ * its files in `own` and is ended by `stop`.
  *
  * @param {string} own
  */
@@ -63,7 +63,7 @@ export async function reachDocker(own) {
 }
 
 /**
- * Makes `root` the root folder of a system that has busybox and nothing else.
+ * Creates in `root` the root folder of a system that has only busybox.
  *
  * @param {string} root
  */

@@ -1,7 +1,8 @@
 import { connect, createServer } from "node:net";
 
 /**
- * A link to a port of this machine on which every byte arrives half a round trip later, in both directions, as many as there are at a time.
+ * Starts a link to a local port that delays every byte by half a round trip, in both directions, without limiting the
+ * bandwidth.
  *
  * @param {number} port
  * @param {number} roundTripMs

@@ -5,10 +5,10 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { startLink } from "./link.mjs";
 
-/** Nobody's name on Debian and elsewhere. */
+/** The name of a user that no system has by itself. */
 const OWN_USER = "handrail-bench";
 
-/** Why no sshd can be started here; `undefined`: it can. */
+/** Returns why no sshd can be started on this machine; `undefined` if one can. */
 export function sshdProblem() {
   if (process.platform !== "linux") return "sshd is only started on Linux";
   const missing = ["/usr/sbin/sshd", "ssh", "ssh-keygen", "scp"].find((program) => !isThere(program));
@@ -16,10 +16,11 @@ export function sshdProblem() {
 }
 
 /**
- * An sshd on 127.0.0.1, and the ssh_config(5) by which it is reached. Root gets a user with /bin/sh for it, so that no start-up file of root's is measured.
+ * Starts an sshd on 127.0.0.1, and writes the ssh_config(5) to reach it. Root gets a user with /bin/sh, so that root's
+ * start-up files are not measured.
  *
  * @param {string} folder
- * @param {number} [roundTripMs] of the link to it; default: none but this machine's own
+ * @param {number} [roundTripMs] of the link to it; default: no added delay
  */
 export async function startSshd(folder, roundTripMs) {
   const own = join(folder, "sshd");
@@ -68,10 +69,10 @@ export async function startSshd(folder, roundTripMs) {
     target: "bench",
     configFile,
     home: user.home,
-    /** What makes ssh and scp use the connection that is open. */
+    /** Options that make ssh and scp use the open connection. */
     shared: ["-F", configFile, "-o", `ControlPath=${socket}`, "-o", "ControlMaster=no"],
     stop() {
-      // A master that does not answer any more ends with the server.
+      // A master that no longer answers ends with the server.
       spawnSync("ssh", ["-F", configFile, "-S", socket, "-O", "exit", "bench"], { stdio: "ignore" });
       sshd.kill();
       link?.close();
@@ -85,7 +86,7 @@ function madeUser() {
     try {
       execFileSync("userdel", ["-r", OWN_USER], { stdio: "ignore" });
     } catch {
-      // There is none.
+      // There is none to remove.
     }
   };
   remove();
@@ -120,7 +121,7 @@ function run(program, args) {
 }
 
 /**
- * Tries until it does not throw, at most 10 s.
+ * Retries until it does not throw, for at most 10 s.
  *
  * @template T
  * @param {() => T | Promise<T>} attempt

@@ -1,4 +1,7 @@
-/** The agent's loop: what it adds to a call beside the AI SDK's own loop, from the model's last token to the tool, and its start. */
+/**
+ * The agent's loop: its overhead per call compared with the AI SDK's own loop, from the model's last token to the tool,
+ * and its start.
+ */
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { jsonSchema, stepCountIs, streamText, tool } from "ai";

@@ -1,6 +1,6 @@
 /**
- * The HTTP API of `handrail serve`: an event written by this process to its arrival at a client of the server's stream. Beside a bare Node server
- * that pushes the same bytes without a store between.
+ * The HTTP API of `handrail serve`: the time from an event that this process writes to its arrival at a client of the
+ * server's stream. Compared with a plain Node server that pushes the same bytes without a store.
  */
 import { spawn } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
@@ -136,17 +136,26 @@ async function arrival(folder, share) {
 
 let calls = 0;
 
-/** Of a call of its own: updates of one call that follow each other are written as one. @returns {import("handrail").ActivityEvent} */
+/**
+ * Of a call of its own: updates of one call that follow each other are written as one. @returns
+ * {import("handrail").ActivityEvent}
+ */
 function event() {
   const call = `bench-${calls++}`;
   return { call, thread: "main", at: Date.now(), type: "call.updated", update: { output: "x".repeat(200) } };
 }
 
-/** `handrail serve` with a state folder of its own, and a store of this process over the same database. @param {string} folder */
-async function serving(folder) {
+/**
+ * Starts `handrail serve` with its own state folder, and opens a store of this process on the same database.
+ *
+ * @param {string} folder
+ * @param {string} [preset]
+ */
+export async function serving(folder, preset = "none") {
   const state = join(folder, "api-state");
   rmSync(state, { recursive: true, force: true });
-  const child = spawn(process.execPath, [CLI, "serve", "--port", "0", "--preset", "none", "--work-dir", folder], {
+  const options = ["--port", "0", "--preset", preset, "--work-dir", folder, "--autonomy", "full", "--sandbox", "off"];
+  const child = spawn(process.execPath, [CLI, "serve", ...options], {
     env: { ...process.env, XDG_STATE_HOME: state },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -186,13 +195,13 @@ function reader(response, close) {
     for await (const chunk of response.body ?? []) {
       const text = tail + Buffer.from(chunk).toString("latin1");
       missing -= text.split(MARK).length - 1;
-      tail = text.slice(1 - MARK.length); // too short to be counted again
+      tail = text.slice(1 - MARK.length); // too short to be counted twice
       if (missing <= 0) arrived();
     }
   })().catch(() => undefined);
   return {
     close,
-    /** Resolves when so many more have come. @param {number} count */
+    /** Resolves when this many more events have arrived. @param {number} count */
     arrival(count) {
       missing = count;
       const { promise, resolve } = deferred();

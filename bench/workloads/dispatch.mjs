@@ -4,7 +4,7 @@ import { within } from "./shared.mjs";
 
 const CALLS = 20_000;
 
-/** Keeps nothing. @type {import("handrail").Store} */
+/** A store that keeps nothing. @type {import("handrail").Store} */
 const NO_RECORD = { append: () => {}, commit: async () => {}, async *events() {}, close: async () => {} };
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
@@ -20,7 +20,8 @@ export const DISPATCH = [
 ];
 
 /**
- * @param {{ name: string, record: string, store: (folder: string) => import("handrail").Store, target: import("./shared.mjs").Workload["target"] }} options
+ * @param {{ name: string, record: string, store: (folder: string) => import("handrail").Store, target:
+ *   import("./shared.mjs").Workload["target"] }} options
  * @returns {import("./shared.mjs").Workload}
  */
 function dispatching({ name, record, store, target }) {

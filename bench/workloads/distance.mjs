@@ -12,10 +12,10 @@ const run = promisify(execFile);
 const SSH =
   sshdProblem() === undefined ? execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim() : "";
 
-/** Long enough that the work itself does not count. */
+/** Long enough to make the work itself negligible. Milliseconds. */
 const ROUND_TRIP_MS = 100;
 
-/** As the user who works there, who may replace them. */
+/** Run as the user who works there, who may replace the files. */
 const MAKE_FILES =
   "mkdir -p far/folder && cd far && echo 'line 0' >edited.txt && echo 'a needle' | tee a.txt written.txt folder/b.txt";
 
@@ -81,7 +81,7 @@ function calling({ tool, input, most }, name, { tmux }) {
         peer: () => run("ssh", [...server.shared, server.target, "true"]),
         async cleanUp() {
           await toolkit.close();
-          // The session stays for people; here it would keep its user from being removed.
+          // The session is kept for people; here it would prevent the removal of its user.
           if (tmux !== undefined) await run("ssh", [...server.shared, server.target, "tmux kill-server"]);
           server.stop();
         },
@@ -91,7 +91,7 @@ function calling({ tool, input, most }, name, { tmux }) {
 }
 
 /**
- * The host by a name that the ssh on the PATH knows.
+ * Makes the host known by a name to the ssh on the PATH.
  *
  * @param {{ readonly target: string, readonly configFile: string }} server
  * @param {string} folder

@@ -138,7 +138,7 @@ function inDocker() {
     target: atMost(0.2),
     async prepare(folder) {
       const place = await startContainer(folder);
-      Object.assign(process.env, place.env); // the backend asks docker as anybody does
+      Object.assign(process.env, place.env); // the backend runs docker with this environment
       const backend = await container({ container: `docker:${place.name}`, outputFolder: join(folder, "outputs") });
       return {
         ours: () => times(() => trivial(backend)),

@@ -1,4 +1,7 @@
-/** Events in the database: appended, committed, and the opening of a database. Beside the bare driver that the store uses itself. */
+/**
+ * Events in the database: appending, committing, and opening a database. Compared with the bare driver that the store
+ * uses.
+ */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { sqliteStore } from "handrail";
@@ -10,7 +13,10 @@ const OPENINGS_A_RUN = 50;
 const KEPT = 50_000;
 
 /** @typedef {import("handrail").ActivityEvent} ActivityEvent */
-/** @typedef {{ exec(script: string): unknown, prepare(sql: string): { run(...values: unknown[]): unknown, all(...values: unknown[]): unknown[] }, close(): unknown }} Raw */
+/**
+ * @typedef {{ exec(script: string): unknown, prepare(sql: string): { run(...values: unknown[]): unknown, all(...values:
+ * unknown[]): unknown[] }, close(): unknown }} Raw
+ */
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const EVENTS = [
@@ -57,7 +63,7 @@ export const EVENTS = [
             store.append(eventOf(number));
             if (number % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
           }
-          await store.commit(eventOf(0)); // when this one is written, all are
+          await store.commit(eventOf(0)); // once this one is written, all are
         },
         ceiling: () => {
           for (let number = 0; number < EVENTS_A_RUN; number += 100) {
@@ -178,7 +184,8 @@ function eventOf(number) {
 }
 
 /**
- * The same table through the engine itself: Node's where it has one, else libsql. A database that is there is only opened.
+ * The same table through the bare driver: Node's own if it has one, otherwise libsql. An existing database is only
+ * opened.
  *
  * @param {string} file
  * @param {"NORMAL" | "FULL"} [synchronous]

@@ -19,7 +19,7 @@ export const FILES = [
       const file = bigFile(folder);
       return {
         ours: async () => {
-          // A new toolkit knows nothing of the file.
+          // A new toolkit has not seen the file.
           const toolkit = await toolkitIn(folder, [read()]);
           await ok(toolkit.call({ name: "read", input: { path: file, offset: 1_000_000, limit: 101 } }));
           await toolkit.close();

@@ -1,4 +1,5 @@
-// How long a model waits for a call that looks at or changes one small file, in the library and over MCP, beside the MCP filesystem server.
+// How long a model waits for a call that reads or changes one small file, in the library and over MCP, compared with
+// the MCP filesystem server.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,13 +9,16 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createToolkit, edit, ls, read } from "handrail";
 import { atMost, ok, within } from "./shared.mjs";
 
-/** Calls of a round: a time is that of one of them. */
+/** Calls per round. A time is that of one call. */
 const CALLS = 100;
 
 const LINE = "A line of twenty-five.....\n";
 const projectRoot = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The same work with both: how it is asked for here, and there. `count` is different for each call, and goes up. */
+/**
+ * The same work for both: the call of our tool, and that of the other server. `count` is different for each call, and
+ * increases.
+ */
 const WORK = {
   read: {
     what: "read a file of 20 KB",
@@ -109,7 +113,7 @@ export const LATENCY = Object.entries(WORK).flatMap(([name, { what, most, ours, 
   },
 ]);
 
-/** Not in the temporary folder, of which the sandbox has its own: workspaces are elsewhere. */
+/** Creates a workspace outside the temporary folder, because the sandbox has its own temporary folder. */
 function prepared() {
   const place = mkdtempSync(join(homedir(), ".handrail-bench-"));
   mkdirSync(join(place, "list"));

@@ -1,8 +1,8 @@
 /**
- * Recall as the number of memories grows, beside FTS5's own bm25 over the same texts. The memories that are looked for, and the first hits that each
- * query must have, are those of test/memory/expected-hits.json.
+ * Recall as the number of memories grows, compared with FTS5's own bm25 on the same texts. The searched memories, and
+ * the first hits that each query must have, are those of test/memory/expected-hits.json.
  *
- * In: MEMORIES, more numbers of memories, as `MEMORIES=1000000 npm run bench -- memory`.
+ * In: MEMORIES, additional numbers of memories, as in `MEMORIES=1000000 npm run bench -- memory`.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,10 @@ const CHINESE = Array.from(
 );
 
 /** @typedef {{ key: string, content: string, category: "core" | "daily", storedMs: number }} Note */
-/** @type {{ memories: { key: string, content: string, days: number }[], queries: { query: string, first?: string[], only?: boolean, absent?: string[] }[] }} */
+/**
+ * @type {{ memories: { key: string, content: string, days: number }[], queries: { query: string, first?: string[],
+ * only?: boolean, absent?: string[] }[] }}
+ */
 const EXPECTED = JSON.parse(readFileSync(new URL("../../test/memory/expected-hits.json", import.meta.url), "utf8"));
 
 const COUNTS = [1_000, 10_000, 100_000, ...(process.env["MEMORIES"] ?? "").split(",").filter(Boolean).map(Number)];
@@ -48,8 +51,9 @@ export const MEMORY = COUNTS.map((count) => ({
 }));
 
 /**
- * Stores so many memories, with those of the table among them, as Handrail does and in a plain FTS5 table. `ours` and `plain` take each query once,
- * and give the CPU time of each in milliseconds, which others on the machine do not distort; `missed` are the queries whose hits are not as expected.
+ * Stores this many memories, including those of the table, as Handrail does and in a plain FTS5 table. `ours` and
+ * `plain` run each query once, and return the CPU time of each in milliseconds, which other processes do not distort.
+ * `missed` lists the queries with unexpected hits.
  *
  * @param {string} folder
  * @param {number} count
@@ -117,8 +121,8 @@ function isExpected(keys, { first = [], only = false, absent = [] }) {
 }
 
 /**
- * Notes in the order of their time, in batches: those of the table, and others of common words, rarer words whose frequency falls with their rank
- * (Zipf), and now and then Chinese.
+ * Yields notes in chronological order, in batches: those of the table, and others made of common words, rarer words
+ * whose frequency falls with their rank (Zipf), and occasional Chinese.
  *
  * @param {number} count
  */
@@ -159,7 +163,7 @@ function contentOf(number, random) {
   return words.join(" ");
 }
 
-/** The same numbers from 0 to 1 each time (a linear congruential generator, Numerical Recipes 7.1). */
+/** Returns the same numbers from 0 to 1 each time (a linear congruential generator, Numerical Recipes 7.1). */
 function randomNumbers() {
   let state = 1;
   return () => {

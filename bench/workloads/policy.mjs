@@ -18,7 +18,7 @@ const TYPICAL = [
 
 const ROUNDS = 20;
 
-/** 16 KiB of what costs a judge the most: each repeated until there is no more room. */
+/** Scripts of 16 KiB that are the most expensive to judge, each one pattern repeated. */
 const ADVERSARIAL = [
   "$(",
   "{a,b}",

@@ -81,7 +81,7 @@ function spawning({ megabytes, target }) {
 }
 
 /**
- * A process of so many megabytes that spawns; what is measured happens in it.
+ * Starts a process of this many megabytes that spawns. The measurement happens in that process.
  *
  * @param {number} megabytes
  * @param {"spawn" | "stall"} what

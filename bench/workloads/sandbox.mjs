@@ -3,7 +3,7 @@ import { cpSync, lchownSync, mkdirSync, readdirSync, rmSync, writeFileSync } fro
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** An ordinary user: nobody's number on Debian and elsewhere. */
+/** An ordinary user: the id of the user "nobody" on Debian and other systems. */
 const ORDINARY = 65_534;
 
 /** Folders of ten files each: 50,000 files. */

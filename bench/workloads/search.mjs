@@ -58,7 +58,7 @@ export const SEARCH = [
 ];
 
 /**
- * 52,000 files in 520 folders, some lines each.
+ * Creates 52,000 files in 520 folders, with some lines each.
  *
  * @param {string} folder
  */
@@ -83,7 +83,7 @@ function sourceTree(folder) {
 }
 
 /**
- * Starts a program and kills it when it has written so many lines.
+ * Starts a program and kills it once it has written this many lines.
  *
  * @param {string} program
  * @param {readonly string[]} args

@@ -1,4 +1,7 @@
-/** What workloads have in common: their form, their targets, toolkits. Targets are those of the project's performance notes, given with each. */
+/**
+ * The common parts of workloads: their form, their targets, toolkits. Targets are those of the project's performance
+ * notes.
+ */
 import { join } from "node:path";
 import { asText, createToolkit } from "handrail";
 
@@ -10,7 +13,8 @@ import { asText, createToolkit } from "handrail";
  * @property {string} [unit]
  * @property {number} [scale] from milliseconds of a run to the unit
  * @property {{ text: string, met(measured: { ours: number, ratio: number }): boolean }} target
- * @property {(folder: string) => Promise<{ ours(): unknown, ceiling?(): unknown, peer?(): unknown, measuresItself?: boolean, cleanUp?(): unknown }>} prepare
+ * @property {(folder: string) => Promise<{ ours(): unknown, ceiling?(): unknown, peer?(): unknown, measuresItself?:
+ *   boolean, cleanUp?(): unknown }>} prepare
  */
 
 /** @param {number} most */

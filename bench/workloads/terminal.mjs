@@ -53,7 +53,8 @@ function inTmux() {
 }
 
 /**
- * A toolkit in a session, and a client of the same server that types without it. The server is one of its own, that of whoever measures is left alone.
+ * Opens a toolkit in a session, and a client of the same server that types directly. The tmux server is a separate one;
+ * that of the person who measures is not touched.
  *
  * @param {string} folder
  */
@@ -77,7 +78,7 @@ async function startTerminal(folder) {
       const { value, done } = await lines.next();
       if (done === true) throw new Error("the client of tmux has ended");
       if (value.startsWith("%error")) throw new Error("tmux refused a command");
-      if (/^%end .* 1$/.test(value)) return; // of a command that this client sent
+      if (/^%end .* 1$/.test(value)) return; // the end of a command that this client sent
     }
   };
   let number = 0;

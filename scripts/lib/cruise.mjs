@@ -1,7 +1,8 @@
 /**
- * Reads every import of src with dependency-cruiser and holds it against the rules.
+ * Reads every import of src with dependency-cruiser and checks it against the rules.
  *
- * In:  .dependency-cruiser.mjs of this project, the src of any checkout. Out: the modules and what they break.
+ * In:  .dependency-cruiser.mjs of this project, and the src of any checkout.
+ * Out: the modules and their violations.
  */
 import { join } from "node:path";
 import { cruise } from "dependency-cruiser";
@@ -10,7 +11,7 @@ import { filesIn } from "./digest.mjs";
 import { projectRoot } from "./project.mjs";
 
 /**
- * Throws when dependency-cruiser saw fewer files than there are: then its "no violations" means nothing.
+ * Throws when dependency-cruiser has read fewer files than exist: "no violations" would then mean nothing.
  *
  * @param {string} [root] the checkout whose src is read
  */
@@ -30,7 +31,7 @@ export async function cruiseSources(root = projectRoot) {
  * @param {readonly string[]} read
  */
 function requireAllRead(root, read) {
-  const sources = filesIn(root, "src").filter((file) => file.endsWith(".ts"));
+  const sources = filesIn(root, "src").filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
   const unread = sources.filter((file) => !read.includes(file));
   if (sources.length > 0 && unread.length === 0) return;
   throw new Error(

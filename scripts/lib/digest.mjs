@@ -1,8 +1,9 @@
 /**
- * A digest of files' names and content, to see whether something made from them is stale. Content, not times: a checkout or a
- * branch switch changes times at will.
+ * Computes a digest of names and contents of files, to detect whether something made from them is stale. Does not use
+ * times, which a checkout or a branch switch changes.
  *
- * In:  a folder and paths in it (files, or folders with all below). Out: a hexadecimal text.
+ * In:  a folder and paths in it (files, or folders with everything below).
+ * Out: a hexadecimal text.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -23,7 +24,7 @@ export function digestOf(root, paths) {
 }
 
 /**
- * The files at or below `path`, sorted, relative to `root`.
+ * Returns the files at or below `path`, sorted, relative to `root`.
  *
  * @param {string} root
  * @param {string} path

@@ -1,6 +1,6 @@
 /**
- * The rooms of src and their order: the one list behind the import rules (.dependency-cruiser.mjs) and the picture of them
- * (docs-layers.mjs). A room may import rooms of the levels before its own; rooms on one level never import each other.
+ * The folders of src ("rooms") and their order: the source of the import rules (.dependency-cruiser.mjs) and of their
+ * diagram (docs-layers.mjs). A room may import rooms of earlier levels. Rooms of one level never import each other.
  */
 
 /**
@@ -38,11 +38,12 @@ export const LEVELS = [
     { name: "console", holds: "the web console and its HTTP API" },
   ],
   [{ name: "config", holds: "files, flags and environment, as one checked settings object" }],
+  [{ name: "toolkit-options.ts", holds: "the options of a toolkit, and their checks" }],
   [{ name: "toolkit.ts", holds: "the composition root" }],
+  [{ name: "testing", holds: "suites and doubles for people who write their own parts" }],
   [
     { name: "index.ts", holds: "the public names; the only barrel" },
     { name: "cli", holds: "the command line" },
-    { name: "testing", holds: "suites and doubles for people who write their own parts" },
   ],
 ];
 
@@ -60,7 +61,7 @@ export function pathsOf(rooms) {
 }
 
 /**
- * The room that a path of src lies in; `undefined` when no list above has it.
+ * Returns the room that contains a path of src; `undefined` if no level lists it.
  *
  * @param {string} path relative to the checkout: "src/engine/call.ts"
  */

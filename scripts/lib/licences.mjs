@@ -1,13 +1,14 @@
 /**
- * The licence texts that must travel with a bundle.
+ * Collects the licence texts that a bundle must contain.
  *
- * In:  the files that went into the bundle. Out: one text with each third-party package's name, version, licence and its own
- *      licence and notice files, sorted by name. A package without a licence text is an error: it may not be shipped so.
+ * In:  the files that were bundled.
+ * Out: one text with the name, version, licence, licence files and notice files of each third-party package, sorted by
+ *      name. Fails for a package without a licence text, which must not be distributed.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Packages that bring no licence text, with one of the same repository and licence that does. */
+/** Packages without a licence text, and a package of the same repository and licence that has one. */
 const TEXT_OF = /** @type {Record<string, string>} */ ({ "@ai-sdk/provider-utils": "@ai-sdk/provider" });
 
 const RULE = "=".repeat(80);

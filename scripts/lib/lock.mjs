@@ -1,8 +1,9 @@
 /**
- * One process at a time, across processes on this machine: two `npm test` at once must not both install or both build.
+ * Runs work in one process at a time on this machine: two concurrent `npm test` must not both install or build.
  *
- * In:  a name. Out: the lock is a file in the system's temporary folder that holds the owner's process id; one left by a
- *      process that is gone is taken over.
+ * In:  a name.
+ * Out: the lock is a file in the system's temporary folder that contains the owner's process id. The lock of a process
+ *      that has exited is taken over.
  */
 import { createHash } from "node:crypto";
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -14,7 +15,7 @@ const POLL_MS = 50;
 const LONGEST_MS = 15 * 60_000;
 
 /**
- * Runs `work` while holding the lock; waits for it as long as its owner lives.
+ * Runs `work` while holding the lock. Waits for the lock while its owner is alive.
  *
  * @template T
  * @param {string} name
@@ -32,7 +33,7 @@ export function withLock(name, work) {
 }
 
 /**
- * The same for work that takes its time asynchronously.
+ * The same for asynchronous work.
  *
  * @template T
  * @param {string} name
@@ -59,7 +60,7 @@ function take(file) {
   const claim = `${file}.${process.pid}`;
   writeFileSync(claim, String(process.pid));
   try {
-    // A link appears whole, with the id in it, or fails because another process has the lock.
+    // Creating a link is atomic: it includes the id, or fails because another process has the lock.
     linkSync(claim, file);
     return true;
   } catch (error) {
@@ -72,7 +73,7 @@ function take(file) {
 }
 
 /**
- * True when the owner is gone, or has the lock for so long that its id must be another process's by now.
+ * Returns true when the owner is gone, or has held the lock for so long that another process must have its id by now.
  *
  * @param {string} file
  */

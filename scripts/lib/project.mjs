@@ -1,28 +1,31 @@
 /**
- * What the scripts need to know of this project, read from package.json: the one list of what is built and published.
+ * Facts about this project, read from package.json, which lists what is built and published.
  *
- * A subpath export is added in package.json alone: `"./name": { types: "./dist/types/PATH.d.ts", default: "./dist/NAME.js" }`
- * builds src/PATH.ts into dist/NAME.js.
+ * A subpath export is added only in package.json: `"./name": { types: "./dist/types/PATH.d.ts", default:
+ * "./dist/NAME.js" }` builds src/PATH.ts into dist/NAME.js.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Folder of the checkout. */
+/** The folder of the checkout. */
 export const projectRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Where scripts keep what can be thrown away. */
+/** The folder of the scripts' cache, which can be deleted. */
 export const cacheFolder = join(projectRoot, "node_modules", ".cache", "handrail");
 
-/** The source of each program of package.json's `bin`, which unlike `exports` has no place to name it. */
+/** The source of each program in package.json's `bin`, which has no field for it, unlike `exports`. */
 const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js": "src/cli/main.ts" });
 
-/** Processes of our own that the library starts: built like programs, found beside them, not for users. */
+/** Processes that the library starts. They are built like programs and stored next to them, but are not for users. */
 export const PROCESSES = [
   { source: "src/backends/local/spawner/main.ts", output: "spawner.js" },
   { source: "src/backends/sandbox/bridge/main.ts", output: "bridge.js" },
   { source: "src/web/worker.ts", output: "web-worker.js" },
 ];
+
+/** The entry of the console's page, which Vite builds for browsers. */
+export const PAGE = { source: "src/console/page/main.tsx" };
 
 /**
  * @typedef {object} Manifest
@@ -52,7 +55,7 @@ export function readManifest(root = projectRoot) {
 }
 
 /**
- * Everything that package.json publishes as code, in its order.
+ * Returns everything that package.json publishes as code, in its order.
  *
  * @param {Manifest} manifest
  * @returns {Entry[]}

@@ -1,13 +1,14 @@
-/** Pixels of a character and of a line, for a monospace font of 14. */
+/** The width of a character and the height of a line in pixels, for a monospace font of size 14. */
 const CHARACTER = 8.43;
 const LINE = 18;
 const MARGIN = 16;
 
 /**
- * Screens of a terminal as an SVG picture: one dark panel a screen, below each other, each with its title. The last line of a screen is tmux's status line,
- * unless `hasStatus` is false.
+ * Screens of a terminal as an SVG picture: one dark panel a screen, below each other, each with its title. The last
+ * line of a screen is tmux's status line, unless `hasStatus` is false.
  *
- * @param {readonly { readonly title: string, readonly lines: readonly string[], readonly hasStatus?: boolean }[]} screens
+ * @param {readonly { readonly title: string, readonly lines: readonly string[], readonly hasStatus?: boolean }[]}
+ *   screens
  * @param {number} columns
  */
 export function terminalPicture(screens, columns) {
