@@ -78,9 +78,12 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
     async write(text) {
       if (writer === undefined) throw new ToolFailure("this process was started with stdin closed");
       await new Promise<void>((resolve, reject) => {
-        writer.write(text, (error) =>
-          error ? reject(new ToolFailure(`the process no longer reads its stdin: ${error.message}`)) : resolve(),
-        );
+        writer.write(text, (error) => {
+          // Node reports a write that `destroy` has ended as done.
+          const why = error?.message ?? (writer.destroyed ? "it has ended" : undefined);
+          if (why === undefined) resolve();
+          else reject(new ToolFailure(`the process no longer reads its stdin: ${why}`));
+        });
       });
     },
     endInput: () =>
