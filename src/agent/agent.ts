@@ -1,5 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import type { Store } from "../contract/activity.ts";
+import type { Store, StoredEvent } from "../contract/activity.ts";
 import { type Content, text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
@@ -10,6 +10,8 @@ import { randomName } from "../util/identifier.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
+import { answerOfOther, isTaken, isOffered, offerOf, recordOffer, withOffer } from "./offers.ts";
+import { textOf } from "./prompt.ts";
 import { openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
 import { createWaking } from "./wake.ts";
@@ -70,6 +72,7 @@ export interface Agent {
 const PATIENT_MS = 500;
 
 const ELSEWHERE = "Another agent is working in this thread. This message waits until that turn has ended.";
+const OFFERED = "Another agent is working in this thread. It reads this message after its current call.";
 
 /**
  * Creates an agent. Reads its thread from the toolkit's store.
@@ -94,10 +97,10 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   /**
-   * True while a turn of this agent holds the thread. A stop request concerns only that turn, not one that waits for
-   * the thread.
+   * While a turn of this agent has the thread: the last event before it. A request to stop concerns only the turn that
+   * has the thread when it is made, not one that waits.
    */
-  let isAlone = false;
+  let begunAfter: number | undefined;
 
   const waking = createWaking((words) => deliver({ role: "user", from: "handrail", content: [text(words)] }));
   const { agents = {}, disable = [] } = options;
@@ -122,17 +125,49 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const nothing = { thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
   const failed = (error: unknown): TurnEnd => ({ reason: "failed", message: messageOf(error), ...nothing });
 
-  /** Runs a turn while no other agent runs one in the thread, in this process or another. */
-  const alone = async (signal: AbortSignal, work: () => Promise<TurnEnd>): Promise<TurnEnd> => {
-    const notice = setTimeout(() => hub.emit({ type: "message", from: "handrail", text: ELSEWHERE }), PATIENT_MS);
-    const giveBack = await toolkit.store.takeThread(thread, signal).finally(() => clearTimeout(notice));
-    isAlone = true;
+  /** Resolves when no other agent runs a turn in the thread. Meanwhile the message is offered to that agent. */
+  const takeThread = async (first: Message, signal: AbortSignal) => {
+    let message = first;
+    const notice = setTimeout(() => {
+      const offered = withOffer(first);
+      hub.emit({ type: "message", from: "handrail", text: offered === undefined ? ELSEWHERE : OFFERED });
+      if (offered === undefined) return;
+      message = offered;
+      recordOffer(toolkit.store, thread, offered.offer, transcript.recorded(offered));
+    }, PATIENT_MS);
     try {
-      const end = await transcript.begin().then(work).catch(failed);
+      const giveBack = await toolkit.store.takeThread(thread, signal);
+      return { message, giveBack };
+    } catch (error) {
+      const offer = offerOf(message);
+      if (offer !== undefined) recordOffer(toolkit.store, thread, offer);
+      throw error;
+    } finally {
+      clearTimeout(notice);
+    }
+  };
+
+  /** Runs a turn while no other agent runs one in the thread, in this process or another. */
+  const alone = async (
+    first: Message,
+    signal: AbortSignal,
+    work: (message: Message) => Promise<TurnEnd>,
+  ): Promise<TurnEnd> => {
+    const { message, giveBack } = await takeThread(first, signal);
+    try {
+      await transcript.begin();
+      begunAfter = transcript.position;
+      if (isTaken(message, transcript)) {
+        const { text: answer, ...end } = await answerOfOther(toolkit.store, transcript, thread);
+        if (message.role === "user") hub.emit({ type: "message", from: message.from, text: textOf(message.content) });
+        hub.emit({ type: "text", text: answer });
+        return { ...nothing, ...end };
+      }
+      const end = await work(message).catch(failed);
       recordEnd(toolkit.store, toolkit.mask(end));
       return end;
     } finally {
-      isAlone = false;
+      begunAfter = undefined;
       await giveBack();
     }
   };
@@ -146,11 +181,16 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       // A provider's error may contain the key.
       emit: (event: AgentEvent) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
       signal: stopping.signal,
-      takeWaiting: () => waiting.splice(0),
+      takeWaiting: () =>
+        waiting
+          .splice(0)
+          .filter((message) => !isOffered(message) || !(stopping.signal.aborted || isTaken(message, transcript))),
     };
-    const ended = alone(stopping.signal, () => runTurn(first, given)).catch((error: unknown): TurnEnd => {
-      return stopping.signal.aborted ? { reason: "stopped", ...nothing } : failed(error);
-    });
+    const ended = alone(first, stopping.signal, (message) => runTurn(message, given)).catch(
+      (error: unknown): TurnEnd => {
+        return stopping.signal.aborted ? { reason: "stopped", ...nothing } : failed(error);
+      },
+    );
     running = { stopping, ended };
     const end = toolkit.mask({ ...(await ended), waitingFor: waking.jobs() });
     running = undefined;
@@ -161,7 +201,8 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const begin = (message: Message): Promise<TurnEnd> => {
     const next = last.then(() => turn(message));
     last = next.then(() => {
-      const [left, ...more] = waiting.splice(0); // arrived after the turn took its last messages
+      // Those that arrived after the turn took its last messages. The agents that offered the others run them.
+      const [left, ...more] = waiting.splice(0).filter((each) => !isOffered(each));
       if (left === undefined || isClosed) return;
       waiting.push(...more);
       void begin(left);
@@ -181,8 +222,13 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   };
 
   const closing = new AbortController();
-  void stopWhenAsked(toolkit.store, thread, closing.signal, () => {
-    if (isAlone) running?.stopping.abort(new Error("the turn was stopped"));
+  void followRequests(toolkit.store, thread, closing.signal, (event) => {
+    if (begunAfter === undefined || event.id <= begunAfter) return;
+    if (event.type === "stop.requested") running?.stopping.abort(new Error("the turn was stopped"));
+    if (event.type !== "message.offered") return;
+    if (event.message !== undefined) return deliver(event.message);
+    const index = waiting.findIndex((message) => offerOf(message) === event.offer);
+    if (index !== -1) waiting.splice(index, 1);
   });
 
   return {
@@ -219,20 +265,19 @@ function recordEnd(store: Store, { thread, reason, message }: TurnEnd): void {
 }
 
 /**
- * Follows the store for a request to stop the thread. Never rejects: if the store cannot be read, nobody can request a
- * stop.
+ * Follows the store for requests to stop the thread, and for messages of other agents. Never rejects: if the store
+ * cannot be read, there are none.
  */
-async function stopWhenAsked(store: Store, thread: ThreadId, signal: AbortSignal, stop: () => void): Promise<void> {
-  const events = store.events({
-    thread,
-    messages: true,
-    types: ["stop.requested"],
-    after: "now",
-    follow: true,
-    signal,
-  });
+async function followRequests(
+  store: Store,
+  thread: ThreadId,
+  signal: AbortSignal,
+  take: (event: StoredEvent) => void,
+): Promise<void> {
+  const types = ["stop.requested", "message.offered"] as const;
   try {
-    for await (const _ of events) stop();
+    const events = store.events({ thread, messages: true, types, after: "now", follow: true, signal });
+    for await (const event of events) take(event);
   } catch {
     // other uses of the store report it
   }

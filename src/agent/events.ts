@@ -5,8 +5,16 @@ import type { MessageStatus } from "../contract/message.ts";
 
 /** What an agent does, as it happens. One stream feeds the terminal, the page, `--json` and tests. */
 export type AgentEvent =
-  /** A message was added to the conversation: a prompt, steering, or a notice that no person wrote. */
-  | { readonly type: "message"; readonly from: "person" | "handrail"; readonly text: string }
+  /**
+   * A message was added to the conversation: a prompt, steering, or a notice that no person wrote. `offered`: the
+   * person wrote it to another agent of the thread, usually of another process.
+   */
+  | {
+      readonly type: "message";
+      readonly from: "person" | "handrail";
+      readonly text: string;
+      readonly offered?: true;
+    }
   /** A piece of the reply. The joined pieces are its text. */
   | { readonly type: "text" | "reasoning"; readonly text: string }
   /** The model has written a call. `input` is JSON text as the model wrote it. */

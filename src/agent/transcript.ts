@@ -21,12 +21,18 @@ export interface Transcript {
    * @throws Error when the store cannot be read.
    */
   begin(): Promise<void>;
+  /** The id of the last event of the thread that `begin` has read. */
+  readonly position: number;
   /** Why messages could not be recorded; `undefined` if they were. The conversation then continues in memory. */
   readonly problem: string | undefined;
   /** Adds a message, and records it a little later. Never throws. */
   add(message: Message): void;
   /** Adds a message. Resolves when it is durable. Rejects when it cannot be recorded. */
   commit(message: Message): Promise<void>;
+  /** Whether the thread has the message with this offer. */
+  hasOffer(offer: string): boolean;
+  /** Returns the message as it is recorded: secrets masked, and images replaced with their type and size. */
+  recorded(message: Message): Message;
   /** Replaces messages with shortened ones, in memory only: the record keeps them whole. */
   replace(messages: readonly Message[]): void;
 }
@@ -39,6 +45,7 @@ export interface Transcript {
 export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?: CallId): Promise<Transcript> {
   const { store, mask, backend } = toolkit;
   let messages: Message[] = [];
+  const offers = new Set<string>();
   /** Tells the policy which hosts a person has named. */
   const hear = (message: Message) => {
     if (message.role === "user" && message.from === "person") toolkit.hear(textOf(message.content), thread);
@@ -50,6 +57,7 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
   let recorded = 0;
   const take = (message: Message) => {
     messages = withMessage(messages, message);
+    if (message.role === "user" && message.offer !== undefined) offers.add(message.offer);
     hear(message);
   };
   const read = async (after: number) => {
@@ -93,6 +101,9 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
       recorded = 0;
       for (const call of unanswered(messages)) add(await lostResult(call, store));
     },
+    get position() {
+      return last;
+    },
     get messages() {
       return messages;
     },
@@ -106,6 +117,8 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
       await store.commit(record(message));
       recorded++;
     },
+    hasOffer: (offer) => offers.has(offer),
+    recorded: (message) => kept(message, mask),
     replace(others) {
       messages = [...others];
     },

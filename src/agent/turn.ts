@@ -8,6 +8,7 @@ import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts"
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import type { Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
+import { isOffered } from "./offers.ts";
 import { PROVIDER_OPTIONS, promptOf, textOf, toolsOf } from "./prompt.ts";
 import { type Answer, type RequestOptions, request } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
@@ -103,7 +104,10 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   };
 
   const deliver = (message: Message) => {
-    if (message.role === "user") emit({ type: "message", from: message.from, text: textOf(message.content) });
+    if (message.role === "user") {
+      const { from, content } = message;
+      emit({ type: "message", from, text: textOf(content), ...(isOffered(message) && { offered: true }) });
+    }
     transcript.add(message);
   };
   const tell = (words: string) => deliver({ role: "user", from: "handrail", content: [text(words)] });

@@ -122,6 +122,7 @@ const LEVELS: {
   "approval.requested": "info",
   "approval.decided": "info",
   "stop.requested": "info",
+  "message.offered": "info",
   "turn.ended": "info",
   "activity.updated": "debug",
   "job.started": "info",

@@ -60,6 +60,7 @@ export function textView(toContinue: string): RunView {
               `${plural(event.summarized, "message")} summarized, ${event.kept} kept.`,
           );
         case "message":
+          if (event.offered === true) return note(`handrail: message from another process: ${event.text}`);
           return event.from === "handrail" ? note(`handrail: ${event.text}`) : undefined;
         case "end":
           endLine();

@@ -24,6 +24,12 @@ export type ThreadEvent = {
   (
     | { readonly type: "thread.created"; readonly target: string; readonly workDir: string; readonly parent?: CallId }
     | { readonly type: "message.added"; readonly message: Message }
+    /**
+     * A message of a person for the agent whose turn has the thread, in this process or another. That agent adds it
+     * between two rounds; otherwise the agent that offers it does, when it has the thread. Without `message` the offer
+     * is withdrawn.
+     */
+    | { readonly type: "message.offered"; readonly offer: string; readonly message?: Message }
     /** A request to stop the thread's running calls and the turn of its agent. Its jobs continue. */
     | { readonly type: "stop.requested"; readonly by: string }
     /** A turn of the thread's agent has ended. `message` says why where that is not "done" or "stopped". */

@@ -15,6 +15,8 @@ export type Message =
        * follow it.
        */
       readonly summary?: { readonly kept: number };
+      /** The `offer` of the event `message.offered`, for a message that came that way. */
+      readonly offer?: string;
     }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
   /** The one result of a call, as the model reads it. */

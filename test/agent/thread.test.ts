@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { LanguageModelV3CallOptions } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import { createAgent } from "../../src/agent/agent.ts";
+import { type AgentEvent, createAgent } from "../../src/agent/agent.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { Message } from "../../src/contract/message.ts";
@@ -8,9 +10,10 @@ import type { Tool } from "../../src/contract/tool.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
-import { calls, looking, ofType, resultsIn, scripted } from "./support.ts";
+import { calls, looking, ofType, resultsIn, scripted, textOf } from "./support.ts";
 
 const big = looking("big", async (input) => (input as { value?: string }).value?.repeat(2_000) ?? "");
+const image = { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" } as const;
 const four = ["a", "b", "c", "d"].map((value) => calls({ name: "big", input: { value } }));
 
 describe("a conversation that does not fit", () => {
@@ -80,7 +83,6 @@ describe("the transcript", () => {
 
   test("keeps no images: a resumed thread has a note in place of each", async () => {
     const store = memoryStore();
-    const image = { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" } as const;
     const { agent, model } = await scripted([], { toolkit: { store } });
     await agent.send([{ type: "text", text: "What is this?" }, image]);
     expect(JSON.stringify(model.requests[0])).toContain(image.data);
@@ -135,26 +137,57 @@ describe("two agents in one thread, each with a connection to the store", () => 
     return { tool: looking("big", run), end: () => ending.abort() };
   };
 
-  test("have one turn at a time, and each knows what the other has said", async () => {
+  const opened = (script: Parameters<typeof scripted>[0], place: string, tools: readonly Tool[] = []) =>
+    scripted(script, {
+      toolkit: { store: sqliteStore({ file: place }), tools },
+      thread: "both",
+      limits: { rounds: 999 },
+    });
+  const untilNotices = (events: readonly AgentEvent[], count: number) => {
+    const notices = () => ofType(events, "message").filter(({ text }) => text.startsWith("Another agent is working"));
+    return until("it says that another works", () => notices().length === count);
+  };
+
+  test("have one turn at a time: what is said to the second is said to the first, between two calls", async () => {
     const place = file();
-    const { tool, end } = held();
-    const one = await scripted(
-      [calls({ name: "big", input: {} }), { text: "First answer" }, { text: "Third answer" }],
-      {
-        toolkit: { store: sqliteStore({ file: place }), tools: [tool] },
-        thread: "both",
-      },
+    const tool = looking("look", () => pause(10).then(() => "the result"));
+    const looks = ({ prompt }: LanguageModelV3CallOptions) =>
+      JSON.stringify(prompt).includes("Second question") ? { text: "Both answers" } : calls({ name: "look" });
+    const one = await opened(
+      Array.from({ length: 999 }, () => looks),
+      place,
+      [tool],
     );
     const first = one.agent.send("First question");
-    await until("the call runs", () => ofType(one.events, "tool_call").length === 1);
-    const other = await scripted([{ text: "Second answer" }], {
-      toolkit: { store: sqliteStore({ file: place }) },
-      thread: "both",
-    });
+    await until("it works", () => ofType(one.events, "tool_call").length > 0);
+    const other = await opened([{ text: "Second answer" }, { text: "Third answer" }], place);
     const second = other.agent.send("Second question");
-    await until("it says that it waits", () => ofType(other.events, "message").length === 1);
-    expect(ofType(other.events, "message")[0]).toMatchObject({ from: "handrail", text: /^Another agent works/ });
+    await untilNotices(other.events, 1);
+    expect([(await first).reason, (await second).reason]).toEqual(["done", "done"]);
+    expect(ofType(one.events, "message")).toEqual([
+      { type: "message", from: "person", text: "First question" },
+      { type: "message", from: "person", text: "Second question", offered: true },
+    ]);
+    expect(textOf(other.events)).toBe("Both answers");
     expect(other.model.requests).toEqual([]);
+    await other.agent.send("Third question");
+    const asked = JSON.stringify(other.model.requests[0]!.prompt);
+    for (const words of ["First question", "Second question", "Both answers", "Third question"]) {
+      expect(asked.split(words)).toHaveLength(2);
+    }
+  });
+
+  test("have one turn at a time: a message with an image waits for its own turn", async () => {
+    const place = file();
+    const { tool, end } = held();
+    const one = await opened([calls({ name: "big" }), { text: "First answer" }, { text: "Third answer" }], place, [
+      tool,
+    ]);
+    const first = one.agent.send("First question");
+    await until("the call runs", () => ofType(one.events, "tool_call").length === 1);
+    const other = await opened([{ text: "Second answer" }], place);
+    const second = other.agent.send([{ type: "text", text: "Second question" }, image]);
+    await untilNotices(other.events, 1);
     end();
     expect([(await first).reason, (await second).reason]).toEqual(["done", "done"]);
     expect(Object.values(resultsIn(other.model.requests[0]!))).toEqual(["the result"]);
@@ -165,25 +198,23 @@ describe("two agents in one thread, each with a connection to the store", () => 
     }
   });
 
-  test("a stop ends the running turn, not the waiting one", async () => {
+  test("a stop ends the running turn, not the waiting one; a waiting message can be taken back", async () => {
     const place = file();
     const { tool } = held();
-    const one = await scripted([calls({ name: "big", input: {} })], {
-      toolkit: { store: sqliteStore({ file: place }), tools: [tool] },
-      thread: "both",
-    });
+    const one = await opened([calls({ name: "big" })], place, [tool]);
     const first = one.agent.send("First question");
     await until("the call runs", () => ofType(one.events, "tool_call").length === 1);
-    const store = sqliteStore({ file: place });
-    const other = await scripted([{ text: "Second answer" }], { toolkit: { store }, thread: "both" });
+    const other = await opened([{ text: "Second answer" }], place);
     const given = other.agent.send("Never mind");
-    await until("it says that it waits", () => ofType(other.events, "message").length === 1);
+    await untilNotices(other.events, 1);
     await other.agent.stop();
     expect((await given).reason).toBe("stopped");
     const second = other.agent.send("Second question");
-    await until("it says that it waits", () => ofType(other.events, "message").length === 2);
+    await untilNotices(other.events, 2);
+    const store = sqliteStore({ file: place });
     await store.commit({ type: "stop.requested", thread: "both", at: Date.now(), by: "test" });
     expect([(await first).reason, (await second).reason]).toEqual(["stopped", "done"]);
+    expect(textOf(other.events)).toBe("Second answer");
     expect(JSON.stringify(other.agent.messages)).not.toContain("Never mind");
   });
 });

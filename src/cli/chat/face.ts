@@ -97,6 +97,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
     switch (event.type) {
       case "message":
         if (ticker === undefined) begin();
+        if (event.offered === true) return note(`Message from another process: ${event.text}`);
         return event.from === "handrail" ? note(event.text) : undefined;
       case "text":
         waitsSinceMs = undefined;

@@ -1,0 +1,53 @@
+import type { Store } from "../contract/activity.ts";
+import type { ThreadId } from "../contract/identity.ts";
+import type { Message } from "../contract/message.ts";
+import { randomName } from "../util/identifier.ts";
+import type { TurnEnd } from "./events.ts";
+import type { Transcript } from "./transcript.ts";
+
+// Only one agent at a time has a turn in a thread. Another agent of the thread, usually of another process, offers its
+// message to that one through the store. Whichever of them adds the message, it has the thread then, so it knows
+// whether the other one has added it.
+
+/** Returns the message with an offer; `undefined` if it waits for the thread: a notice, images, offered already. */
+export function withOffer(message: Message): (Message & { readonly offer: string }) | undefined {
+  if (message.role !== "user" || message.from !== "person" || message.offer !== undefined) return undefined;
+  return message.content.every(({ type }) => type === "text") ? { ...message, offer: randomName(16) } : undefined;
+}
+
+/** Records an offer; without a message, its withdrawal. Ignores failures: the message waits for the thread then. */
+export function recordOffer(store: Store, thread: ThreadId, offer: string, message?: Message): void {
+  const event = { type: "message.offered", thread, at: Date.now(), offer } as const;
+  store.commit({ ...event, ...(message !== undefined && { message }) }).catch(() => {});
+}
+
+/** Returns the offer with which a message came, or is made. */
+export function offerOf(message: Message): string | undefined {
+  return message.role === "user" ? message.offer : undefined;
+}
+
+export function isOffered(message: Message): boolean {
+  return offerOf(message) !== undefined;
+}
+
+/** Returns true if the agent of another turn has added the message. */
+export function isTaken(message: Message, transcript: Transcript): boolean {
+  const offer = offerOf(message);
+  return offer !== undefined && transcript.hasOffer(offer);
+}
+
+/** Returns the last reply of the thread, and how the turn that gave it ended. */
+export async function answerOfOther(
+  store: Store,
+  { messages }: Transcript,
+  thread: ThreadId,
+): Promise<Pick<TurnEnd, "reason" | "message"> & { readonly text: string }> {
+  const parts = messages.findLast((message) => message.role === "assistant")?.content ?? [];
+  let end: Pick<TurnEnd, "reason" | "message"> = { reason: "done" };
+  for await (const event of store.events({ thread, messages: true, types: ["turn.ended"] })) {
+    if (event.type !== "turn.ended") continue;
+    const { reason, message } = event;
+    end = { reason, ...(message !== undefined && { message }) };
+  }
+  return { ...end, text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("") };
+}
