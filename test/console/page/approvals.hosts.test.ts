@@ -90,6 +90,24 @@ describe.skipIf(problem !== undefined)("questions on the page", () => {
     expect((prompt?.y ?? 0) + (prompt?.height ?? 0)).toBeLessThan(900);
   });
 
+  test("narrow windows cut off none of it, allowed parts are folded, and a larger window may show all", async () => {
+    const parts = Array.from({ length: 14 }, (_, index) => `echo this is part ${index}`);
+    const { url, json } = await asking(["touch made", ...parts].join(" && "));
+    await json("POST", "/api/threads/main/calls", { name: "bash", input: { command: "touch other" } });
+    const { page } = await openPage(`${url}/?token=${TOKEN}#/thread/main`, { viewport: { width: 390, height: 844 } });
+    await dock(page).getByText("1 of 2").waitFor();
+    await dock(page).getByText("Scroll to the end of what is asked first.").waitFor();
+    for (const width of [390, 768, 1024]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect(await dock(page).evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+    }
+    expect(await dock(page).locator(".parts li").count()).toBe(1);
+    await dock(page).getByRole("button", { name: "14 other parts are allowed" }).click();
+    expect(await dock(page).locator(".parts li").count()).toBe(15);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await dock(page).getByText("This call, exactly as shown.").waitFor();
+  });
+
   test("a form is filled in by keyboard, contains an approval's values, and is sent with the approval", async () => {
     const properties = {
       name: { type: "string" },

@@ -104,7 +104,10 @@ function Refusal({
   onReturn,
 }: Omit<AnswersProps, "question" | "isRead" | "hasForm" | "failure">) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    input.current?.focus();
+    input.current?.parentElement?.scrollIntoView({ block: "nearest" }); // with its button
+  }, []);
   const send = () => {
     const reason = input.current?.value.trim() ?? "";
     give({ answer: "refuse", ...(reason !== "" && { reason }) });

@@ -1,11 +1,16 @@
 import type { ComponentChildren } from "preact";
+import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { DecisionPart } from "../../../contract/decision.ts";
 import { type Question, open, threads } from "../state/model.ts";
 import { threadAddress } from "../state/route.ts";
 import { titleOf } from "../state/thread-status.ts";
 import { Exact, Safe } from "../text/safe.tsx";
 import { Command } from "../view/command.tsx";
 import { Icon } from "../view/icons.tsx";
+
+/** The number of allowed parts that are shown unfolded. */
+const MOST_ALLOWED = 4;
 
 interface AskedProps {
   readonly question: Question;
@@ -22,7 +27,12 @@ export function Asked({ question, onRead, children }: AskedProps) {
     const { current } = box;
     if (current !== null && current.scrollHeight - current.scrollTop - current.clientHeight < 4) onRead();
   };
-  useLayoutEffect(look, []);
+  useLayoutEffect(() => {
+    const resized = new ResizeObserver(look); // a larger window may show all of it, without anything to scroll
+    if (box.current !== null) resized.observe(box.current);
+    look();
+    return () => resized.disconnect();
+  }, []);
   return (
     <div class="cmd">
       {open.value?.thread !== question.thread && <OfThread thread={question.thread} />}
@@ -140,28 +150,61 @@ function Facts({ question: { agent, decision, effects, thread } }: { readonly qu
       )}
       {reason !== undefined && (
         <Fact name="Reason">
-          <Safe text={reason} />
+          <Reason text={reason} />
         </Fact>
       )}
       {parts.length > 1 && (
         <Fact name="Parts">
-          <ul class="parts">
-            {parts.map(({ text, verdict }, index) => {
-              const { icon, look, word } = VERDICTS[verdict];
-              return (
-                <li key={index}>
-                  <Icon name={icon} class={look} />
-                  <code>
-                    <Exact text={text} />
-                  </code>
-                  <span class={look === "ok" ? "off" : look}>{word}</span>
-                </li>
-              );
-            })}
-          </ul>
+          <Parts parts={parts} />
         </Fact>
       )}
     </dl>
+  );
+}
+
+/** Shows the one command that a reason quotes as code. With more backticks, what they enclose is unclear. */
+function Reason({ text }: { readonly text: string }) {
+  const [before = "", quoted = "", after = "", ...more] = text.split("`");
+  if (quoted === "" || more.length > 0) return <Safe text={text} />;
+  return (
+    <>
+      <Safe text={before} />
+      <code>
+        <Exact text={quoted} />
+      </code>
+      <Safe text={after} />
+    </>
+  );
+}
+
+/** Shows what is asked about each part. Many allowed parts are folded, so that the answers stay in sight. */
+function Parts({ parts }: { readonly parts: readonly DecisionPart[] }) {
+  const isWhole = useSignal(false);
+  const allowed = parts.filter(({ verdict }) => verdict === "allow").length;
+  const mayFold = allowed > MOST_ALLOWED;
+  return (
+    <>
+      <ul class="parts">
+        {parts.map(({ text, verdict }, index) => {
+          if (mayFold && !isWhole.value && verdict === "allow") return null;
+          const { icon, look, word } = VERDICTS[verdict];
+          return (
+            <li key={index}>
+              <Icon name={icon} class={look} />
+              <code>
+                <Exact text={text} />
+              </code>
+              <span class={look === "ok" ? "off" : look}>{word}</span>
+            </li>
+          );
+        })}
+      </ul>
+      {mayFold && (
+        <button class="link" aria-expanded={isWhole.value} onClick={() => (isWhole.value = !isWhole.value)}>
+          {isWhole.value ? "Fold the allowed parts" : `${allowed} other parts are allowed`}
+        </button>
+      )}
+    </>
   );
 }
 

@@ -147,7 +147,7 @@ function Header({ question }: { readonly question: Question }) {
         {RISKS[risk].word}
       </span>
       <span class="sp" />
-      <span class="when wide num">Waiting {counting(now.value - question.askedMs)}</span>
+      <span class="when waited num">Waiting {counting(now.value - question.askedMs)}</span>
       {count > 1 && (
         <>
           <span class="when num">
