@@ -139,6 +139,12 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
+/** What a browser without the cookie shows, also on a phone. */
+const NO_ACCESS =
+  '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">' +
+  '<meta name="color-scheme" content="light dark"><title>Handrail</title>' +
+  "<p>This browser has no access. Open the address that <code>handrail serve</code> prints.</p>\n";
+
 /** Builds the request handler. Without routes it serves only MCP. */
 function application(
   routes: readonly Route[] | undefined,
@@ -195,9 +201,7 @@ function application(
   });
   app.onError((error, { req }) => {
     if (error instanceof Problem && error.status === 401 && /\btext\/html\b/.test(req.header("accept") ?? "")) {
-      return new Response("This browser has no access. Open the address that `handrail serve` prints.\n", {
-        status: 401,
-      });
+      return new Response(NO_ACCESS, { status: 401, headers: { "content-type": "text/html; charset=utf-8" } });
     }
     if (error instanceof Problem) return problemResponse(error);
     onError(error);

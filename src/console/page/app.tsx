@@ -2,6 +2,7 @@ import { Dock } from "./dock/dock.tsx";
 import { PAGES } from "./pages/index.ts";
 import { failure, hasTerminal, open, questions } from "./state/model.ts";
 import { route, view } from "./state/route.ts";
+import { Bar } from "./view/bar.tsx";
 import { Icon, type IconName } from "./view/icons.tsx";
 import { Inspector } from "./view/inspector.tsx";
 import { Keys } from "./view/keys.tsx";
@@ -58,14 +59,7 @@ function Page({ id }: { readonly id: string }) {
   const page = PAGES.find((each) => each.id === id);
   return (
     <>
-      <div class="bar flex">
-        <button class="ib narrow" aria-label="All threads" onClick={() => (view.value = "threads")}>
-          <Icon name="left" />
-        </button>
-        <div class="ttl">
-          <h1 class="clip">{page?.title ?? "There is no such page"}</h1>
-        </div>
-      </div>
+      <Bar title={<h1 class="clip">{page?.title ?? "There is no such page"}</h1>} />
       <div class="panel">
         {page === undefined ? (
           <p class="load">Choose a thread or a page in the list.</p>

@@ -17,7 +17,8 @@ export function imageRoutes({ outputs }: Pick<Toolkit, "outputs">): readonly Rou
       },
       problems: { 404: "There is no such output, or it is no image." },
       async handle({ path: { output = "" } }) {
-        const none = () => new Problem(404, `There is no saved image ${output} (any more).`);
+        const none = () =>
+          new Problem(404, `There is no saved image ${output} here: another process has it, or it was removed.`);
         const file = await outputs.open(output).catch(() => {
           throw none();
         });

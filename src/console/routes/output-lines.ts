@@ -17,7 +17,7 @@ const NO_OUTPUT = { 404: "There is no such output." };
 export function outputLineRoutes({ outputs, mask }: Pick<Toolkit, "outputs" | "mask">): readonly Route[] {
   const open = (id: string) =>
     outputs.open(id).catch(() => {
-      throw new Problem(404, `There is no saved output ${id} (any more).`);
+      throw new Problem(404, `There is no saved output ${id} here: another process has it, or it was removed.`);
     });
   return [
     route({

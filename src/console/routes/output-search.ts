@@ -40,7 +40,7 @@ export function outputSearchRoutes({ outputs, mask }: Pick<Toolkit, "outputs" | 
       problems: { 404: "There is no such output." },
       async handle({ path: { output = "" }, query: { text, from = 0 }, signal }) {
         const file = await outputs.open(output).catch(() => {
-          throw new Problem(404, `There is no saved output ${output} (any more).`);
+          throw new Problem(404, `There is no saved output ${output} here: another process has it, or it was removed.`);
         });
         try {
           return await search(file, { text: text.toLowerCase(), from, mask, signal });

@@ -142,7 +142,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
       problems: { 404: "There is no such output.", 416: "There are no such bytes." },
       async handle({ path: { output = "" }, headers }) {
         const file = await outputs.open(output).catch(() => {
-          throw new Problem(404, `There is no saved output ${output} (any more).`);
+          throw new Problem(404, `There is no saved output ${output} here: another process has it, or it was removed.`);
         });
         try {
           return await rangeOf(file, headers.get("range"), mask);

@@ -75,6 +75,13 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     expect(faults).toEqual([]);
   });
 
+  test("a thread or an output that does not exist is reported", async () => {
+    const { page } = await openPage(addressOf(await served(), "#/thread/none"));
+    await page.getByText("There is no such thread.").waitFor();
+    await page.goto(page.url().replace("#/thread/none", "#/output/none"));
+    await page.getByRole("heading", { name: "This output cannot be shown" }).waitFor();
+  });
+
   test("a value that does not fit the schema is reported at its field, and the input is kept", async () => {
     const api = await served({ preset: "none", tools: [order] });
     const { page } = await openPage(addressOf(api, "#/tools/order"));

@@ -67,6 +67,16 @@ function Viewer({ id }: { readonly id: string }) {
     if (!isThere) void text.extend("before");
   };
 
+  if (text.failure.value !== "" && text.pieces.value.length === 0) {
+    return (
+      <div class="void" role="alert">
+        <h2>This output cannot be shown</h2>
+        <p>
+          <Safe text={text.failure.value} />
+        </p>
+      </div>
+    );
+  }
   return (
     <div class="output">
       <div class="tools flex">

@@ -51,10 +51,15 @@ export const open = signal<OpenThread | undefined>(undefined);
 export const openState = computed(() => threads.value.get(open.value?.thread ?? ""));
 /** The current time, updated every second, for counters. */
 export const now = signal(Date.now());
-/** True while the agent of that thread works or waits for an answer. */
+/** True while a call of that thread runs or waits for an answer, or its model is asked. */
 export const isRunning = computed(() => {
   const { value: state } = openState;
   return state !== undefined && ["running", "waiting"].includes(statusOf(state, now.value));
+});
+/** True while that is the work of an agent, which can be steered: a person may also have made the call. */
+export const isAgentAtWork = computed(() => {
+  const { value: state } = openState;
+  return isRunning.value && state?.turn === undefined && (state?.title ?? state?.parent) !== undefined;
 });
 export const isConnected = computed(() => connection.value.how === "connected");
 

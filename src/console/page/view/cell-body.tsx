@@ -129,17 +129,27 @@ function ResultBody({ message }: { readonly message: CallShown }) {
             An image that was not kept ({mimeType}, {bytes.toLocaleString("en")} bytes).
           </p>
         ) : (
-          <img
-            key={index}
-            class="picture"
-            src={`/api/outputs/${part(output)}/image`}
-            alt={`Image that ${name} returned`}
-            loading="lazy"
-          />
+          <Picture key={index} output={output} name={name} />
         ),
       )}
       <Lines text={textOf(message)} language={name === "read" ? languageOf(path) : undefined} />
     </>
+  );
+}
+
+function Picture({ output, name }: { readonly output: string; readonly name: string }) {
+  const isMissing = useSignal(false);
+  if (isMissing.value) {
+    return <p class="note free">This image cannot be shown here: another process has it, or it was removed.</p>;
+  }
+  return (
+    <img
+      class="picture"
+      src={`/api/outputs/${part(output)}/image`}
+      alt={`Image that ${name} returned`}
+      loading="lazy"
+      onError={() => (isMissing.value = true)}
+    />
   );
 }
 

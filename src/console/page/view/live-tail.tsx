@@ -61,8 +61,8 @@ export function LiveTail({ message }: { readonly message: CallShown }) {
         <span>{isFollowing.value ? "Following" : `Paused, ${fresh} new ${fresh === 1 ? "line" : "lines"}`}</span>
         {lines > 0 && (
           <>
-            <span class="wide">{lines.toLocaleString("en")} lines</span>
-            <span class="wide">{sizeOf(length)}</span>
+            <span class="counted">{lines.toLocaleString("en")} lines</span>
+            <span class="counted">{sizeOf(length)}</span>
           </>
         )}
         <span class="sp" />

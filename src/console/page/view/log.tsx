@@ -72,6 +72,7 @@ export function Log({ thread }: { readonly thread: OpenThread }) {
   useLayoutEffect(keepPlace, [thread.blocks.value]);
 
   const earlier = thread.earlier.value;
+  const isKnown = threads.value.has(thread.thread);
   const isEmpty = earlier === 0 && thread.blocks.value.length === 0;
   return (
     <div class="log" ref={log} role="region" tabIndex={0} aria-label="Conversation" onScroll={scrolled}>
@@ -82,7 +83,9 @@ export function Log({ thread }: { readonly thread: OpenThread }) {
             Loading messages, newest first
           </p>
         )}
-        {isEmpty && <p class="load">No messages yet.</p>}
+        {isEmpty && (isKnown || isSlow.value) && (
+          <p class="load">{isKnown ? "No messages yet." : "There is no such thread. Choose one in the list."}</p>
+        )}
         {earlier !== undefined && earlier > 0 && <p class="load">{earlier.toLocaleString("en")} earlier messages</p>}
         {thread.blocks.value.map((block, index) => (
           <BlockView key={block.key} block={block} isLast={index >= thread.blocks.value.length - 2} root={log} />

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { part, post } from "../state/api.ts";
-import { isConnected, isRunning } from "../state/model.ts";
+import { isConnected, isAgentAtWork } from "../state/model.ts";
 import { goTo, threadAddress } from "../state/route.ts";
 
 /** Unsent prompts, by thread. They are kept when another page is opened. */
@@ -66,15 +66,15 @@ export function Prompt({ thread }: { readonly thread: string | undefined }) {
         <textarea
           ref={area}
           id="prompt"
-          aria-label={isRunning.value ? "Steer the agent" : "Prompt"}
-          placeholder={isRunning.value ? "Steer the agent" : "What should the agent do?"}
+          aria-label={isAgentAtWork.value ? "Steer the agent" : "Prompt"}
+          placeholder={isAgentAtWork.value ? "Steer the agent" : "What should the agent do?"}
           rows={1}
           value={text.value}
           onInput={({ currentTarget }) => type(currentTarget.value)}
           onKeyDown={pressed}
         />
         <button class={`btn ${text.value.trim() === "" ? "" : "ink"}`} disabled={isOff} onClick={() => void send()}>
-          {isRunning.value ? "Steer" : "Send"}
+          {isAgentAtWork.value ? "Steer" : "Send"}
         </button>
       </div>
       <div class="hint meta">
@@ -87,7 +87,7 @@ export function Prompt({ thread }: { readonly thread: string | undefined }) {
           </span>
         ))}
         <span class="sp" />
-        {isRunning.value && <span>Read after the current call</span>}
+        {isAgentAtWork.value && <span>Read after the current call</span>}
       </div>
     </div>
   );

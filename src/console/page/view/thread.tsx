@@ -1,8 +1,9 @@
 import { part } from "../state/api.ts";
-import { isRunning, open, openState, threads } from "../state/model.ts";
+import { isAgentAtWork, isRunning, open, openState, threads } from "../state/model.ts";
 import { threadAddress, view } from "../state/route.ts";
 import { titleOf } from "../state/thread-status.ts";
 import { Safe } from "../text/safe.tsx";
+import { Bar } from "./bar.tsx";
 import { Icon } from "./icons.tsx";
 import { Log } from "./log.tsx";
 import { StopButton } from "./stop-button.tsx";
@@ -14,39 +15,37 @@ export function Thread() {
   const parent = state?.parent === undefined ? undefined : parentOf(state.parent);
   return (
     <>
-      <div class="bar flex">
-        <button class="ib narrow" aria-label="All threads" onClick={() => (view.value = "threads")}>
-          <Icon name="left" />
-        </button>
-        <div class="ttl">
-          {parent !== undefined && (
-            <a class="link" href={threadAddress(parent.thread)}>
-              <Safe text={titleOf(parent)} />
-              <span class="off" aria-hidden="true">
-                {" ›"}
+      <Bar
+        title={
+          <>
+            {parent !== undefined && (
+              <a class="link" href={threadAddress(parent.thread)}>
+                <Safe text={titleOf(parent)} />
+                <span class="off" aria-hidden="true">
+                  {" ›"}
+                </span>
+              </a>
+            )}
+            <h1 class="clip">
+              {value === undefined ? "New thread" : <Safe text={state === undefined ? value.thread : titleOf(state)} />}
+            </h1>
+            {state?.workDir !== undefined && (
+              <span class="clip">
+                <Safe text={state.workDir} />
               </span>
-            </a>
-          )}
-          <h1 class="clip">
-            {value === undefined ? "New thread" : <Safe text={state === undefined ? value.thread : titleOf(state)} />}
-          </h1>
-          {state?.workDir !== undefined && (
-            <span class="clip">
-              <Safe text={state.workDir} />
-            </span>
-          )}
-        </div>
+            )}
+          </>
+        }
+      >
         {isRunning.value && value !== undefined && (
           <StopButton path={`/api/threads/${part(value.thread)}/stop`}>
-            <span>
-              Stop<span class="wide"> agent</span>
-            </span>
+            <span>Stop{isAgentAtWork.value && <span class="wide"> agent</span>}</span>
           </StopButton>
         )}
         <button class="ib middle" aria-label="Show inspector" onClick={() => (view.value = "inspector")}>
           <Icon name="side" />
         </button>
-      </div>
+      </Bar>
       {value === undefined ? <Empty /> : <Log key={value.thread} thread={value} />}
     </>
   );
