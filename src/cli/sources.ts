@@ -92,13 +92,13 @@ export async function mcpSource(
     import("../mcp/client/source.ts"),
     serverSettings(choice, settings.policy.network),
   ]);
-  const { command, args = [], tokenVariable, isOfProject } = choice;
+  const { command, args = [], isOfProject } = choice;
   const trust = trustFor(settings, options);
   const project = findProjectFile(options.workDir) ?? findProjectFile(options.workDir, MCP_FILE) ?? "";
   return mcpServer(name, server, {
     async mayStart() {
-      const isMissing = tokenVariable !== undefined && !process.env[tokenVariable];
-      if (isMissing) return `expects its token in ${tokenVariable}, which is not set.`;
+      const unset = unsetVariables(choice);
+      if (unset !== undefined) return `expects ${unset}, which is not set.`;
       return command === undefined ? undefined : trust.mayStart([command, ...args]);
     },
     ...(isOfProject === true && { mayUse: (tools) => trust.mayUse(`mcp:${name}`, project, tools) }),
@@ -131,14 +131,28 @@ async function serverSettings(choice: McpChoice, network: NetworkSettings): Prom
       within: sandbox ? { network: hosts } : "none",
     };
   }
-  const { headers = {}, tokenVariable, oauth } = choice;
+  const { headers = {}, tokenVariable, oauth = {} } = choice;
   const token = tokenVariable === undefined ? undefined : process.env[tokenVariable];
   const { storedTokens } = await import("../mcp/client/oauth.ts");
   return {
     ...{ ...any, url, network },
     headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
-    ...(oauth !== undefined && { auth: storedTokens(await tokensOf(url), oauthSettings(oauth)) }),
+    ...(!hasOwnToken(choice) && { auth: storedTokens(await tokensOf(url), oauthSettings(oauth)) }),
   };
+}
+
+/** Returns the environment variables of a URL's token, headers and client that are not set. */
+export function unsetVariables({ headers = {}, tokenVariable, oauth }: McpChoice): string | undefined {
+  const inHeaders = Object.values(headers).flatMap((value) => /\$\{(\w+)\}/.exec(value)?.[1] ?? []);
+  const named = [tokenVariable, oauth?.clientSecretVariable].filter((name) => name !== undefined && !process.env[name]);
+  const unset = [...named, ...inHeaders];
+  return unset.length === 0 ? undefined : unset.join(", ");
+}
+
+/** Returns true if the configuration names the token that a server is sent: it has no login then. */
+export function hasOwnToken({ headers = {}, tokenVariable, oauth }: McpChoice): boolean {
+  if (oauth !== undefined) return false;
+  return tokenVariable !== undefined || Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 }
 
 /** Returns the store of the tokens for a URL. */

@@ -141,7 +141,8 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
       if (failures > 1) onSettled();
       const waitMs = failures === 1 ? 0 : pauseMs * 2 ** (failures - 2);
       if (waitMs > PATIENT_MS) resume(Promise.reject(notRunning(why, `It will be restarted in ${waitMs / 1_000} s.`)));
-      await pause(waitMs, host.signal, { keepsAlive: false });
+      // An unreferenced timer of 0 ms would end a process that waits for the second attempt.
+      if (waitMs > 0) await pause(waitMs, host.signal, { keepsAlive: false });
     }
   };
 

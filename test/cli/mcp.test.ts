@@ -71,6 +71,31 @@ test("handrail mcp test lists what a server offers, and calls a tool only on req
   expect(await line.here(echo)).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
 });
 
+test("a URL that cannot be used is reported with the reason, and with a remedy that helps", async () => {
+  const broken = await served((request) => request.socket.destroy());
+  const locked = await served((_, response) => response.writeHead(401).end());
+  const servers = [
+    `broken: { url: '${broken}' }`,
+    `locked: { url: '${locked}' }`,
+    `token: { url: '${locked}', token_variable: HANDRAIL_TEST_UNSET }`,
+    `header: { url: '${locked}', headers: { authorization: 'Bearer \${HANDRAIL_TEST_UNSET}' } }`,
+    `wrong: { url: '${locked}', headers: { authorization: Bearer wrong } }`,
+  ];
+  const line = await commandLine({ "mine.yaml": `tools: { mcp: { ${servers.join(", ")} } }` });
+  for (const [words, code, message] of [
+    ["test broken", 1, "mcp:broken cannot be started: fetch failed: other side closed. It will be tried again."],
+    ["test locked", 1, "mcp:locked needs a login: a person runs `handrail mcp login locked`."],
+    ["test token", 1, "mcp:token expects HANDRAIL_TEST_UNSET, which is not set."],
+    ["test header", 1, "mcp:header expects HANDRAIL_TEST_UNSET, which is not set."],
+    ["test wrong", 1, "mcp:wrong answers with HTTP 401: it does not accept the token that it is sent."],
+    ["login broken", 2, "cannot log in to broken: fetch failed: other side closed"],
+    ["login wrong", 2, "wrong is sent the token that its configuration names: it has no login"],
+  ] as const) {
+    const run = await line.run(["mcp", ...words.split(" "), "--config", "mine.yaml"]);
+    expect(run, words).toMatchObject({ code, stdout: "", stderr: `handrail: ${message}\n` });
+  }
+});
+
 test("a call of a server's tool starts only this server; the name of another's tool is no error", async () => {
   const other = `other: { command: ${process.execPath}, args: [${SERVER}, '2026-07-28'] }`;
   const config = `tools: { disable: [mcp__gone__*], mcp: { ${other}, gone: { command: touch, args: [started] } } }`;

@@ -9,7 +9,7 @@ import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings, toolkitOptions, warn } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
-import { mcpSource, namedServers, oauthSettings, tokensOf } from "../sources.ts";
+import { hasOwnToken, mcpSource, namedServers, oauthSettings, tokensOf, unsetVariables } from "../sources.ts";
 
 /** Lists the configured MCP servers. Starts none. */
 export async function listServers(options: GlobalOptions): Promise<void> {
@@ -65,15 +65,21 @@ export async function testServer(name: string, { call, input = "{}", ...options 
 /** How long a person may take to log in, in milliseconds. */
 const LOGIN_MS = 600_000;
 
+const NO_REGISTRATION = ". If the server has a login, register a client at its authority and configure oauth.client_id";
+
 /** Logs in to a server in a browser, and stores its tokens. */
 export async function loginToServer(name: string, options: GlobalOptions): Promise<void> {
   const { choice, settings } = await serverOf(name, options);
   const { url, oauth = {} } = choice;
   if (url === undefined) throw new Error(`${name} is a program, not a URL: it has no login`);
-  const [{ login }, { createStreamFetch }, { withHost }] = await Promise.all([
+  if (hasOwnToken(choice)) throw new Error(`${name} is sent the token that its configuration names: it has no login`);
+  const unset = unsetVariables(choice);
+  if (unset !== undefined) throw new Error(`${name} expects ${unset}, which is not set`);
+  const [{ login }, { createStreamFetch }, { withHost }, { causesOf }] = await Promise.all([
     import("../../mcp/client/login.ts"),
     import("../../network/stream-fetch.ts"),
     import("../../mcp/client/transport.ts"),
+    import("../../mcp/client/problem.ts"),
   ]);
   const network = createStreamFetch({ network: withHost(settings.policy.network, new URL(url)) });
   const stopped = untilStopped();
@@ -83,6 +89,10 @@ export async function loginToServer(name: string, options: GlobalOptions): Promi
       ...(oauth.callbackPort !== undefined && { port: oauth.callbackPort }),
       show: (address) => say(`Open this address in a browser on this machine:\n${address.href}`),
       signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(LOGIN_MS)]),
+    }).catch((error: unknown) => {
+      const why = oneLine(causesOf(error), 1_000);
+      const hint = /dynamic client registration/i.test(why) ? NO_REGISTRATION : "";
+      throw new Error(`cannot log in to ${name}: ${why}${hint}`, { cause: error });
     });
     say(`Logged in to ${name}.`);
   } finally {

@@ -55,7 +55,10 @@ export async function login({ url, settings, file, network, port = 0, show, sign
     await auth(provider, request);
     const answer = await untilAborted(callback.answer, signal);
     const [code, iss] = [answer.get("code"), answer.get("iss")];
-    if (code === null) throw new Error(`the login was refused: ${answer.get("error") ?? "no reason was given"}`);
+    if (code === null) {
+      const why = [answer.get("error") ?? "no reason was given", answer.get("error_description") ?? []].flat();
+      throw new Error(`the login was refused: ${why.join(", ")}`);
+    }
     await auth(provider, { ...request, authorizationCode: code, ...(iss !== null && { iss }) });
   } finally {
     callback.close();

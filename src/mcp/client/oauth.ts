@@ -136,25 +136,35 @@ function tokensOver(file: TokenFile, settings: OAuthSettings, { fetch }: Fetchin
   let given: string | undefined;
   let refreshing: Promise<void> | undefined;
   const refresh = async (serverUrl: URL, response: Response) => {
-    const { UnauthorizedError, auth, extractResourceMetadataUrl } = await import("@modelcontextprotocol/client");
+    const { AuthorizationServerMismatchError, UnauthorizedError, auth, extractResourceMetadataUrl } =
+      await import("@modelcontextprotocol/client");
     const stored = await file.read();
     if (stored?.tokens !== undefined && stored.tokens.access_token !== given) return; // refreshed by another process
     if (stored?.tokens?.refresh_token === undefined) throw new UnauthorizedError("there are no tokens");
     const resourceMetadataUrl = extractResourceMetadataUrl(response);
-    const refreshed = auth(oauthProvider(file, settings), {
-      ...{ serverUrl, fetchFn: fetch },
+    /** The SDK drops the reason when an authority does not answer, and begins a login instead. */
+    let answer: unknown;
+    const fetchFn = async (url: string | URL, init?: RequestInit) => {
+      try {
+        const received = await fetch(url, init);
+        answer = new Error(`${new URL(url).host} answers with HTTP ${received.status}`);
+        return received;
+      } catch (error) {
+        answer = error;
+        throw error;
+      }
+    };
+    const result: unknown = await auth(oauthProvider(file, settings), {
+      ...{ serverUrl, fetchFn },
       ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-    });
-    const isRefreshed = await refreshed.then(
-      (result) => result === "AUTHORIZED",
-      async (error: unknown) => {
-        const now = (await file.read())?.tokens;
-        // The tokens may still be valid.
-        if (now !== undefined && now.refresh_token === stored.tokens?.refresh_token) throw error;
-        return now !== undefined;
-      },
-    );
-    if (!isRefreshed) throw new UnauthorizedError("the tokens are no longer valid");
+    }).catch((error: unknown) => error);
+    if (result === "AUTHORIZED") return;
+    const now = (await file.read())?.tokens;
+    if (now === undefined || AuthorizationServerMismatchError.isInstance(result))
+      throw new UnauthorizedError("the tokens are no longer valid");
+    if (now.refresh_token !== stored.tokens.refresh_token) return; // refreshed by another process
+    // The authority has not refused the tokens: they may still be valid.
+    throw new Error("the login could not be renewed", { cause: result instanceof Error ? result : answer });
   };
   return {
     async token() {

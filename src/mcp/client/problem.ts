@@ -6,38 +6,63 @@ import { sourceName } from "./tools.ts";
 
 /** The maximum length of a server's error message, in characters. */
 const MAX_MESSAGE = 2_000;
+const MAX_CAUSES = 5;
+const HTML = /<(?:!doctype|html)\b.*/is;
 
 /** Returns true if a server has lost the session of a request (status 404). It has not started the request then. */
 export function isSessionLost(error: unknown): boolean {
   return error instanceof Error && "status" in error && error.status === 404;
 }
 
+/** A server, as its problems describe it. */
+export interface Described {
+  /** The name in the configuration. */
+  readonly server: string;
+  /** True if a person can log in to it. */
+  readonly hasLogin: boolean;
+}
+
 /** Describes to people why connecting to a server failed. */
-export async function problemOf(server: string, error: unknown): Promise<Error> {
-  const { UnauthorizedError } = await import("@modelcontextprotocol/client");
+export async function problemOf({ server, hasLogin }: Described, error: unknown): Promise<Error> {
+  const { InsufficientScopeError, UnauthorizedError } = await import("@modelcontextprotocol/client");
+  if (InsufficientScopeError.isInstance(error) && hasLogin) {
+    const remedy = `A person adds it to oauth.scope and runs \`handrail mcp login ${server}\`.`;
+    return new Error(`${error.message}, which the login does not have. ${remedy}`);
+  }
   const isRefused =
     UnauthorizedError.isInstance(error) || (error instanceof Error && "status" in error && error.status === 401);
-  if (isRefused) return new GivenUp(`needs a login: a person runs \`handrail mcp login ${server}\`.`);
-  return new Error(clip(causes(error), MAX_MESSAGE));
+  if (isRefused && hasLogin) return new GivenUp(`needs a login: a person runs \`handrail mcp login ${server}\`.`);
+  if (isRefused) return new GivenUp("answers with HTTP 401: it does not accept the token that it is sent.");
+  return new Error(causesOf(error));
 }
 
 /** Returns the failure of a call of a server's tool. */
-export async function failureOf(server: string, error: unknown): Promise<ToolFailure> {
+export async function failureOf(described: Described, error: unknown): Promise<ToolFailure> {
   if (error instanceof ToolFailure) return error;
-  const name = sourceName(server);
+  const name = sourceName(described.server);
   const { SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
   if (SdkError.isInstance(error) && error.code === SdkErrorCode.ConnectionClosed) {
     return new ToolFailure(`${name} ended during the call`, {
       hint: "Whether the call took effect is unknown. The server is being restarted.",
     });
   }
-  const problem = await problemOf(server, error);
+  const problem = await problemOf(described, error);
   return new ToolFailure(`${name}${problem instanceof GivenUp ? "" : ":"} ${problem.message}`);
 }
 
-/** Returns the messages of the causes: "fetch failed" alone is not helpful. */
-function causes(error: unknown): string {
-  const message = messageOf(error);
-  const { cause } = error instanceof Error ? error : {};
-  return cause === undefined ? message : `${message}: ${messageOf(cause)}`;
+/** Returns the status and the messages of an error and its causes: "fetch failed" alone is not helpful. */
+export function causesOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let each = error; each !== undefined && messages.length < MAX_CAUSES;) {
+    messages.push(
+      messageOf(each)
+        .replace(/^Version negotiation probe failed: /, "")
+        .replace(HTML, "a web page")
+        .trim(),
+    );
+    each = each instanceof Error ? each.cause : undefined;
+  }
+  const text = [...new Set(messages)].join(": ");
+  const status = error instanceof Error && "status" in error ? `HTTP ${String(error.status)}` : "";
+  return clip(text.includes(status) ? text : `${status}: ${text}`, MAX_MESSAGE);
 }

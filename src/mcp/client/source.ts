@@ -40,6 +40,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   const openTransport = transportTo(settings);
   const { timeoutMs = CALL_MS, startMs = START_MS } = settings;
   const name = sourceName(server);
+  const described = { server, hasLogin: "url" in settings && settings.auth !== undefined };
   /** Running calls, the latest last. A question of a server does not name its call. */
   const running = new Map<ToolContext, CallLimit>();
   let prompts: readonly Prompt[] = [];
@@ -90,7 +91,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
         const why = await explain(host.mask);
         // Some servers of older revisions exit when the first message is not their handshake.
         if (connection === undefined && why !== undefined) isLegacy = !isLegacy;
-        throw why === undefined ? await problemOf(server, error) : new Error(why);
+        throw why === undefined ? await problemOf(described, error) : new Error(why);
       }
       const { client, closed } = connection;
       const ended = closed.then(
@@ -121,7 +122,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
       return result;
     } catch (error) {
       context.signal.throwIfAborted();
-      throw await failureOf(server, limit.signal.aborted ? limit.signal.reason : error);
+      throw await failureOf(described, limit.signal.aborted ? limit.signal.reason : error);
     } finally {
       running.delete(context);
       limit.end();
@@ -134,7 +135,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
       const client = await session.current(signal);
       return promptText(await client.getPrompt({ name: prompt, arguments: { ...values } }, { signal }));
     } catch (error) {
-      throw await failureOf(server, error);
+      throw await failureOf(described, error);
     }
   };
 

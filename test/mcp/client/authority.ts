@@ -44,6 +44,7 @@ export async function authority() {
   const clients = new Set<string>();
   const valid = new Set<string>();
   const refreshing = new Set<string>();
+  let isDown = false;
   const counted = { requests: 0, registered: 0, refreshed: 0 };
   const grant = () => {
     const [access_token, refresh_token] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`];
@@ -86,6 +87,7 @@ export async function authority() {
       response.writeHead(302, { location: back.href });
       return response.end();
     }
+    if (isDown) return json(response, 500, {});
     const form = new URLSearchParams(body);
     if (form.get("grant_type") === "refresh_token") {
       if (!refreshing.delete(form.get("refresh_token") ?? "")) return json(response, 400, { error: "invalid_grant" });
@@ -110,6 +112,8 @@ export async function authority() {
     isValid: (token: string) => valid.has(token),
     /** Invalidates access tokens. */
     expire: () => valid.clear(),
+    /** From now on the authority gives no tokens, until it is called with false. */
+    fail: (fails: boolean) => void (isDown = fails),
     /** Invalidates refresh tokens too. */
     revoke: () => refreshing.clear(),
   };

@@ -121,6 +121,12 @@ describe("a server that requires a login", () => {
     expect(notices).toEqual([]);
 
     issuer.expire();
+    issuer.fail(true);
+    expect(asText(await call())).toMatch(/the login could not be renewed: 127\.0\.0\.1:\d+ answers with HTTP 500/);
+    issuer.fail(false);
+    expect(await call()).toMatchObject({ data: "in" });
+
+    issuer.expire();
     issuer.revoke();
     expect(asText(await call())).toMatch(/needs a login: a person runs `handrail mcp login docs`/);
   });
