@@ -8,10 +8,13 @@ import type { Command } from "commander";
 export async function requirePerson(_: Command, action: Command): Promise<void> {
   const { isStartedByHandrail } = await import("../backends/local/spawner/marks.ts");
   if (!isStartedByHandrail()) return;
-  const names: string[] = [];
-  for (let each: Command | null = action; each !== null; each = each.parent) names.unshift(each.name());
   throw new Error(
-    `\`${names.join(" ")}\` is for people, but a model's command started this process. ` +
+    `\`${namesOf(action).join(" ")}\` is for people, but a model's command started this process. ` +
       "Run it in your own terminal.",
   );
+}
+
+/** Returns the words that a command is called with: "handrail", its groups and its own name. */
+export function namesOf(command: Command): readonly string[] {
+  return command.parent === null ? [command.name()] : [...namesOf(command.parent), command.name()];
 }

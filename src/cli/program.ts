@@ -11,7 +11,7 @@ import type { ServeOptions } from "./commands/serve.ts";
 import type { UndoCommandOptions } from "./commands/undo.ts";
 import type { DebugLog } from "./log.ts";
 import { AUTONOMIES, type Given, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
-import { requirePerson } from "./people.ts";
+import { namesOf, requirePerson } from "./people.ts";
 import { addRecordCommands } from "./record-commands.ts";
 import { addSourceCommands, port } from "./source-commands.ts";
 
@@ -203,7 +203,24 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       await doctor(given(command, command.opts<{ json?: true }>()));
     });
 
+  for (const group of [...root.commands, grants]) refuseUnknownActions(group);
   return root;
+}
+
+/** An unknown action of a group becomes an argument of its default action. This refuses it by its name. */
+function refuseUnknownActions(group: Command): void {
+  const lists = group.commands.filter((each) => each.name() === "list");
+  for (const command of group.commands.length === 0 ? [] : [group, ...lists]) {
+    command.allowExcessArguments().hook("preAction", (_, action) => {
+      const [unknown] = action.args;
+      if (action !== command || unknown === undefined) return;
+      const actions = group.commands.map((each) =>
+        [each.name(), ...each.registeredArguments.map((argument) => argument.name().toUpperCase())].join(" "),
+      );
+      const expected = actions.join(", ").replace(/, (?=[^,]*$)/, " or ");
+      throw new Error(`${namesOf(group).slice(1).join(" ")}: expected ${expected}, got ${JSON.stringify(unknown)}`);
+    });
+  }
 }
 
 function withAgentOptions(command: Command): Command {

@@ -116,21 +116,6 @@ export function addRecordCommands(root: Command, given: Given): void {
   action("import", "store memories that export printed; a memory with the same key is replaced")
     .argument("<file>", "- reads stdin")
     .action((file: string, _, command: Command) => run(command, file));
-
-  for (const group of [threads, approvals, jobs, memory]) refuseUnknownActions(group);
-}
-
-/** An unknown action goes to the default one of the command; this refuses it by its name. */
-function refuseUnknownActions(group: Command): void {
-  const list = group.commands.find((each) => each.name() === "list");
-  list?.allowExcessArguments().hook("preAction", (_, { args: [unknown] }) => {
-    if (unknown === undefined) return;
-    const actions = group.commands.map((each) =>
-      [each.name(), ...each.registeredArguments.map((argument) => argument.name().toUpperCase())].join(" "),
-    );
-    const last = actions.pop();
-    throw new Error(`${group.name()}: expected ${actions.join(", ")} or ${last}, got ${JSON.stringify(unknown)}`);
-  });
 }
 
 const ANSWERS = ["once", "session", "always", "refuse"] as const;

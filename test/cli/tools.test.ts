@@ -134,6 +134,21 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
       'handrail: threads: expected list, show ID or follow ID, got "shwo"\n',
     ],
     [
+      "something that mcp does not do",
+      ["mcp", "lst"],
+      'handrail: mcp: expected list, test NAME or login NAME, got "lst"\n',
+    ],
+    [
+      "something that plugin does not do",
+      ["plugin", "tets"],
+      'handrail: plugin: expected new NAME, test PATH ARGS or list, got "tets"\n',
+    ],
+    [
+      "something that policy grants does not do",
+      ["policy", "grants", "x"],
+      'handrail: policy grants: expected revoke ID, got "x"\n',
+    ],
+    [
       "too many words",
       ["call", "read", "{}", "more"],
       /^handrail: too many arguments for 'call'\. Expected 2 arguments but got 3/,

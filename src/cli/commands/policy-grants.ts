@@ -2,7 +2,6 @@ import { stateFolder } from "../../config/state.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
 import { grantsFolder } from "../../config/state.ts";
-import { EXIT } from "../exit.ts";
 
 /**
  * Lists the permanent grants of all workspaces: a line each, or with `json` `[{id, label, workspace, since, until}]`.
@@ -28,8 +27,9 @@ export async function listGrants({ json }: { readonly json?: true }): Promise<vo
 }
 
 /**
- * Revokes one grant, or with `all` every grant. Later calls are asked about again. Exit code 1 when no grant has this
- * id.
+ * Revokes one grant, or with `all` every grant. Later calls are asked about again.
+ *
+ * @throws Error when no grant has this id.
  */
 export async function revokeGrants(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
@@ -40,8 +40,7 @@ export async function revokeGrants(id: string | undefined, { all }: { readonly a
   const revoked = await Promise.all(ids.map((each) => grants.revoke(each)));
   if (id === undefined) return say(`${revoked.filter(Boolean).length} revoked.`);
   if (revoked[0] === true) return say(`${id} is revoked.`);
-  process.stderr.write(`handrail: there is no grant ${oneLine(id, 100)}. \`handrail policy grants\` lists them.\n`);
-  process.exitCode = EXIT.notSucceeded;
+  throw new Error(`there is no grant ${oneLine(id, 100)}. \`handrail policy grants\` lists them`);
 }
 
 function ours(): KeptGrants {
