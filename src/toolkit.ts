@@ -147,7 +147,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     },
   });
 
-  const watch = createWatch(store, jobs.stop);
+  const watch = createWatch(store, jobs);
   const own = { tools: () => live.current, approver: options.approver, thread: "main", seen: createSeenFiles() };
   const shared = {
     policies,

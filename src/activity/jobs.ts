@@ -1,4 +1,4 @@
-import type { ActivityEvent, Store } from "../contract/activity.ts";
+import type { ActivityEvent, CallEvent, Store } from "../contract/activity.ts";
 import type { Backend, Exit, OpenFile } from "../contract/backend.ts";
 import type { Alarms, Refusal } from "../contract/containment.ts";
 import { ToolFailure } from "../contract/failure.ts";
@@ -9,6 +9,7 @@ import { describeRefusals } from "../output/describe-refusals.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
 import { clip, plural } from "../util/text.ts";
+import { createJobTails } from "./job-tails.ts";
 
 /** The most jobs at once. More are a mistake, such as a model that starts the same server again and again. */
 const MOST_RUNNING = 32;
@@ -42,6 +43,8 @@ export interface JobManager extends Jobs {
   openOutput(id: string): Promise<OpenFile | undefined>;
   /** Stops a job of this call; does nothing when there is none. */
   stop(call: CallId, job: string): void;
+  /** Records the last lines of a job of this call for a while; does nothing when there is none. */
+  watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
   /** Stops all jobs except detached ones, and releases their output. Never rejects. */
   close(): Promise<void>;
 }
@@ -70,6 +73,8 @@ export function createJobs({
       // The call reports that nothing is recorded; the job is not affected.
     }
   };
+
+  const tails = createJobTails(record);
 
   const forget = (job: string) => {
     for (let index = notices.length - 1; index >= 0; index--) if (notices[index]?.job === job) notices.splice(index, 1);
@@ -189,8 +194,13 @@ export function createJobs({
       const job = jobs.get(id);
       if (job !== undefined && job.call === call) void job.process.kill();
     },
+    watch(id, by) {
+      const job = jobs.get(id);
+      if (job !== undefined && job.call === by.call) tails.watch(job, by);
+    },
     async close() {
       closed = true;
+      tails.close();
       await Promise.all(
         [...jobs.values()].map(async ({ lifetime, process }) => {
           if (lifetime !== "detached") await process.kill();

@@ -70,7 +70,7 @@ export function loggedStore(store: Store, log: DebugLog): Store {
   const startedMs = new Map<CallId, number>();
 
   const logEvent = (event: ActivityEvent) => {
-    if (event.type === "call.updated" || event.type === "message.added") return;
+    if (isOmitted(event)) return;
     if (event.type === "call.finished") {
       const { type, data: _, ...rest } = event;
       const ms = event.at - (startedMs.get(event.call) ?? event.at);
@@ -113,8 +113,16 @@ export function loggedStore(store: Store, log: DebugLog): Store {
   };
 }
 
+/** Messages and live output. */
+const OMITTED = ["call.updated", "message.added", "message.offered", "job.watched", "job.output"] as const;
+type Omitted = (typeof OMITTED)[number];
+
+function isOmitted(event: ActivityEvent): event is Extract<ActivityEvent, { type: Omitted }> {
+  return (OMITTED as readonly string[]).includes(event.type);
+}
+
 const LEVELS: {
-  readonly [type in Exclude<ActivityEventType, "call.updated" | "call.finished" | "message.added">]: LogLevel;
+  readonly [type in Exclude<ActivityEventType, Omitted | "call.finished">]: LogLevel;
 } = {
   "thread.created": "info",
   "call.started": "debug",
@@ -122,7 +130,6 @@ const LEVELS: {
   "approval.requested": "info",
   "approval.decided": "info",
   "stop.requested": "info",
-  "message.offered": "info",
   "turn.ended": "info",
   "activity.updated": "debug",
   "job.started": "info",

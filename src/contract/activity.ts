@@ -105,6 +105,10 @@ export type CallEvent = {
   /** The call started a background command, which outlives it. */
   | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
   | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
+  /** A request to record the last lines of a job for the next 30 seconds, as `job.output`. `by` as above. */
+  | { readonly type: "job.watched"; readonly job: string; readonly by: string }
+  /** The last lines of a watched job, whenever they have changed, at most once a second. At most 4,096 bytes. */
+  | { readonly type: "job.output"; readonly job: string; readonly text: string }
   /** The sandbox refused something to a command of the call, or to this job of it. The call may still succeed. */
   | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }
   /** There were unusually many refusals. Nothing was stopped because of it. */

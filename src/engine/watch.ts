@@ -6,7 +6,7 @@ import { pause } from "../util/abort.ts";
 
 export type Decided = Pick<Extract<CallEvent, { type: "approval.decided" }>, "approval" | "by">;
 
-/** Follows a store for stops and answers that other processes send to the calls of a toolkit. */
+/** Follows a store for stops, answers and requests to watch jobs that other processes send to the calls of a toolkit. */
 export interface Watch {
   /** Calls `stop` when a stop of the call or its thread is requested. Returns a function that unsubscribes. */
   call(call: Pick<ToolCall, "id" | "thread">, stop: (reason: Error) => void): () => void;
@@ -15,15 +15,21 @@ export interface Watch {
   close(): void;
 }
 
+/** What other processes can request of jobs. */
+export interface WatchedJobs {
+  stop(call: CallId, job: string): void;
+  watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
+}
+
 /** The delay before a failed read of the store is retried, in milliseconds. */
 const RETRY_MS = 1_000;
 
 /**
  * Creates a watch. It starts to follow the store with the first call.
  *
- * @param stopJob Stops a job if it belongs to the toolkit.
+ * @param jobs The jobs of the toolkit. It ignores those of others.
  */
-export function createWatch(store: Pick<Store, "events">, stopJob: (call: CallId, job: string) => void): Watch {
+export function createWatch(store: Pick<Store, "events">, jobs: WatchedJobs): Watch {
   const calls = new Set<{ readonly call: Pick<ToolCall, "id" | "thread">; readonly stop: (reason: Error) => void }>();
   const questions = new Map<QuestionId, (answer: Decided) => void>();
   const closing = new AbortController();
@@ -34,13 +40,14 @@ export function createWatch(store: Pick<Store, "events">, stopJob: (call: CallId
     let after: number | "now" = "now";
     while (!signal.aborted) {
       try {
-        const types = ["stop.requested", "approval.decided"] as const;
+        const types = ["stop.requested", "approval.decided", "job.watched"] as const;
         for await (const event of store.events({ follow: true, after, types, signal })) {
           after = event.id;
           if (event.type === "approval.decided") questions.get(event.question)?.(event);
+          if (event.type === "job.watched") jobs.watch(event.job, event);
           if (event.type !== "stop.requested") continue;
           const reason = new Error(`stopped by ${event.by}`);
-          if ("job" in event && event.job !== undefined) stopJob(event.call, event.job);
+          if ("job" in event && event.job !== undefined) jobs.stop(event.call, event.job);
           else for (const { call, stop } of calls) if (isMeant(call, event)) stop(reason);
         }
         return; // the store was closed

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { type JobManager, type JobsOptions, createJobs } from "../../src/activity/jobs.ts";
@@ -153,6 +153,21 @@ describe("keeping jobs", () => {
     await expect(detached).rejects.toThrow("this backend cannot keep a process that outlives it");
     expect(await jobs.list()).toEqual([]);
   });
+});
+
+test("of a watched job the last lines are recorded when they change, and those before its end", async () => {
+  const { jobs, start, events, folder } = await manager();
+  const script = "seq 1 2000; while [ ! -e go ]; do sleep 0.05; done; echo bye";
+  const { id, call = "", process } = await start(script);
+  jobs.watch(id, { call: "another call", thread: "main" });
+  for (let times = 0; times < 3; times += 1) jobs.watch(id, { call, thread: "main" });
+  const texts = async () => (await events()).flatMap((event) => (event.type === "job.output" ? [event.text] : []));
+  await until("the end of the lines is recorded", async () => (await texts()).at(-1)?.endsWith("\n2000\n") === true);
+  expect((await texts()).at(-1)).toMatch(/^1\d\d\d\n/); // no part of a line
+  writeFileSync(join(folder, "go"), "");
+  await process.exit;
+  await until("the last line is recorded", async () => (await texts()).at(-1)?.endsWith("bye\n") === true);
+  expect(new Set(await texts()).size).toBe((await texts()).length);
 });
 
 describe("a notice", () => {

@@ -220,7 +220,7 @@ describe("jobs and outputs", () => {
     const answer = await api.ask("GET", `/api/jobs/${job?.id}/output`);
     expect([answer.status, await answer.json()]).toMatchObject([
       409,
-      { detail: "Another process has the job: read its output there." },
+      { detail: expect.stringMatching(/^Another process has the job\. POST .*\/watch requests/) },
     ]);
     await other.close();
   });

@@ -72,7 +72,7 @@ export function terminalTools(
     withheld: () => undefined,
     store,
     mask: NO_MASK,
-    watch: createWatch(store, jobs.stop),
+    watch: createWatch(store, jobs),
     answerWithinMs: 600_000,
     beforeAct: [],
     howToApprove: "Pass an approver.",

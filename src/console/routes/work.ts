@@ -75,6 +75,22 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
     }),
     route({
       ...{
+        method: "POST",
+        path: "/api/jobs/{job}/watch",
+        summary: "Watch a job of any process: for 30 seconds its last lines arrive as events `job.output`.",
+      },
+      body: Type.Object({}),
+      answer: { status: 202, description: "The events are requested.", schema: Type.Object({ job: Type.Integer() }) },
+      problems: { 404: "There is no such job.", 409: "The job has ended." },
+      async handle({ path: { job: id = "" } }) {
+        const { call, thread, job, ended, id: number } = await recorded(id);
+        if (ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
+        await store.commit({ type: "job.watched", call, thread, job, at: Date.now(), by: "API" });
+        return { job: number };
+      },
+    }),
+    route({
+      ...{
         method: "GET",
         path: "/api/jobs/{job}/output",
         summary: "The output of a job, so far and as it is written, as server-sent events.",
@@ -98,7 +114,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
         if (job === undefined) {
           const end =
             known.ended === undefined
-              ? "has the job: read its output there"
+              ? `has the job. POST /api/jobs/${id}/watch requests its last lines`
               : "had the job, and its output went with that";
           throw new Problem(409, `Another process ${end}.`);
         }

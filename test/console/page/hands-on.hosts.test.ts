@@ -2,11 +2,12 @@ import { Type } from "typebox";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { sqliteStore } from "../../../src/activity/sqlite-store.ts";
 import { defineTool } from "../../../src/contract/tool.ts";
 import { keptGrants } from "../../../src/policy/kept-grants.ts";
 import { mustHaveChromium, openPage } from "../../support/browser.ts";
 import { mustBeHere, programProblem } from "../../support/here.ts";
-import { temporaryFolder } from "../../support/workspace.ts";
+import { temporaryFolder, toolkitWith } from "../../support/workspace.ts";
 import { type Served, TOKEN, saveOutput, served } from "../served.ts";
 
 const problem = mustHaveChromium();
@@ -80,6 +81,7 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     await page.getByText("There is no such thread.").waitFor();
     await page.goto(page.url().replace("#/thread/none", "#/output/none"));
     await page.getByRole("heading", { name: "This output cannot be shown" }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/output/none");
   });
 
   test("a value that does not fit the schema is reported at its field, and the input is kept", async () => {
@@ -126,6 +128,24 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     await reading.getByRole("link", { name: "Open output" }).click();
     await page.getByRole("region", { name: "Output" }).getByText("got words").waitFor();
     expect(faults).toEqual([]);
+  });
+
+  test("a job of another process shows its last lines while they change, and is stopped from here", async () => {
+    const api = await served({ preset: "coding" });
+    const store = sqliteStore({ file: api.file });
+    const other = await toolkitWith({ preset: "coding", policy: { autonomy: "full" }, store });
+    const command = "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; sleep 600";
+    await other.call({ name: "bash", input: { command, background: true } });
+    const { page, faults } = await openPage(addressOf(api, "#/threads"));
+    const job = page.locator(".job");
+    await expect.poll(() => job.locator(".tail pre").innerText()).toBe("one\n");
+    await other.call({ name: "bash", input: { command: "touch go" } });
+    await expect.poll(() => job.locator(".tail pre").innerText()).toBe("one\ntwo\n");
+    await job.getByRole("button", { name: /^Stop/ }).click();
+    await job.getByText("Output ends here.").waitFor();
+    expect(await job.locator(".tail pre").innerText()).toBe("one\ntwo\n");
+    expect(faults).toEqual([]);
+    await other.close();
   });
 
   test("a saved output of 300 MB is paged and searched; the page's memory stays flat", async () => {

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { StoredEvent } from "../../../contract/activity.ts";
 import { part, post, send } from "../state/api.ts";
 import { follow } from "../state/followed-calls.ts";
-import { type ListedJob, isConnected, jobs, now } from "../state/model.ts";
+import { type ListedJob, eventListeners, isConnected, jobs, now } from "../state/model.ts";
 import { outputAddress } from "../state/route.ts";
 import { Output, Safe, safeText } from "../text/safe.tsx";
 import { clock, counting, duration } from "../text/times.ts";
@@ -14,6 +15,8 @@ const MOST_ENDED = 8;
 const TAIL_MS = 600;
 const TAIL_BYTES = 4_096;
 const TAIL_LINES = 5;
+/** How often the output of another process's job is requested, in milliseconds. A request counts for 30 seconds. */
+const WATCH_MS = 20_000;
 
 /** The jobs of all processes, running jobs first. */
 export function Jobs() {
@@ -100,46 +103,81 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
           {failure.value}
         </p>
       )}
-      {here && !isOld && <Tail job={job} />}
-      {!here && isRunning && <p class="meta">Another process has this job, and shows its output.</p>}
-      {!here && isLost && <p class="meta">Its process is gone. Output ends here.</p>}
+      {!isOld && <Tail job={job} />}
+      {isOld && !here && isLost && <p class="meta">{GONE}</p>}
     </article>
   );
 }
 
-/** The last lines of a job's output, and a field for its input. */
+/** The last lines of a job's output, and a field for its input if this server's process has the job. */
 function Tail({ job }: { readonly job: ListedJob }) {
   const lines = useSignal<readonly string[]>([]);
   const isRunning = job.ended === undefined;
+  const { here } = job;
   useEffect(() => {
-    let isGone = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = async () => {
-      if (!document.hidden) {
-        const headers = { range: `bytes=-${TAIL_BYTES}` };
-        const text = await send(`/api/outputs/${part(`job-${job.job}`)}`, { headers }).then(
-          (answer) => answer.text(),
-          () => undefined, // on failure, what was read before stays
-        );
-        if (isGone) return;
-        if (text !== undefined) lines.value = lastLines(text);
-      }
-      if (isRunning) timer = setTimeout(() => void read(), TAIL_MS);
-    };
-    void read();
-    return () => {
-      isGone = true;
-      clearTimeout(timer);
-    };
-  }, [job.job, isRunning]);
+    const show = (text: string) => (lines.value = lastLines(text));
+    return here ? readTail(job, show) : watchTail(job, show);
+  }, [job.job, isRunning, here]);
   return (
     <div class="tail">
       <pre tabIndex={0} role="log" aria-live="off" aria-label="Last lines">
         <Output lines={lines.value} />
       </pre>
-      {isRunning ? <Input job={job} /> : <p class="in flex off">Output ends here.</p>}
+      {isRunning && here ? <Input job={job} /> : <p class="in flex off">{wordsOf(job)}</p>}
     </div>
   );
+}
+
+const GONE = "Its process is gone. Output ends here.";
+
+function wordsOf({ ended }: ListedJob): string {
+  if (ended === undefined) return "Another process has this job. Only that one can write to it.";
+  return ended.exit.how === "lost" ? GONE : "Output ends here.";
+}
+
+/** Reads the end of a job's output until the returned function is called, or once if the job has ended. */
+function readTail(job: ListedJob, show: (text: string) => void): () => void {
+  let isGone = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const read = async () => {
+    if (!document.hidden) {
+      const headers = { range: `bytes=-${TAIL_BYTES}` };
+      const text = await send(`/api/outputs/${part(`job-${job.job}`)}`, { headers }).then(
+        (answer) => answer.text(),
+        () => undefined, // on failure, what was read before stays
+      );
+      if (isGone) return;
+      if (text !== undefined) show(text);
+    }
+    if (job.ended === undefined) timer = setTimeout(() => void read(), TAIL_MS);
+  };
+  void read();
+  return () => {
+    isGone = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Requests the last lines of another process's job, which arrive as events, until the returned function is called. */
+function watchTail({ id, call, job, ended }: ListedJob, show: (text: string) => void): () => void {
+  const take = (events: readonly StoredEvent[]) => {
+    for (const event of events) {
+      if (event.type === "job.output" && event.call === call && event.job === job) show(event.text);
+    }
+  };
+  const request = () => {
+    if (document.hidden || ended !== undefined) return;
+    post(`/api/jobs/${part(id)}/watch`).catch(() => undefined); // what was shown before stays
+  };
+  eventListeners.add(take);
+  document.addEventListener("visibilitychange", request);
+  const timer = setInterval(request, WATCH_MS);
+  request();
+  return () => {
+    eventListeners.delete(take);
+    document.removeEventListener("visibilitychange", request);
+    clearInterval(timer);
+  };
 }
 
 function Input({ job }: { readonly job: ListedJob }) {

@@ -1,0 +1,55 @@
+import type { ActivityEvent, CallEvent } from "../contract/activity.ts";
+import type { Job } from "../contract/job.ts";
+import { pause } from "../util/abort.ts";
+
+/** How long the output of a job is recorded after a request, in milliseconds. */
+const WATCHED_MS = 30_000;
+/** The shortest time between two records, in milliseconds. */
+const LOOK_MS = 1_000;
+/** How much of the end of an output is recorded, in bytes. */
+const TAIL_BYTES = 4_096;
+
+/** Records the last lines of jobs while people watch them in other processes. */
+export interface JobTails {
+  /** Handles a `job.watched` event for a job of this process. */
+  watch(job: Job, by: Pick<CallEvent, "call" | "thread">): void;
+  close(): void;
+}
+
+export function createJobTails(record: (event: ActivityEvent) => void): JobTails {
+  /** Until when each job is watched, by its id. In milliseconds since 1970. */
+  const watched = new Map<string, number>();
+  const closing = new AbortController();
+
+  const recordWhileWatched = async (job: Job, { call, thread }: Pick<CallEvent, "call" | "thread">) => {
+    const { id, process } = job;
+    for (let recorded = -1; Date.now() < (watched.get(id) ?? 0) && !closing.signal.aborted;) {
+      const isEnded = job.ended !== undefined;
+      const { kept } = process.output;
+      if (kept !== recorded) {
+        const text = wholeLines(await process.output.tail(TAIL_BYTES), kept);
+        record({ type: "job.output", call, thread, at: Date.now(), job: id, text });
+        recorded = kept;
+      }
+      if (isEnded) return;
+      await pause(LOOK_MS, closing.signal, { keepsAlive: false });
+    }
+  };
+
+  return {
+    watch(job, by) {
+      const isNew = !watched.has(job.id);
+      watched.set(job.id, Date.now() + WATCHED_MS);
+      if (!isNew) return;
+      const done = recordWhileWatched(job, by).catch(() => {}); // its output is gone, or the toolkit was closed
+      void done.then(() => watched.delete(job.id));
+    },
+    close: () => closing.abort(),
+  };
+}
+
+/** Omits the first line if its beginning is missing: half a secret would not be masked. */
+function wholeLines(bytes: Uint8Array, size: number): string {
+  const text = new TextDecoder().decode(bytes);
+  return size <= bytes.length ? text : text.slice(text.indexOf("\n") + 1);
+}
