@@ -7,7 +7,7 @@ import { defineTool } from "../../../src/contract/tool.ts";
 import { keptGrants } from "../../../src/policy/kept-grants.ts";
 import { mustHaveChromium, openPage } from "../../support/browser.ts";
 import { mustBeHere, programProblem } from "../../support/here.ts";
-import { temporaryFolder, toolkitWith } from "../../support/workspace.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../../support/workspace.ts";
 import { type Served, TOKEN, saveOutput, served } from "../served.ts";
 
 const problem = mustHaveChromium();
@@ -133,7 +133,12 @@ describe.skipIf(problem !== undefined)("interaction", () => {
   test("a job of another process shows its last lines while they change, and is stopped from here", async () => {
     const api = await served({ preset: "coding" });
     const store = sqliteStore({ file: api.file });
-    const other = await toolkitWith({ preset: "coding", policy: { autonomy: "full" }, store });
+    const other = await toolkitWith({
+      workDir: await workspace(),
+      preset: "coding",
+      policy: { autonomy: "full" },
+      store,
+    });
     const command = "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; sleep 600";
     await other.call({ name: "bash", input: { command, background: true } });
     const { page, faults } = await openPage(addressOf(api, "#/threads"));
