@@ -81,7 +81,8 @@ function nextStep({ prompt, tools = [] }: LanguageModelV3CallOptions): Step {
   const done = callsSince(prompt);
   const last = done.at(-1);
   if (last === undefined) return { say: `${INTRODUCTION}First I look at the folder.`, call: bash("ls") };
-  const listed = done[0]?.output.split("\n").map((line) => line.trim()) ?? [];
+  const names = done[0]?.output === "(no output)" ? "" : (done[0]?.output ?? "");
+  const listed = names.split("\n").flatMap((line) => line.trim() || []);
   const command = testCommand(listed, done);
   if (command === undefined) return withoutTests(listed, done);
   if (typeof command !== "string") return command;
@@ -120,15 +121,13 @@ function testCommand(listed: readonly string[], done: readonly Done[]): string |
 
 function withoutTests(listed: readonly string[], done: readonly Done[]): Step {
   const readme = listed.find((name) => /^readme/i.test(name));
-  const read = done.find(({ input }) => input["path"] === readme);
+  const read = readme === undefined ? undefined : done.find(({ input }) => input["path"] === readme);
   if (readme !== undefined && read === undefined) {
     return { say: "There are no tests that I know how to run. I read what this is.", call: file(readme) };
   }
   const about = read === undefined ? "" : ` ${readme} begins: ${firstLine(read.output)}`;
-  const shown = listed.slice(0, 10).join(", ");
-  return {
-    say: `This folder has ${listed.length} entries: ${shown}.${about} There are no tests that I know how to run.`,
-  };
+  const shown = listed.length === 0 ? "is empty" : `has ${listed.length} entries: ${listed.slice(0, 10).join(", ")}`;
+  return { say: `This folder ${shown}.${about} There are no tests that I know how to run.` };
 }
 
 function afterTests(command: string, runs: readonly Done[], done: readonly Done[], workDir: string): Step {
