@@ -2,6 +2,7 @@ import type { ThreadSummary } from "../contract/activity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { quoteWords } from "../util/quote.ts";
+import { localTime } from "./local-time.ts";
 
 /**
  * Returns the thread that `--continue` or `--resume ID` names; `undefined` without these options.
@@ -46,7 +47,7 @@ export function commandToContinue(
 export async function listThreads(toolkit: Toolkit): Promise<readonly string[]> {
   const lines: string[] = [];
   for (const { thread, changedMs, title = "" } of await threadsHere(toolkit)) {
-    lines.push(`${thread}  ${new Date(changedMs).toISOString().slice(0, 16)}  ${oneLine(title, 80)}`);
+    lines.push(`${thread}  ${localTime(changedMs).slice(0, 16)}  ${oneLine(title, 80)}`);
   }
   return lines.length > 0 ? lines : ["(no threads in this folder)"];
 }

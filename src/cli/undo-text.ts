@@ -1,5 +1,6 @@
 import { oneLine } from "../output/terminal-text.ts";
 import { shown } from "../undo/keep.ts";
+import { localTime } from "./local-time.ts";
 import type { Change } from "../undo/plan.ts";
 import type { Preview, Restored, UndoPoint } from "../undo/points.ts";
 
@@ -10,7 +11,7 @@ const MAX_PATHS = 40;
 export function pointLine({ id, at, by, tool, thread, unkept }: UndoPoint): string {
   const what = by === "undo" ? `before the undo of ${tool}` : `before ${oneLine(tool, 40)}, the first act of a ${by}`;
   const left = unkept.length === 0 ? "" : `, without ${unkept.length} ${unkept.length === 1 ? "path" : "paths"}`;
-  return `${id}  ${new Date(at).toLocaleString("sv")}  ${what} in thread ${oneLine(thread, 60)}${left}`;
+  return `${id}  ${localTime(at)}  ${what} in thread ${oneLine(thread, 60)}${left}`;
 }
 
 /**

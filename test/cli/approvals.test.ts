@@ -82,7 +82,9 @@ describe("questions of other processes", () => {
     expect((await line.run(bash("echo four"))).stdout).toContain("keep `handrail approvals wait` open in a terminal");
     expect((await line.here(["approvals"])).stdout).toBe("(no open questions)\n");
     const threads = await line.here(["threads"]);
-    expect(threads.stdout).toMatch(/^main {2}\d{4}-/);
+    expect(threads.stdout).toMatch(/^main {2}\d{4}-\d\d-\d\d \d\d:\d\d$/m);
+    const inTokyo = await line.shell("TZ=Asia/Tokyo handrail threads");
+    expect(inTokyo.stdout).not.toBe((await line.shell("TZ=America/Lima handrail threads")).stdout);
     expect((await line.here(["threads", "show", "main"])).stdout).toMatch(/bash \{"command":"echo three"\}: aborted/);
     expect((await line.here(["threads", "show", "none"])).stderr).toContain("there is no thread none");
   });

@@ -8,12 +8,12 @@ test("without a terminal each line is a message: text on stdout, calls on stderr
   const script = "Look around\n\n/tools\n/approve all\n/nothing\nAgain\n";
   const { code, stdout, stderr } = await run(["chat", "--model", "demo", "--yes"], script);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/README\.md begins: # Read me[^]*\nread {11}Read file\n[^]*README\.md begins: # Read me/);
+  expect(stdout).toMatch(/README\.md begins: # Read me[^]*\nread {12}Read file\n[^]*README\.md begins: # Read me/);
   expect(stdout).toContain("/approve needs a terminal. --yes approves every question.");
   expect(stdout).toContain("there is no command /nothing. Commands: /help");
   expect(stderr).toMatch(/^> bash \{"command":"ls"\}$/m);
   expect(stdout + stderr).not.toMatch(/\x1b/);
-  expect((await run(["chat", "--resume"])).stdout).toMatch(/^\w+ {2}\S+ {2}Look around\n$/);
+  expect((await run(["chat", "--resume"])).stdout).toMatch(/^\w+ {2}[\d-]{10} \d\d:\d\d {2}Look around\n$/);
 });
 
 test("denies what needs approval without a terminal", async () => {

@@ -7,6 +7,7 @@ import { codeOf } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
+import { localTime } from "../local-time.ts";
 import { toolkitOptions } from "../settings.ts";
 import { readStdin } from "../stdin.ts";
 
@@ -75,7 +76,7 @@ async function* pages(memories: Memories): AsyncGenerator<readonly Memory[]> {
 }
 
 function line({ key, content, category, storedMs }: Memory): string {
-  const day = new Date(storedMs).toISOString().slice(0, 10);
+  const day = localTime(storedMs).slice(0, 10);
   return `${oneLine(key, 60)}  ${category}  ${day}  ${oneLine(content, 80)}\n`;
 }
 

@@ -2,6 +2,7 @@ import { stateFolder } from "../../config/state.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
 import { grantsFolder } from "../../config/state.ts";
+import { localTime } from "../local-time.ts";
 
 /**
  * Lists the permanent grants of all workspaces: a line each, or with `json` `[{id, label, workspace, since, until}]`.
@@ -20,9 +21,9 @@ export async function listGrants({ json }: { readonly json?: true }): Promise<vo
   }
   if (grants.length === 0) return say("There are no permanent grants.");
   for (const { id, label, workspace, since, until } of grants) {
-    const ends = until === undefined ? "" : `, until ${isoTime(until)}`;
+    const ends = until === undefined ? "" : `, until ${localTime(until)}`;
     say(`${id}  ${oneLine(label, Infinity)}`);
-    say(`${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${isoTime(since)}${ends}`);
+    say(`${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${localTime(since)}${ends}`);
   }
 }
 

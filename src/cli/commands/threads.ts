@@ -1,6 +1,7 @@
 import { type ThreadMessage, followThread, readThread } from "../../activity/messages.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { oneLine } from "../../output/terminal-text.ts";
+import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
@@ -16,7 +17,7 @@ export async function listThreads({ json, ...options }: Options): Promise<void> 
       const { thread, changedMs, title = "", target, workDir = "" } = each;
       const place = target === undefined ? "" : `  (${oneLine(`${target}:${workDir}`, 100)})`;
       const words = title === "" ? "" : `  ${oneLine(title, 80)}`;
-      say(json ? JSON.stringify(each) : `${oneLine(thread, 100)}  ${isoMinute(changedMs)}${words}${place}`);
+      say(json ? JSON.stringify(each) : `${oneLine(thread, 100)}  ${minuteOf(changedMs)}${words}${place}`);
     }
   });
 }
@@ -47,7 +48,7 @@ export async function showThread(
 }
 
 function lineOf(message: ThreadMessage): string {
-  const at = isoMinute(message.at).slice(11);
+  const at = minuteOf(message.at).slice(11);
   if (message.role !== "tool") {
     const who = message.role === "assistant" ? "model" : message.from;
     const texts = message.content.flatMap((part) =>
@@ -65,8 +66,8 @@ function lineOf(message: ThreadMessage): string {
   );
 }
 
-function isoMinute(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(0, 16);
+function minuteOf(milliseconds: number): string {
+  return localTime(milliseconds).slice(0, 16);
 }
 
 function say(line: string): void {
