@@ -231,6 +231,21 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(JSON.stringify(messages.at(-1))).toContain("first line\\nsecond line");
   });
 
+  test("at 60 columns text is wrapped between words, below its column", async () => {
+    const { sees, types } = await person(await commandLine(), replies(runs("touch made"), says("Well.")), {
+      columns: 60,
+    });
+    await sees(/^> *$/m);
+    await types("/help", "Enter");
+    const help = await sees(/^> *$(?![^]*> \/help)/m);
+    expect(help).toMatch(/^\/model \[PROVIDER:NAME\] {9}show the model, or switch to\n {31}another$/m);
+    await types("Do it", "Enter");
+    await sees(/\[y\/N\/s\/a\]$/m);
+    await types("n Leave that folder as it is, and make a new one beside it", "Enter");
+    const seen = await sees("Well.");
+    expect(seen).toMatch(/^● Run: touch made denied {2}\d\.\d s\n {2}Command .*\n {2}\S.*beside it$/m);
+  });
+
   test("accepts commands", async () => {
     const { sees, types } = await person(await commandLine(), ["--model", "demo"]);
     await sees(/^> *$/m);

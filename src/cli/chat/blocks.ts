@@ -1,7 +1,9 @@
 import { inspect } from "node:util";
 import type { AgentEvent } from "../../agent/agent.ts";
+import { countCharacters } from "../../output/measure.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
+import { wrapped } from "./wrap.ts";
 
 /** A running call. */
 export interface Block {
@@ -62,16 +64,28 @@ export function runningLines({ title, sinceMs, output, message }: Block, nowMs: 
  * result.
  */
 export function endedLines({ title, output }: Block, { status, text }: Result, ms: number, columns: number): string[] {
-  const mark = status === "ok" ? painted("green", "●") : painted("red", "●");
-  const how = status === "ok" ? "" : ` ${painted("red", status)}`;
-  const head = `${mark} ${painted("bold", oneLine(title, 4 * columns))}${how}  ${painted("dim", elapsed(ms))}`;
+  const head = headLines(title, status, elapsed(ms), columns);
   const lines = linesOf(text);
   const diffAt = lines.findIndex((line, at) => line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ "));
-  if (diffAt >= 0) return [head, ...diffLines(lines.slice(diffAt + 2), columns)];
-  if (status === "ok" && output === "") return [head, ...indented([firstOf(lines)], columns)];
+  if (diffAt >= 0) return [...head, ...diffLines(lines.slice(diffAt + 2), columns)];
+  if (output === "") {
+    if (status === "ok") return [...head, ...indented([firstOf(lines)], columns)];
+    const rows = lines.slice(0, OUTPUT_LINES).flatMap((line) => wrapped(`  ${oneLine(line, 4 * columns)}`, columns));
+    return [...head, ...rows.map((row) => painted("dim", row))];
+  }
   const left = lines.length - OUTPUT_LINES;
   const more = left > 0 ? [`… ${plural(left, "line")} above`] : [];
-  return [head, ...indented([...more, ...lines.slice(-OUTPUT_LINES)], columns)];
+  return [...head, ...indented([...more, ...lines.slice(-OUTPUT_LINES)], columns)];
+}
+
+function headLines(title: string, status: Result["status"], time: string, columns: number): string[] {
+  const how = status === "ok" ? "" : ` ${status}`;
+  const rows = wrapped(`  ${oneLine(title, 4 * columns)}`, columns, "  ");
+  const lines = rows.map((row) => `  ${painted("bold", row.slice(2))}`);
+  if (countCharacters(`${rows.at(-1)}${how}  ${time}`) >= columns) lines.push(" ");
+  const mark = painted(status === "ok" ? "green" : "red", "●");
+  const end = `${how === "" ? "" : painted("red", how)}  ${painted("dim", time)}`;
+  return lines.map((line, at) => (at === 0 ? mark + line.slice(1) : line) + (at === lines.length - 1 ? end : ""));
 }
 
 function firstOf(lines: readonly string[]): string {

@@ -41,7 +41,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   tools: {
     does: "list the tools",
     run: ({ agent }) =>
-      [...agent.tools.values()].map(({ name, title }) => `${name.padEnd(14)} ${title ?? ""}`.trimEnd()).join("\n"),
+      [...agent.tools.values()].map(({ name, title }) => `${name.padEnd(14)}  ${title ?? ""}`.trimEnd()).join("\n"),
   },
   model: {
     takes: "[PROVIDER:NAME]",
@@ -123,7 +123,7 @@ export async function runCommand(chat: Chat, line: string): Promise<string> {
 }
 
 function helpLine([name, { takes = "", does }]: readonly [string, Pick<ChatCommand, "takes" | "does">]): string {
-  return `${`/${name} ${takes}`.padEnd(27)} ${does}`;
+  return `${`/${name} ${takes}`.padEnd(30)} ${does}`;
 }
 
 function promptsOf({ servers }: Pick<Chat, "servers">): readonly McpPrompt[] {

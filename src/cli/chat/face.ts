@@ -9,6 +9,7 @@ import { circumstances } from "./approvals.ts";
 import { type Block, elapsed, endedLines, painted, runningLines, spinner, withOutput } from "./blocks.ts";
 import { PROMPT, createInput } from "./input.ts";
 import { createScreen } from "./screen.ts";
+import { wrapped } from "./wrap.ts";
 
 /** The input and output of a chat. */
 export interface Face {
@@ -58,12 +59,11 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
   let ticker: NodeJS.Timeout | undefined;
   let questions: Promise<unknown> = Promise.resolve();
 
-  const note = (text: string) =>
-    screen.print(
-      terminalSafe(text)
-        .split("\n")
-        .map((line) => painted("dim", line)),
-    );
+  const linesOf = (text: string) =>
+    terminalSafe(text)
+      .split("\n")
+      .flatMap((line) => wrapped(line, stdout.columns));
+  const note = (text: string) => screen.print(linesOf(text).map((line) => painted("dim", line)));
   const draw = () => {
     if (ticker === undefined) return;
     const nowMs = Date.now();
@@ -178,7 +178,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
     show,
     say(text) {
       input.hide();
-      screen.print(terminalSafe(text).split("\n"));
+      screen.print(linesOf(text));
       if (ticker === undefined) input.show();
     },
     ask,
