@@ -25,9 +25,12 @@ export function pluginTemplate(language: Language, name: string, tool: string): 
   return TEMPLATES[language](name, tool);
 }
 
+/** The placeholder for the name of the tool. */
+const TOOL = /\bTOOL\b/g;
+
 const TEMPLATES: { readonly [L in Language]: (name: string, tool: string) => Template } = {
   ts(name, tool) {
-    const text = TYPESCRIPT.replaceAll("TOOL", tool);
+    const text = TYPESCRIPT.replaceAll(TOOL, tool);
     const { typescript: runsTypes } = process.features as { readonly typescript?: unknown };
     const file = runsTypes ? { name: `${name}.ts`, text } : { name: `${name}.mjs`, text: text.replaceAll(TYPES, "") };
     return {
@@ -39,21 +42,21 @@ const TEMPLATES: { readonly [L in Language]: (name: string, tool: string) => Tem
   python: (name, tool) => ({
     needs: "Python 3",
     program: `${name}.py`,
-    files: [{ name: `${name}.py`, text: PYTHON.replaceAll("TOOL", tool), isProgram: true }],
+    files: [{ name: `${name}.py`, text: PYTHON.replaceAll(TOOL, tool), isProgram: true }],
   }),
   go: (name, tool) => ({
     needs: "Go",
     build: `go build -o ${name} .`,
     program: name,
     files: [
-      { name: "main.go", text: GO.replaceAll("TOOL", tool) },
+      { name: "main.go", text: GO.replaceAll(TOOL, tool) },
       { name: "go.mod", text: `module ${name}\n\ngo 1.21\n` },
     ],
   }),
   bash: (name, tool) => ({
     needs: "bash and jq",
     program: `${name}.sh`,
-    files: [{ name: `${name}.sh`, text: BASH.replaceAll("TOOL", tool), isProgram: true }],
+    files: [{ name: `${name}.sh`, text: BASH.replaceAll(TOOL, tool), isProgram: true }],
   }),
 };
 

@@ -116,6 +116,8 @@ export function pluginSuite(options: PluginSuiteOptions, runner: TestRunner): vo
     "passes over the cancel of a call that it does not have": (started) =>
       survives(started, '{"type":"cancel","call_id":"none"}'),
     "answers each example without an error": async (started) => {
+      const named = started.tools.map((given) => (isRecord(given) ? given["name"] : undefined));
+      for (const tool of Object.keys(calls)) require(named.includes(tool), `there is no tool ${tool} to call`);
       for (const { tool, params } of examplesOf(started)) {
         const definition = started.tools.find((given) => isRecord(given) && given["name"] === tool) as {
           parameters: object;

@@ -67,6 +67,8 @@ test("handrail mcp test lists what a server offers, and calls a tool only on req
   );
   const call = ["--call", "echo", "--input", '{"words":"hello"}', "--yes"];
   expect((await line.here(["mcp", "test", "other", "--config", "mine.yaml", ...call])).stdout).toMatch(/\nhello\n$/);
+  const misplaced = await line.here(["mcp", "test", "other", "--config", "mine.yaml", "--input", "{}"]);
+  expect(misplaced).toMatchObject({ code: 2, stderr: expect.stringContaining("name its tool with --call") as string });
   const echo = ["call", "mcp__other__echo", '{"words":"hello"}', "--yes", "--config", "mine.yaml"];
   expect(await line.here(echo)).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
 });

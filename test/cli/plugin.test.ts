@@ -116,7 +116,13 @@ describe("handrail plugin", () => {
       `${bin}export NODE=${process.execPath} CLI=$(type handrail | grep -o '[^ ]*dist/cli.js'); PATH=$PWD/bin:$PATH sh my-weather/test.sh`,
     );
     expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/8 tests passed, 0 failed\n$/) as string });
-    expect(await readFile(join(line.folder, "my-weather/my-weather.py"), "utf8")).toContain('"name": "my_weather"');
+    const unknown = await line.run(["plugin", "test", "my-weather/my-weather.py", "--call", "none {}"]);
+    expect(unknown).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("there is no tool none to call") as string,
+    });
+    const written = await readFile(join(line.folder, "my-weather/my-weather.py"), "utf8");
+    expect(written).toMatch(/^TOOLS = \[\n.*\n +"name": "my_weather"/m);
   });
 
   test("test fails for a plugin that violates the protocol, with the reason", async () => {
@@ -127,5 +133,7 @@ describe("handrail plugin", () => {
     expect(failed.stdout).toMatch(/^FAILED {2}names its tools.*: it has ended: Exit code 3$/m);
     expect(failed.stdout).toMatch(/0 tests passed, 8 failed\n$/);
     expect((await line.run(["plugin", "test", "./bad", "--call", "x"])).stderr).toContain("expected --call 'TOOL {");
+    const missing = "handrail: plugin test: there is no program no-such-program on the PATH\n";
+    expect(await line.run(["plugin", "test", "no-such-program"])).toMatchObject({ code: 2, stderr: missing });
   });
 });

@@ -36,7 +36,8 @@ export interface TestOptions extends GlobalOptions {
  * Starts one server and lists what it offers. Calls a tool only if one is named. Exit code 1 when the server cannot be
  * used, or the call fails.
  */
-export async function testServer(name: string, { call, input = "{}", ...options }: TestOptions): Promise<void> {
+export async function testServer(name: string, { call, input, ...options }: TestOptions): Promise<void> {
+  if (call === undefined && input !== undefined) throw new Error("--input is of a call: name its tool with --call");
   const { source } = await serverOf(name, options);
   const approver = options.yes ? approveAll : terminalApprover();
   const toolkit = await createToolkit({
@@ -53,7 +54,7 @@ export async function testServer(name: string, { call, input = "{}", ...options 
     for (const prompt of source.prompts()) say(oneLine(`prompt ${prompt.name}: ${prompt.description ?? ""}`, 300));
     if (call === undefined) return;
     const meant = tools.find((tool) => tool.name === call || tool.name === `mcp__${name}__${call}`)?.name ?? call;
-    const result = await toolkit.call({ name: meant, input }, { signal: stopped.signal });
+    const result = await toolkit.call({ name: meant, input: input ?? "{}" }, { signal: stopped.signal });
     if (result.status !== "ok") process.exitCode = EXIT.notSucceeded;
     say(terminalSafe(asText(result)));
   } finally {

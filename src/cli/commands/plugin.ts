@@ -42,16 +42,14 @@ export async function newPlugin(name: string, { lang }: { readonly lang: (typeof
   );
 }
 
-/** @throws Error if the path of a file names none, or a name on the PATH was meant as one. */
+/** @throws Error if there is no such file, or no program with this name on the PATH. */
 function requireProgram(path: string): void {
   const isPath = path.includes("/");
   if (isPath && !existsSync(path)) throw new Error(`plugin test: there is no file ${oneLine(resolve(path), 500)}`);
-  if (isPath || !existsSync(path)) return;
   const folders = (process.env["PATH"] ?? "").split(delimiter);
-  if (!folders.some((folder) => existsSync(join(folder, path))))
-    throw new Error(
-      `plugin test: there is no program ${path} on the PATH. For the file in this folder write ./${path}`,
-    );
+  if (isPath || folders.some((folder) => existsSync(join(folder, path)))) return;
+  const hint = existsSync(path) ? `. For the file in this folder write ./${path}` : "";
+  throw new Error(`plugin test: there is no program ${oneLine(path, 500)} on the PATH${hint}`);
 }
 
 export interface PluginTestOptions extends GlobalOptions {

@@ -18,7 +18,20 @@ export function receivedFrom({ content, structuredContent }: CallToolResult): Re
   if (structured === undefined)
     return { parts: parts.length === 0 ? [text("(no content)")] : parts, data: textOf(parts) };
   const hasText = content.some(({ type }) => type === "text");
-  return { parts: hasText ? parts : [text(JSON.stringify(structured)), ...parts], data: structured };
+  return { parts: hasText ? parts : [text(jsonOf(structured, content)), ...parts], data: structured };
+}
+
+/** Returns the structured content as JSON. Some servers repeat their pictures in it: base64 of parts is left out. */
+function jsonOf(structured: Json, content: readonly ContentBlock[]): string {
+  const shown = new Set(content.map(base64Of));
+  return JSON.stringify(structured, (_, value: unknown) => {
+    return typeof value === "string" && shown.has(value) ? `[${value.length} characters of base64]` : value;
+  });
+}
+
+function base64Of(block: ContentBlock): string | undefined {
+  if (block.type === "image" || block.type === "audio") return block.data;
+  return block.type === "resource" && "blob" in block.resource ? block.resource.blob : undefined;
 }
 
 /** Converts a resource that was read. */

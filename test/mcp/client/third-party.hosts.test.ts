@@ -30,7 +30,7 @@ const CASES: readonly Case[] = [
     calls: {
       read_file: [{ path: `${folder}/a.txt` }, /^alpha/],
       read_text_file: [{ path: `${folder}/a.txt` }, /^alpha/],
-      read_media_file: [{ path: `${folder}/pixel.png` }, /image\/png/],
+      read_media_file: [{ path: `${folder}/pixel.png` }, /"\[12 characters of base64\]".*\n\[Image: image\/png/],
       read_multiple_files: [{ paths: [`${folder}/a.txt`] }, /alpha/],
       write_file: [{ path: `${folder}/b.txt`, content: "beta\n" }, /Successfully wrote/],
       edit_file: [{ path: `${folder}/b.txt`, edits }, /\+gamma/],
