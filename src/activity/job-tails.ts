@@ -17,16 +17,19 @@ export interface JobTails {
 }
 
 export function createJobTails(record: (event: ActivityEvent) => void): JobTails {
-  /** Until when each job is watched, by its id. In milliseconds since 1970. */
-  const watched = new Map<string, number>();
+  /** By the id of the job: until when, in milliseconds since 1970, and whether somebody waits for the next record. */
+  const watched = new Map<string, { untilMs: number; isAwaited: boolean }>();
   const closing = new AbortController();
 
   const recordWhileWatched = async (job: Job, { call, thread }: Pick<CallEvent, "call" | "thread">) => {
     const { id, process } = job;
-    for (let recorded = -1; Date.now() < (watched.get(id) ?? 0) && !closing.signal.aborted;) {
+    for (let recorded = -1; !closing.signal.aborted;) {
+      const request = watched.get(id);
+      if (request === undefined || request.untilMs < Date.now()) return;
       const isEnded = job.ended !== undefined;
       const { kept } = process.output;
-      if (kept !== recorded) {
+      if (kept !== recorded || request.isAwaited) {
+        request.isAwaited = false;
         const text = wholeLines(await process.output.tail(TAIL_BYTES), kept);
         record({ type: "job.output", call, thread, at: Date.now(), job: id, text });
         recorded = kept;
@@ -39,7 +42,7 @@ export function createJobTails(record: (event: ActivityEvent) => void): JobTails
   return {
     watch(job, by) {
       const isNew = !watched.has(job.id);
-      watched.set(job.id, Date.now() + WATCHED_MS);
+      watched.set(job.id, { untilMs: Date.now() + WATCHED_MS, isAwaited: true });
       if (!isNew) return;
       const done = recordWhileWatched(job, by).catch(() => {}); // its output is gone, or the toolkit was closed
       void done.then(() => watched.delete(job.id));

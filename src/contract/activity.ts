@@ -107,7 +107,7 @@ export type CallEvent = {
   | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
   /** A request to record the last lines of a job for the next 30 seconds, as `job.output`. `by` as above. */
   | { readonly type: "job.watched"; readonly job: string; readonly by: string }
-  /** The last lines of a watched job, whenever they have changed, at most once a second. At most 4,096 bytes. */
+  /** The last lines of a watched job: after each request and when they have changed, once a second. Up to 4,096 bytes. */
   | { readonly type: "job.output"; readonly job: string; readonly text: string }
   /** The sandbox refused something to a command of the call, or to this job of it. The call may still succeed. */
   | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }

@@ -160,7 +160,7 @@ test("of a watched job the last lines are recorded when they change, and those b
   const script = "seq 1 2000; while [ ! -e go ]; do sleep 0.05; done; echo bye";
   const { id, call = "", process } = await start(script);
   jobs.watch(id, { call: "another call", thread: "main" });
-  for (let times = 0; times < 3; times += 1) jobs.watch(id, { call, thread: "main" });
+  jobs.watch(id, { call, thread: "main" });
   const texts = async () => (await events()).flatMap((event) => (event.type === "job.output" ? [event.text] : []));
   await until("the end of the lines is recorded", async () => (await texts()).at(-1)?.endsWith("\n2000\n") === true);
   expect((await texts()).at(-1)).toMatch(/^1\d\d\d\n/); // no part of a line

@@ -173,18 +173,22 @@ describe("a model gives no answers", () => {
   });
 });
 
-test("a job of another process is listed and stopped", async () => {
+test("a job of another process is listed, its last lines are shown, and it is stopped", async () => {
   const line = await commandLine();
   const file = join(line.stateHome, "handrail", "handrail.db");
   const policy = { autonomy: "full" } as const;
   const toolkit = await toolkitWith({ preset: "coding", sandbox: "off", policy, store: sqliteStore({ file }) });
-  await toolkit.call({ name: "bash", input: { command: "sleep 600", background: true } });
+  await toolkit.call({ name: "bash", input: { command: "echo one; sleep 600", background: true } });
   await until("the job is recorded", async () => (await line.store.jobs()).length === 1);
   const id = String((await line.store.jobs())[0]?.id);
   expect((await line.here(["jobs"])).stdout).toMatch(
-    new RegExp(`^${id}  running for \\d+ s, in another process  sleep 600`),
+    new RegExp(`^${id}  running for \\d+ s, in another process  echo one; sleep 600`),
   );
-  expect((await line.here(["jobs", "output", id])).stderr).toContain(`job ${id} belongs to another running process`);
+  for (const times of [1, 2]) {
+    expect(await line.here(["jobs", "output", id]), `${times}`).toMatchObject({ code: 0, stdout: "one\n" });
+  }
+  const following = await line.here(["jobs", "output", id, "--follow"]);
+  expect(following.stderr).toContain(`\`handrail jobs output ${id}\` prints its last lines`);
   expect(await line.here(["jobs", "kill", id])).toMatchObject({ code: 0, stdout: `${id} has ended\n` });
   expect((await line.here(["jobs"])).stdout).toContain(`${id}  Killed by SIGTERM, in another process`);
   expect((await line.here(["jobs", "kill", id])).stderr).toContain(`job ${id} has ended: Killed by SIGTERM`);

@@ -26,8 +26,8 @@ interface Found {
 
 /**
  * Lists, shows, stops or removes jobs: the detached jobs of this machine (or of the named target), and the jobs of
- * other processes, which can only be listed and stopped. `follow` prints the output of a detached job until it ends.
- * Only a job that has ended can be removed.
+ * other processes, of which the last lines are shown. `follow` prints the output of a detached job until it ends. Only
+ * a detached job that has ended can be removed.
  *
  * @throws ToolFailure when there is no such job.
  */
@@ -65,7 +65,7 @@ async function localJobs(
     });
     const others = recorded.filter((job) => job.lifetime !== "detached");
     const found = others.find((job) => String(job.id) === id);
-    if (found !== undefined) return ofOtherProcess(store, found, action);
+    if (found !== undefined) return ofOtherProcess(store, found, follow ? "follow" : action);
     const shown = others.filter(({ ended }) => ended === undefined || ended.atMs > Date.now() - DAY_MS);
     if (action !== "list" || shown.length === 0 || detached.length > 0) await jobsOf(detached, action, id, follow);
     if (action !== "list") return;
@@ -82,11 +82,16 @@ const DAY_MS = 86_400_000;
 /** How long a job may take to end after it was stopped: TERM, two seconds, KILL. Milliseconds. */
 const STOPPING_MS = 10_000;
 
-async function ofOtherProcess(store: Store, { id, call, job, thread, ended }: RecordedJob, action: JobsAction) {
+/** How long another process may take to record the last lines of its job, in milliseconds. */
+const ANSWER_MS = 10_000;
+
+async function ofOtherProcess(store: Store, found: RecordedJob, action: JobsAction | "follow") {
+  const { id, call, job, thread, ended } = found;
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
+  if (action === "output") return lastLines(store, found);
   if (action !== "kill") {
     throw new ToolFailure(`job ${id} belongs to another running process, which has its output`, {
-      hint: `In that session the tool jobs shows it as job ${job}. \`handrail jobs kill ${id}\` stops it.`,
+      hint: `\`handrail jobs output ${id}\` prints its last lines, \`handrail jobs kill ${id}\` stops it.`,
     });
   }
   await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "handrail jobs", job });
@@ -95,6 +100,18 @@ async function ofOtherProcess(store: Store, { id, call, job, thread, ended }: Re
     if (event.type === "job.ended" && event.job === job) return say(`${id} has ended`);
   }
   throw new ToolFailure(`job ${id} was asked to end, but still runs after ${STOPPING_MS / 1_000} s`);
+}
+
+async function lastLines(store: Store, { id, call, job, thread }: RecordedJob): Promise<void> {
+  const asked = Date.now();
+  await store.commit({ type: "job.watched", call, thread, at: asked, by: "handrail jobs", job });
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  for await (const event of store.events({ call, types: ["job.output"], follow: true, signal })) {
+    if (event.type !== "job.output" || event.job !== job || event.at < asked) continue;
+    process.stdout.write(process.stdout.isTTY ? terminalSafe(event.text) : event.text);
+    return;
+  }
+  throw new ToolFailure(`the process that has job ${id} did not answer within ${ANSWER_MS / 1_000} s`);
 }
 
 async function jobsOf(
