@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { SHARED_BY } from "../../src/tools/shared/memory-scope.ts";
 import { commandLine } from "./program.ts";
 
 const line = (key: string, content: string, stored: string) =>
@@ -52,5 +53,7 @@ describe("handrail memory", () => {
     await writeFile(config, "memory: { scope: workspace }\n");
     expect(await here(["memory", "--config", config])).toMatchObject({ code: 0, stdout: "(no memories)\n" });
     expect((await here(["memory"])).stdout).toContain("for all");
+    const { stdout } = await here(["tools", "--preset", "assistant", "--format", "json", "--config", config]);
+    expect(stdout).toContain(SHARED_BY.workspace);
   });
 });

@@ -3,7 +3,7 @@ import { MEMORY_CATEGORIES, type Memories, type Memory, type NewMemory } from ".
 import { ToolFailure } from "../../contract/failure.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
-import { codeOf } from "../../util/errors.ts";
+import { codeOf, messageOf } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -104,9 +104,9 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    const why = codeOf(error) === "ENOENT" ? "there is no such file" : messageOf(error);
     const hint = "Name a file that `handrail memory export` has written, or - for stdin.";
-    throw new Error(`memory import: there is no file ${oneLine(file, 500)}. ${hint}`, { cause: error });
+    throw new Error(`memory import: cannot read ${oneLine(file, 500)}: ${why}. ${hint}`, { cause: error });
   }
 }
 

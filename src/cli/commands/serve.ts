@@ -104,11 +104,9 @@ export async function serveUntil(signal: AbortSignal, { log, show, ...options }:
     onError: ({ message }) => log?.write("warn", "serve.failed", { message }),
   }).catch((error: NodeJS.ErrnoException) => {
     if (["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(error.code ?? ""))
-      throw new Error(`this machine has no address ${host}. Give one of its own with --host`, { cause: error });
+      throw new Error(`this machine has no address ${host}. Give one of its own`, { cause: error });
     if (error.code !== "EADDRINUSE") throw error;
-    throw new Error(`port ${port} is in use. Choose another one with --port, or --port 0 for one that is free`, {
-      cause: error,
-    });
+    throw new Error(`port ${port} is in use. Choose another one, or 0 for one that is free`, { cause: error });
   });
   const shown = show(reachable(server.url));
   process.stdout.write(`${shown}\n`);

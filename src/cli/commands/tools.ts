@@ -18,7 +18,12 @@ export async function tools({
   if (hasSources(settings, options)) return await withSources(format, options);
   await settingsFrom(options); // prints notices about settings without effect
   const place = { ...placeOf(options), sandbox: settings.policy.sandbox };
-  const conditions = { sandboxed: isContained(place), terminal: hasTerminal(place) };
+  const { scope } = settings.memory;
+  const conditions = {
+    sandboxed: isContained(place),
+    terminal: hasTerminal(place),
+    ...(scope !== undefined && { memoryScope: scope }),
+  };
   const set = toolset(chosenTools(toolChoice(settings), conditions));
   print(set, format);
 }
