@@ -76,8 +76,15 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a thread or an output that does not exist is reported", async () => {
-    const { page } = await openPage(addressOf(await served(), "#/thread/none"));
+  test("a thread, an image or an output that does not exist is reported", async () => {
+    const api = await served();
+    const image = { type: "image", mimeType: "image/png", bytes: 9, output: "0000000000000000" } as const;
+    const of = { call: "look", thread: "main", at: Date.now() };
+    await api.store.commit({ ...of, type: "call.started", name: "read", input: {} });
+    await api.store.commit({ ...of, type: "call.finished", status: "ok", content: [image], data: {} });
+    const { page } = await openPage(addressOf(api, "#/thread/main"));
+    await page.getByText("This image cannot be shown here").waitFor();
+    await page.goto(page.url().replace("#/thread/main", "#/thread/none"));
     await page.getByText("There is no such thread.").waitFor();
     await page.goto(page.url().replace("#/thread/none", "#/output/none"));
     await page.getByRole("heading", { name: "This output cannot be shown" }).waitFor();

@@ -39,6 +39,31 @@ describe.skipIf(problem !== undefined)("the page, live", () => {
     await other.close();
   });
 
+  test("a sub-agent's thread is opened from its call, and its bar leads back in one line", async () => {
+    const { url, store } = await served();
+    const at = Date.now();
+    const content = [{ type: "text", text: "Find every place that reads the clock twice. ".repeat(4) }] as const;
+    const created = { type: "thread.created", at, target: "local", workDir: "/a/folder/with/a/long/name" } as const;
+    await store.commit({ ...created, thread: "first" });
+    await store.commit({
+      type: "message.added",
+      thread: "first",
+      at,
+      message: { role: "user", from: "person", content },
+    });
+    await store.commit({ type: "call.started", thread: "first", at, call: "one", name: "delegate", input: {} });
+    await store.commit({ ...created, thread: "second", parent: "one" });
+    const read = { call: "two", name: "read", input: {}, agent: "reviewer" };
+    await store.commit({ type: "call.started", thread: "second", at, ...read });
+    const { page } = await openPage(`${url}/?token=${TOKEN}#/thread/first`, { viewport: { width: 768, height: 900 } });
+    await page.getByRole("link", { name: "Open thread" }).click();
+    const bar = page.locator("main .ttl");
+    await bar.getByRole("heading", { name: "reviewer" }).waitFor();
+    expect((await bar.boundingBox())?.height).toBeLessThan(30);
+    await bar.getByRole("link", { name: "Find every place" }).click();
+    await bar.getByRole("heading", { name: "Find every place" }).waitFor();
+  });
+
   test("it follows at its end; scrolled up, it keeps the position while messages are added on both sides", async () => {
     const { url, store } = await served({ preset: "none" });
     const call = async (number: number) => {

@@ -19,12 +19,12 @@ export function Thread() {
         title={
           <>
             {parent !== undefined && (
-              <a class="link" href={threadAddress(parent.thread)}>
-                <Safe text={titleOf(parent)} />
-                <span class="off" aria-hidden="true">
-                  {" ›"}
-                </span>
-              </a>
+              <>
+                <a class="link clip" href={threadAddress(parent.thread)}>
+                  <Safe text={titleOf(parent)} />
+                </a>
+                <span aria-hidden="true">›</span>
+              </>
             )}
             <h1 class="clip">
               {value === undefined ? "New thread" : <Safe text={state === undefined ? value.thread : titleOf(state)} />}

@@ -122,7 +122,7 @@ function ConnectionLine() {
       {value.how === "connecting" && "Connecting"}
       {value.how === "lost" && `Disconnected since ${clock(value.sinceMs)}`}
       <span class="sp" />
-      {permission.value === "default" && (
+      {permission.value === "default" && value.how !== "lost" && (
         <button class="link" onClick={() => void askForNotifications()}>
           Notify me
         </button>
