@@ -236,9 +236,9 @@ describe.skipIf(problem !== undefined)("interaction", () => {
 
   test("a grant is revoked", async () => {
     const grants = keptGrants(temporaryFolder());
-    const workspace = { backend: "local", folder: "/project" };
-    await grants.keep({ workspace, key: "exec:make", label: "make, in /project", since: 1 });
-    await grants.keep({ workspace, key: "exec:npm", label: "npm\u202e ci", since: 2 });
+    const project = { backend: "local", folder: "/project" };
+    await grants.keep({ workspace: project, key: "exec:make", label: "make, in /project", since: 1 });
+    await grants.keep({ workspace: project, key: "exec:npm", label: "npm\u202e ci", since: 2 });
     const { page } = await openPage(addressOf(await served({ preset: "none" }, { grants }), "#/grants"));
     await page.getByRole("button", { name: "Revoke make, in /project" }).click();
     await page.getByText("make, in /project").waitFor({ state: "detached" });
