@@ -154,6 +154,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     grants,
     takeAct: rate?.take,
     beforeAct: [undo?.beforeAct, options.beforeAct].filter((hook) => hook !== undefined),
+    ...(undo !== undefined && { beforeTurn: undo.prepare }),
     fetcher,
     knownHosts,
     backend,
@@ -213,7 +214,7 @@ function lazyFetcher(network: NetworkSettings | undefined): Fetcher {
   };
 }
 
-/** Loads undo for the first act. */
+/** Loads undo for the first turn or act. */
 function lazyUndo(backend: Backend, stateDir: string, { maxUndoBytes }: ToolkitOptions): UndoRecorder {
   const options = {
     folder: undoFolder(stateDir),
@@ -221,11 +222,10 @@ function lazyUndo(backend: Backend, stateDir: string, { maxUndoBytes }: ToolkitO
     ...(maxUndoBytes !== undefined && { maxBytes: maxUndoBytes }),
   };
   let loading: Promise<UndoRecorder> | undefined;
+  const load = () => (loading ??= import("./undo/undo.ts").then(({ createUndo }) => createUndo(options)));
   return {
-    async beforeAct(call, signal) {
-      loading ??= import("./undo/undo.ts").then(({ createUndo }) => createUndo(options));
-      return (await loading).beforeAct(call, signal);
-    },
+    beforeAct: async (call, signal) => (await load()).beforeAct(call, signal),
+    prepare: () => void load().then(({ prepare }) => prepare()),
     close: async () => (await loading)?.close(),
   };
 }

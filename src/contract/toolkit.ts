@@ -81,7 +81,10 @@ export interface Toolkit {
   definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
-  /** Marks the hosts in a person's message as known to the thread, for `policy.network.fetch`. */
+  /**
+   * Takes a person's message: the hosts in it are known to the thread, for `policy.network.fetch`, and undo begins to
+   * keep the first state of the workspace.
+   */
   hear(words: string, thread?: ThreadId): void;
   /** Returns the policy's decision on these effects. Asks nobody and records nothing. */
   judge(effects: readonly Effect[]): Promise<Decision>;

@@ -13,7 +13,11 @@ import type { LiveTools } from "./live-tools.ts";
 import { definitions, toolset } from "./toolset.ts";
 
 /** What a toolkit shares with the toolkits derived from it. */
-export type Shared = Omit<Host, keyof Own | "onEvent" | "absent"> & { readonly live: LiveTools };
+export type Shared = Omit<Host, keyof Own | "onEvent" | "absent"> & {
+  readonly live: LiveTools;
+  /** Called when a person has said something to an agent: acts may follow. */
+  readonly beforeTurn?: () => void;
+};
 
 /** The parts that each toolkit has for itself. */
 export interface Own extends Pick<Host, "approver" | "seen"> {
@@ -66,7 +70,10 @@ function toolkitOf(
     outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools(), format),
-    hear: (words, thread = own.thread) => shared.knownHosts.addFrom(thread, words),
+    hear(words, thread = own.thread) {
+      shared.knownHosts.addFrom(thread, words);
+      shared.beforeTurn?.();
+    },
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, { signal, approver = ownApprover, howToApprove = shared.howToApprove, onEvent } = {}) {
       if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };

@@ -23,6 +23,11 @@ const CLOSING_MS = 2_000;
 /** Keeps the states of a workspace before and after acts. */
 export interface UndoRecorder {
   readonly beforeAct: BeforeAct;
+  /**
+   * Begins to keep the first state of the workspace, if there is none, because acts may follow: it takes seconds in a
+   * large workspace, and a model has not replied yet.
+   */
+  prepare(): void;
   /** Waits at most two seconds for states that are being kept. Never rejects. */
   close(): Promise<void>;
 }
@@ -41,6 +46,7 @@ interface Turn {
  */
 export function createUndo(options: UndoOptions): UndoRecorder {
   const stop = new AbortController();
+  const stopPreparing = new AbortController();
   const turns = new Map<string, Turn>();
   let opening: Promise<UndoStore> | undefined;
   let off: { readonly notice: string; isReported: boolean } | undefined;
@@ -94,8 +100,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
 
   const turnOf = (call: ApprovedCall, store: UndoStore): Turn => {
     const id = call.request.turn;
-    const isFirst = !existsSync(join(store.path, "log.json"));
-    const made = { waitMs: isFirst ? FIRST_WAIT_MS : WAIT_MS, hasPoint: false, isReported: false };
+    const made = { waitMs: isEmpty(store) ? FIRST_WAIT_MS : WAIT_MS, hasPoint: false, isReported: false };
     const turn = (id === undefined ? undefined : turns.get(id)) ?? made;
     if (id !== undefined) turns.delete(id);
     if (id !== undefined) turns.set(id, turn); // most recently used last
@@ -139,11 +144,25 @@ export function createUndo(options: UndoOptions): UndoRecorder {
       turn.hasPoint ||= outcome === KEPT || pointFor(call, (await readLog(store.path)).entries) === undefined;
       return { ...noticeOf(turn, outcome), ended: () => void inOrder(() => end(act)).catch(() => {}) };
     },
+    prepare() {
+      const signal = AbortSignal.any([stop.signal, stopPreparing.signal]);
+      const keepFirst = async () => {
+        const store = await open();
+        if (isEmpty(store)) await changeLog(store, (log) => withState(store, log, { acting: liveActs(log) }, signal));
+      };
+      if (opening === undefined) void inOrder(keepFirst).catch(() => {}); // the first act reports it
+    },
     async close() {
+      stopPreparing.abort();
       await Promise.race([queue, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
       stop.abort();
     },
   };
+}
+
+/** Whether no state was kept so far. */
+function isEmpty({ path }: UndoStore): boolean {
+  return !existsSync(join(path, "log.json"));
 }
 
 const KEPT = "kept";

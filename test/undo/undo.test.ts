@@ -12,7 +12,9 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { readLog } from "../../src/undo/log.ts";
 import { cases } from "../support/cases.ts";
+import { until } from "../support/until.ts";
 import { repository } from "../support/workspace.ts";
 import { undoing } from "./undoing.ts";
 
@@ -34,6 +36,18 @@ function treeOf(folder: string, skip: readonly string[] = [".git"]): { readonly 
   visit("");
   return found;
 }
+
+test("the first state is kept when an agent gets a message, before its first act", async () => {
+  const folder = await repository({ "a.txt": "one\n" });
+  const { toolkit, store, points, run, undo } = await undoing(folder);
+  toolkit.hear("Change the file.");
+  await until("the state is kept", async () => (await readLog(store)).entries.length === 1);
+  expect(await points.list()).toEqual([]);
+  await run("echo two > a.txt");
+  expect(await points.list()).toHaveLength(1);
+  await undo();
+  expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("one\n");
+});
 
 test("changes of a shell are undone: content, deletions, new files, renames, modes, folders, links", async () => {
   const folder = await repository({
