@@ -7,7 +7,7 @@ import { type ListedJob, eventListeners, isConnected, jobs, now } from "../state
 import { outputAddress } from "../state/route.ts";
 import { Output, Safe, safeText } from "../text/safe.tsx";
 import { clock, counting, duration } from "../text/times.ts";
-import { Icon } from "./icons.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 
 /** The maximum number of ended jobs listed at first. A button shows the others. */
 const MOST_ENDED = 8;
@@ -60,7 +60,7 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
   return (
     <article class="job" data-job={job.id}>
       <h3 class="flex">
-        <Icon name={isRunning ? "run" : isLost ? "cut" : "check"} class={isRunning ? "run spin" : "off"} />
+        <Icon name={iconOf(job)} class={isRunning ? "run spin" : "off"} />
         <code class="clip" title={safeText(job.command)}>
           <Safe text={job.command} />
         </code>
@@ -256,9 +256,18 @@ function endOf({ exit }: NonNullable<ListedJob["ended"]>): string {
   switch (exit.how) {
     case "exited":
       return `exit ${exit.code}`;
+    case "signaled":
+      return exit.signal;
     case "lost":
       return "its process is gone";
     default:
       return exit.how.replace("-", " ");
   }
+}
+
+function iconOf({ ended }: ListedJob): IconName {
+  if (ended === undefined) return "run";
+  const { exit } = ended;
+  if (exit.how === "exited") return exit.code === 0 ? "check" : "fail";
+  return exit.how === "lost" ? "cut" : "stop";
 }
