@@ -11,7 +11,7 @@ import { oneLine } from "../output/terminal-text.ts";
 import { messageOf } from "../util/errors.ts";
 import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
-import type { ToolChoice } from "../tools/presets/choose.ts";
+import { NO_SUCH_TOOL, type ToolChoice } from "../tools/presets/choose.ts";
 import type { SearchEngine } from "../web/search.ts";
 import type { ToolkitOptions } from "../toolkit-options.ts";
 import { type DebugLog, loggedStore, openLog } from "./log.ts";
@@ -142,7 +142,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
     sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,
     onNotice(text) {
       log?.write("warn", "backend.noticed", { text });
-      if (started.some(({ name }) => text.startsWith(name))) tell(text);
+      if (started.some(({ name }) => text.startsWith(name)) || text.endsWith(NO_SUCH_TOOL)) tell(text);
     },
   };
 }

@@ -61,6 +61,11 @@ export async function readMcpFile(
       problems.push(`${path}: mcpServers.${name}: expected a map with either command or url`);
       return [];
     }
+    const type = value.kind === "map" ? value.entries.find(({ key }) => key === "type")?.value : undefined;
+    if (type?.kind === "text" && type.value === "sse") {
+      problems.push(`${path}: mcpServers.${name}: the older HTTP+SSE transport is not supported`);
+      return [];
+    }
     const { command, env: setEnv, ...rest } = given ?? {};
     const server: McpChoice = {
       ...rest,

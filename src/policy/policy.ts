@@ -160,6 +160,7 @@ function verb(effect: Effect): string {
   if (effect.kind === "request") return `${effect.method} a URL`;
   if (effect.kind === "state") return `change ${effect.store}`;
   if (effect.kind === "terminal") return "type into a terminal";
+  if (effect.kind === "foreign") return `call a tool of ${effect.from}`;
   return effect.kind === "write" ? "write files" : effect.kind;
 }
 

@@ -73,6 +73,19 @@ test("handrail mcp test lists what a server offers, and calls a tool only on req
   expect(await line.here(echo)).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
 });
 
+test("handrail tools reports names of the configuration that no tool has after the start", async () => {
+  const other = `{ command: ${process.execPath}, args: [${SERVER}, '2026-07-28'], tools: [echo, ecko] }`;
+  const config = `tools: { preset: none, disable: [mcp__other__ecko, mcp__gone__*], mcp: { other: ${other} } }`;
+  const line = await commandLine({ "mine.yaml": config });
+  const unused = 'handrail: mcp:other has no tool "ecko", which its configuration names.\n';
+  const named = (name: string) => `handrail: disable names "${name}", and there is no such tool.\n`;
+  expect(await line.here(["tools", "--config", "mine.yaml"])).toMatchObject({
+    stdout: expect.stringMatching(/^mcp__other__echo .*\nmcp__other__read_resource .*\n$/) as string,
+    stderr: `${unused}${named("mcp__other__ecko")}${named("mcp__gone__*")}`,
+  });
+  expect(await line.here(["mcp", "test", "other", "--config", "mine.yaml"])).toMatchObject({ stderr: unused });
+});
+
 test("a URL that cannot be used is reported with the reason, and with a remedy that helps", async () => {
   const broken = await served((request) => request.socket.destroy());
   const locked = await served((_, response) => response.writeHead(401).end());

@@ -56,6 +56,7 @@ test("of .mcp.json the known parts are read, once it is trusted, and variables o
     near: { type: "stdio", command: "./near", args: ["${HOME}"], env: { KEY: "${KEY}" }, disabled: false },
     far: { type: "http", url: "https://x.example/mcp", headers: { authorization: "Bearer ${KEY}" } },
     bad__name: { command: "x" },
+    old: { type: "sse", url: "https://x.example/sse" },
   };
   await writeFile(path, JSON.stringify({ mcpServers: servers, other: 1 }, undefined, "\t"));
   const before = await readMcpFile(path, trust, { KEY: "secret", HOME: "/home/me" });
@@ -64,7 +65,9 @@ test("of .mcp.json the known parts are read, once it is trusted, and variables o
     `near starts ${folder}/near '\${HOME}', in the sandbox, with KEY`,
     "far tools of https://x.example/mcp, with the headers authorization",
   ]);
-  expect(before.problems.join()).toMatch(/bad__name: expected a name/);
+  expect(before.problems.join()).toMatch(
+    /bad__name: expected a name.*old: the older HTTP\+SSE transport is not supported/,
+  );
   await trust.record(before.file);
   expect((await readMcpFile(path, trust, { KEY: "secret", HOME: "/home/me" })).servers).toEqual({
     near: {

@@ -24,7 +24,7 @@ describe("readonly", () => {
     [{ kind: "state", store: "memory", change: true }, "change memory"],
     [{ kind: "state", store: "schedule", change: true }, "change schedule"],
     [{ kind: "delegate", agent: "reviewer" }, "delegate"],
-    [{ kind: "foreign", from: "plugin" }, "foreign"],
+    [{ kind: "foreign", from: "plugin:weather" }, "call a tool of plugin:weather"],
   ])("refuses %j with the text of seed 003", async (effect, verb) => {
     expect(await judged("readonly", effect)).toEqual({
       verdict: "deny",

@@ -42,7 +42,9 @@ export async function testServer(name: string, { call, input, ...options }: Test
   const approver = options.yes ? approveAll : terminalApprover();
   const toolkit = await createToolkit({
     ...(await toolkitOptions(options)),
-    ...{ preset: "none", lifetime: "call" as const, sources: [source], onNotice: (text: string) => warn([text]) },
+    ...{ preset: "none", lifetime: "call" as const, sources: [source] },
+    // Not about names of other servers' tools.
+    onNotice: (text: string) => warn(text.startsWith(source.name) ? [text] : []),
     ...(approver !== undefined && { approver }),
   });
   const stopped = untilStopped();

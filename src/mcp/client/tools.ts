@@ -43,13 +43,17 @@ export function sourceName(server: string): string {
 
 /** Creates the allowed tools of a server. Omits unusable ones, with a notice. */
 export function toolsOf(listed: readonly ListedTool[], { server, allowed, withClient, notice }: ToolsOptions): Tool[] {
+  for (const pattern of allowed ?? []) {
+    if (listed.some(({ name }) => matchesWildcard(pattern, name))) continue;
+    notice(`${sourceName(server)} has no tool ${JSON.stringify(pattern)}, which its configuration names.`);
+  }
   return listed
     .filter(({ name }) => allowed === undefined || allowed.some((pattern) => matchesWildcard(pattern, name)))
     .flatMap((tool) => {
       try {
         return [toolOf(tool, { server, withClient })];
       } catch (error) {
-        notice(`MCP server ${server}: the tool ${tool.name} is left out: ${messageOf(error)}.`);
+        notice(`${sourceName(server)}: the tool ${tool.name} is left out: ${messageOf(error)}.`);
         return [];
       }
     });

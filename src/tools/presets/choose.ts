@@ -82,6 +82,9 @@ export interface SourceChoice {
   readonly missing: () => readonly string[];
 }
 
+/** The end of a sentence about a chosen name that no tool has. */
+export const NO_SUCH_TOOL = "and there is no such tool.";
+
 /** Chooses among tools of sources, as `chosenTools` does among the tools that are always present. */
 export function sourceChoice({
   preset,
@@ -97,7 +100,7 @@ export function sourceChoice({
   const unmet = (patterns: readonly string[], where: string) =>
     patterns
       .filter((pattern) => ![...known].some((name) => matchesWildcard(pattern, name)))
-      .map((pattern) => `${where} names ${JSON.stringify(pattern)}, and there is no such tool.`);
+      .map((pattern) => `${where} names ${JSON.stringify(pattern)}, ${NO_SUCH_TOOL}`);
   return {
     choose(tool) {
       known.add(tool.name);
