@@ -224,7 +224,7 @@ function lazyUndo(backend: Backend, stateDir: string, { maxUndoBytes }: ToolkitO
   let loading: Promise<UndoRecorder> | undefined;
   const load = () => (loading ??= import("./undo/undo.ts").then(({ createUndo }) => createUndo(options)));
   return {
-    beforeAct: async (call, signal) => (await load()).beforeAct(call, signal),
+    beforeAct: async (...act) => (await load()).beforeAct(...act),
     prepare: () => void load().then(({ prepare }) => prepare()),
     close: async () => (await loading)?.close(),
   };

@@ -1,3 +1,4 @@
+import type { CallUpdate } from "./activity.ts";
 import type { FileInfo } from "./backend.ts";
 import type { Effect } from "./effect.ts";
 import type { CallId, ThreadId } from "./identity.ts";
@@ -49,9 +50,13 @@ export interface ApprovedCall extends CheckedCall {
 /**
  * Runs before the first effect of an act (`isAct`), which waits for it. It runs again in the same call when
  * `ToolContext.permit` allows another act; `call.effects` holds the effects that are about to happen. A rejection ends
- * the call without these effects. `signal` fires when the call is stopped.
+ * the call without these effects. `signal` fires when the call is stopped. `update` shows people what the hook does.
  */
-export type BeforeAct = (call: ApprovedCall, signal: AbortSignal) => Promise<ActFollowUp | undefined>;
+export type BeforeAct = (
+  call: ApprovedCall,
+  signal: AbortSignal,
+  update: (update: Pick<CallUpdate, "displayMessage">) => void,
+) => Promise<ActFollowUp | undefined>;
 
 /** What a `BeforeAct` hook adds to the end of the call. */
 export interface ActFollowUp {

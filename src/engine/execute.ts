@@ -96,7 +96,7 @@ async function begin(running: Running, call: ApprovedCall): Promise<void> {
   const refused = await host.takeAct?.();
   if (refused !== undefined) throw new CallEnded({ status: "denied", reason: refused, by: "policy" });
   for (const hook of host.beforeAct) {
-    const followUp = await hook(call, signal);
+    const followUp = await hook(call, signal, record.updated);
     if (followUp === undefined) continue;
     running.followUps.push(followUp);
     if (running.over) return followUp.ended?.(); // the call was stopped and did not wait for the hook

@@ -14,6 +14,10 @@ const WAIT_MS = 1_000;
 /** The same for the first state of a workspace, when every file is read. In milliseconds. */
 const FIRST_WAIT_MS = 10_000;
 
+/** How long an act waits before people are told why, in milliseconds. */
+const SHOWN_MS = 500;
+const KEEPING = "Keeping the state of the files, for undo";
+
 /** Calls outside a turn within this time share a point. In milliseconds. */
 const SHARED_MS = 30_000;
 
@@ -122,7 +126,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
   };
 
   return {
-    async beforeAct(call, signal) {
+    async beforeAct(call, signal, update) {
       if (!call.effects.some(mayChangeFiles)) return undefined;
       if (off !== undefined) return noticeOf(undefined, undefined);
       const store = await open().catch((error: unknown) => asError(error));
@@ -136,7 +140,10 @@ export function createUndo(options: UndoOptions): UndoRecorder {
       const started = performance.now();
       const done = inOrder(() => begin(store, call, act, () => isLate, turn.waitMs > 0)).then(() => KEPT, asError);
       const waiting = linkedTo([signal]);
+      const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
       const outcome = await Promise.race([done, pause(turn.waitMs, waiting.signal).then(() => LATE)]);
+      clearTimeout(shown);
+      if (performance.now() - started >= SHOWN_MS) update({ displayMessage: null });
       waiting.abort(new Error("nobody waits"));
       waiting.unlink();
       isLate = outcome === LATE;

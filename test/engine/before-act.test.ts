@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { CallEvent } from "../../src/contract/activity.ts";
 import type { ActFollowUp, BeforeAct } from "../../src/contract/call.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
@@ -12,8 +13,9 @@ const READ: Effect = { kind: "read", path: "a.txt" };
 /** Makes a call of a tool with these effects. Returns what the hook and the tool did, in order. */
 async function watched(effects: readonly Effect[], run: Tool["run"], followUp?: ActFollowUp | Error) {
   const done: string[] = [];
-  const beforeAct: BeforeAct = async (call) => {
+  const beforeAct: BeforeAct = async (call, _, update) => {
     done.push(`hook ${call.effects.map(({ kind }) => kind).join(" ")}`);
+    update({ displayMessage: "Keeping the files" });
     if (followUp instanceof Error) throw followUp;
     return followUp && { ...followUp, ended: () => void done.push("ended") };
   };
@@ -29,13 +31,16 @@ async function watched(effects: readonly Effect[], run: Tool["run"], followUp?: 
     },
   });
   const toolkit = await toolkitWith({ tools: [tool], beforeAct });
-  const text = asText(await toolkit.call({ name: "doing", input: {} }));
-  return { text, done };
+  const shown: unknown[] = [];
+  const onEvent = (event: CallEvent) => event.type === "call.updated" && shown.push(event.update.displayMessage);
+  const text = asText(await toolkit.call({ name: "doing", input: {} }, { onEvent }));
+  return { text, done, shown };
 }
 
 describe("beforeAct", () => {
-  test("an act waits for the hook, and its end is reported with the notice", async () => {
-    const { text, done } = await watched([WRITE], async () => "written", { notice: "kept" });
+  test("an act waits for the hook, which shows what it does; its end is reported with the notice", async () => {
+    const { text, done, shown } = await watched([WRITE], async () => "written", { notice: "kept" });
+    expect(shown).toEqual(["Keeping the files"]);
     expect(done).toEqual(["hook write", "tool", "ended"]);
     expect(text).toBe("written\n[kept]");
   });
