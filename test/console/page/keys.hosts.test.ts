@@ -48,4 +48,29 @@ describe.skipIf(problem !== undefined)("keys of the page", () => {
     expect(visited.slice(0, 2).toSorted()).toEqual(["#/thread/one", "#/thread/two"]);
     expect(visited[2]).toBe(visited[0]);
   });
+
+  test("a panel that takes the place of the threads takes the focus, and gives it back", async () => {
+    const { url } = await served({ preset: "coding" });
+    const { page } = await openPage(`${url}/?token=${TOKEN}#/thread/main`, { viewport: { width: 1024, height: 768 } });
+    const focused = async (name: string) => {
+      await until(`${name} has the focus`, async () => {
+        return (await page.evaluate("document.activeElement.getAttribute('aria-label')")) === name;
+      });
+    };
+    await page.getByRole("button", { name: "Show inspector" }).press("Enter");
+    await focused("Close panel");
+    await page.keyboard.press("Enter");
+    await focused("Show inspector");
+    await page.keyboard.press("Enter");
+    await focused("Close panel");
+    await page.keyboard.press("/");
+    const search = page.getByLabel("Search threads");
+    await search.and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("x");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    expect(await search.inputValue()).toBe("");
+  });
 });

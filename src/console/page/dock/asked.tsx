@@ -5,6 +5,7 @@ import type { DecisionPart } from "../../../contract/decision.ts";
 import { type Question, open, threads } from "../state/model.ts";
 import { threadAddress } from "../state/route.ts";
 import { titleOf } from "../state/thread-status.ts";
+import { Quoted } from "../text/quoted.tsx";
 import { Exact, Safe } from "../text/safe.tsx";
 import { Command } from "../view/command.tsx";
 import { Icon } from "../view/icons.tsx";
@@ -150,7 +151,7 @@ function Facts({ question: { agent, decision, effects, thread } }: { readonly qu
       )}
       {reason !== undefined && (
         <Fact name="Reason">
-          <Reason text={reason} />
+          <Quoted text={reason} />
         </Fact>
       )}
       {parts.length > 1 && (
@@ -159,21 +160,6 @@ function Facts({ question: { agent, decision, effects, thread } }: { readonly qu
         </Fact>
       )}
     </dl>
-  );
-}
-
-/** Shows the one command that a reason quotes as code. With more backticks, what they enclose is unclear. */
-function Reason({ text }: { readonly text: string }) {
-  const [before = "", quoted = "", after = "", ...more] = text.split("`");
-  if (quoted === "" || more.length > 0) return <Safe text={text} />;
-  return (
-    <>
-      <Safe text={before} />
-      <code>
-        <Exact text={quoted} />
-      </code>
-      <Safe text={after} />
-    </>
   );
 }
 

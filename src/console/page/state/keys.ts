@@ -1,6 +1,6 @@
 import { isFolded, shownQuestion } from "./dock.ts";
 import { now, threads } from "./model.ts";
-import { goTo, route, threadAddress, view } from "./route.ts";
+import { goTo, route, showView, threadAddress, view } from "./route.ts";
 import { statusOf } from "./thread-status.ts";
 
 /** The keys and what they do, as the list shows them. */
@@ -42,7 +42,7 @@ const ACTS: { readonly [key: string]: () => void } = {
   k: () => toCell(-1),
   ".": () => document.activeElement?.closest(".cell")?.querySelector<HTMLElement>("[data-stop]")?.click(),
   p: () => document.getElementById("prompt")?.focus(),
-  "/": () => document.getElementById("search")?.focus(),
+  "/": () => showView("threads", "#search"),
   "]": toNextWaiting,
   "?": () => document.querySelector<HTMLDialogElement>("dialog.keys")?.showModal(),
 };

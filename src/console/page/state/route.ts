@@ -21,6 +21,14 @@ export const route = computed((): Route => {
 /** The visible view of a narrow window. A wide window shows all. */
 export const view = signal<"threads" | "main" | "inspector" | "terminal">("threads");
 
+/** Shows a view, and moves the focus to the element with this selector: at once, or when the view is drawn. */
+export function showView(next: typeof view.value, focused: string): void {
+  view.value = next;
+  const focus = () => document.querySelector<HTMLElement>(focused)?.focus();
+  focus();
+  requestAnimationFrame(focus);
+}
+
 /** Returns the address of a thread, for links. */
 export function threadAddress(thread: string): string {
   return `#/thread/${encodeURIComponent(thread)}`;

@@ -7,6 +7,7 @@ import { now } from "../state/model.ts";
 import type { CallShown } from "../state/open-thread.ts";
 import { outputAddress, threadAddress } from "../state/route.ts";
 import { languageOf } from "../text/code.ts";
+import { Quoted } from "../text/quoted.tsx";
 import { MAX_LINE, Output, Safe } from "../text/safe.tsx";
 import { clock, counting, duration } from "../text/times.ts";
 import { Code } from "./code.tsx";
@@ -89,7 +90,7 @@ function Denial({ message }: { readonly message: CallShown }) {
   }
   return (
     <p class="note free">
-      <Safe text={textOf(message) || (message.metadata.tool_activity.error ?? "The policy denied it.")} />
+      <Quoted text={textOf(message) || (message.metadata.tool_activity.error ?? "The policy denied it.")} />
     </p>
   );
 }

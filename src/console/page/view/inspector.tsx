@@ -1,5 +1,5 @@
 import { hasTerminal, jobs } from "../state/model.ts";
-import { view } from "../state/route.ts";
+import { showView } from "../state/route.ts";
 import { Icon } from "./icons.tsx";
 import { Lazy } from "./lazy.tsx";
 
@@ -15,7 +15,7 @@ export function Inspector() {
         <h2>Jobs</h2>
         {running > 0 && <small class="num">{running}</small>}
         <span class="sp" />
-        <button class="ib narrow" aria-label="Close panel" onClick={() => (view.value = "main")}>
+        <button class="ib narrow" aria-label="Close panel" onClick={() => showView("main", ".middle")}>
           <Icon name="close" />
         </button>
       </div>

@@ -16,6 +16,8 @@ const MOST_HEIGHT = 200;
  */
 export function Prompt({ thread }: { readonly thread: string | undefined }) {
   const area = useRef<HTMLTextAreaElement>(null);
+  /** The thread that was created for a prompt. Used again when the prompt was not accepted. */
+  const created = useRef<string>(undefined);
   const text = useSignal(drafts.get(thread) ?? "");
   const isSending = useSignal(false);
   const failure = useSignal("");
@@ -37,7 +39,7 @@ export function Prompt({ thread }: { readonly thread: string | undefined }) {
     isSending.value = true;
     failure.value = "";
     try {
-      const id = thread ?? (await post<{ thread: string }>("/api/threads")).thread;
+      const id = thread ?? (created.current ??= (await post<{ thread: string }>("/api/threads")).thread);
       await post(`/api/threads/${part(id)}/prompts`, { text: asked });
       type("");
       if (thread === undefined) goTo(threadAddress(id));

@@ -23,6 +23,7 @@ export function SearchField({ label, text, children, ...more }: SearchFieldProps
         placeholder={label}
         value={text.value}
         onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        onKeyDown={({ key, currentTarget }) => key === "Escape" && text.value === "" && currentTarget.blur()}
         {...more}
       />
       {children}

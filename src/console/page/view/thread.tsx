@@ -1,6 +1,6 @@
 import { part } from "../state/api.ts";
 import { isAgentAtWork, isRunning, open, openState, threads } from "../state/model.ts";
-import { threadAddress, view } from "../state/route.ts";
+import { showView, threadAddress } from "../state/route.ts";
 import { titleOf } from "../state/thread-status.ts";
 import { Safe } from "../text/safe.tsx";
 import { Bar } from "./bar.tsx";
@@ -42,7 +42,11 @@ export function Thread() {
             <span>Stop{isAgentAtWork.value && <span class="wide"> agent</span>}</span>
           </StopButton>
         )}
-        <button class="ib middle" aria-label="Show inspector" onClick={() => (view.value = "inspector")}>
+        <button
+          class="ib middle"
+          aria-label="Show inspector"
+          onClick={() => showView("inspector", ".inspector .narrow")}
+        >
           <Icon name="side" />
         </button>
       </Bar>
