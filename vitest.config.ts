@@ -40,6 +40,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 3, // half of their time tests wait, for processes and the disk
     chaiConfig: { truncateThreshold: 2_000 }, // who reads the summary sees what came, not its first words
     testTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } }, // a second is too short on a busy machine
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
     setupFiles: ["test/support/file-setup.ts"],
