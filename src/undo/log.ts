@@ -1,9 +1,8 @@
-import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
-import { hasCode, isMissing } from "../util/private-file.ts";
-import { processStatus } from "../util/process-status.ts";
+import { isMissing } from "../util/private-file.ts";
+import { isAlive, thisProcess, withLockFile } from "../util/process-lock.ts";
 
 /** The state of the workspace at one moment: ids of objects in the store. */
 export interface State {
@@ -91,67 +90,11 @@ export function liveActs({ entries }: Log): readonly string[] {
   });
 }
 
-/** How often a taken lock is retried, in milliseconds. */
-const RETRY_MS = 15;
-
 /**
  * Runs `work` while no other process works on the store. Takes over the lock of a process that has died.
  *
  * @throws Error when another process holds it for longer than 60 seconds, and what `work` throws.
  */
-export async function withLock<T>(store: string, work: () => Promise<T>): Promise<T> {
-  const [lock, own] = [join(store, "lock"), join(store, `lock-${randomName(8)}.tmp`)];
-  await writeFile(own, thisProcess(), { mode: 0o600 });
-  try {
-    for (const deadline = Date.now() + 60_000; !(await isTaken(own, lock)); await pause(RETRY_MS)) {
-      if (Date.now() > deadline) throw new Error("another process of Handrail uses the store of undo; try again later");
-    }
-  } finally {
-    await unlink(own);
-  }
-  try {
-    return await work();
-  } finally {
-    await unlink(lock).catch(() => {});
-  }
-}
-
-/** Creating a link is atomic, so a lock always names its process. */
-async function isTaken(own: string, lock: string): Promise<boolean> {
-  try {
-    await link(own, lock);
-    return true;
-  } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
-  }
-  const owner = await readFile(lock, "latin1").catch(() => undefined);
-  if (owner === undefined) return false;
-  const [pid = "", start = ""] = owner.split(":");
-  if (isAlive(Number(pid), start)) return false;
-  // If several processes see a stale lock, one of them removes it: only one rename succeeds. A new lock that was moved
-  // by mistake is put back.
-  const stale = `${own}.stale`;
-  const isMoved = await rename(lock, stale).then(
-    () => true,
-    () => false,
-  );
-  if (!isMoved) return false;
-  if ((await readFile(stale, "latin1")) !== owner) await link(stale, lock).catch(() => {});
-  await unlink(stale);
-  return false;
-}
-
-function thisProcess(): string {
-  return `${process.pid}:${processStatus(process.pid)?.start ?? ""}`;
-}
-
-function isAlive(pid: number, start: string): boolean {
-  const status = processStatus(pid);
-  if (status !== undefined) return !status.ended && status.start === start;
-  if (process.platform === "linux") return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return hasCode(error, "EPERM");
-  }
+export function withLock<T>(store: string, work: () => Promise<T>): Promise<T> {
+  return withLockFile(join(store, "lock"), "the store of undo", work);
 }

@@ -7,8 +7,9 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import { replacePrivateFile } from "../../util/private-file.ts";
+import { makePrivateFolder, replacePrivateFile } from "../../util/private-file.ts";
 import { parseJson } from "../../util/json.ts";
+import { withLockFile } from "../../util/process-lock.ts";
 import type { Fetching, TokenProvider } from "./server-settings.ts";
 
 /** Handrail's registration at an authorization server. */
@@ -34,6 +35,8 @@ export interface TokenFile {
   /** Writes the file atomically. */
   write(stored: Omit<Stored, "url">): Promise<void>;
   remove(): Promise<void>;
+  /** Runs the work while no other process or call does so for this file. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Returns the token file of a URL. A server with the same name and another URL does not get these tokens. */
@@ -49,6 +52,10 @@ export function tokenFile(stateFolder: string, url: string): TokenFile {
     },
     write: (stored) => replacePrivateFile(folder, name, `${JSON.stringify({ url, ...stored })}\n`),
     remove: () => rm(join(folder, name), { force: true }),
+    async exclusively(work) {
+      await makePrivateFolder(folder);
+      return await withLockFile(join(folder, `${name}.lock`), "this login", work);
+    },
   };
 }
 
@@ -172,7 +179,8 @@ function tokensOver(file: TokenFile, settings: OAuthSettings, { fetch }: Fetchin
       return given;
     },
     onUnauthorized({ serverUrl, response }) {
-      refreshing ??= refresh(serverUrl, response).finally(() => (refreshing = undefined));
+      // An authority takes a refresh token that is used twice for a stolen one, and ends the login.
+      refreshing ??= file.exclusively(() => refresh(serverUrl, response)).finally(() => (refreshing = undefined));
       return refreshing;
     },
   };

@@ -38,7 +38,7 @@ export function json(
   response.end(JSON.stringify(value));
 }
 
-/** A mock authorization server: it registers clients, and gives a code to anyone. Refresh tokens are valid once. */
+/** A mock authorization server: it registers clients, and gives a code to anyone. A refresh token that is used twice ends all logins. */
 export async function authority() {
   const codes = new Map<string, { readonly challenge: string; readonly client: string; readonly redirect: string }>();
   const clients = new Set<string>();
@@ -90,7 +90,11 @@ export async function authority() {
     if (isDown) return json(response, 500, {});
     const form = new URLSearchParams(body);
     if (form.get("grant_type") === "refresh_token") {
-      if (!refreshing.delete(form.get("refresh_token") ?? "")) return json(response, 400, { error: "invalid_grant" });
+      if (!refreshing.delete(form.get("refresh_token") ?? "")) {
+        refreshing.clear(); // as if it were stolen
+        valid.clear();
+        return json(response, 400, { error: "invalid_grant" });
+      }
       counted.refreshed++;
       return json(response, 200, grant());
     }

@@ -120,6 +120,12 @@ describe("a server that requires a login", () => {
     expect(issuer.counted.refreshed).toBe(1);
     expect(notices).toEqual([]);
 
+    const other = (await withServers({ docs: settings })).toolkit;
+    issuer.expire();
+    const both = [call(), other.call({ name: "mcp__docs__echo", input: { words: "in" } })];
+    for (const result of await Promise.all(both)) expect(result).toMatchObject({ data: "in" });
+    expect(issuer.counted.refreshed).toBe(2);
+
     issuer.expire();
     issuer.fail(true);
     expect(asText(await call())).toMatch(/the login could not be renewed: 127\.0\.0\.1:\d+ answers with HTTP 500/);
