@@ -10,7 +10,7 @@ import { randomName } from "../util/identifier.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
-import { answerOfOther, isTaken, isOffered, offerOf, recordOffer, withOffer } from "./offers.ts";
+import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
 import { textOf } from "./prompt.ts";
 import { openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
@@ -68,12 +68,6 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-/** How long a turn waits for the thread before it reports that it waits, in milliseconds. */
-const PATIENT_MS = 500;
-
-const ELSEWHERE = "Another agent is working in this thread. This message waits until that turn has ended.";
-const OFFERED = "Another agent is working in this thread. It reads this message after its current call.";
-
 /**
  * Creates an agent. Reads its thread from the toolkit's store.
  *
@@ -125,35 +119,14 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const nothing = { thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
   const failed = (error: unknown): TurnEnd => ({ reason: "failed", message: messageOf(error), ...nothing });
 
-  /** Resolves when no other agent runs a turn in the thread. Meanwhile the message is offered to that agent. */
-  const takeThread = async (first: Message, signal: AbortSignal) => {
-    let message = first;
-    const notice = setTimeout(() => {
-      const offered = withOffer(first);
-      hub.emit({ type: "message", from: "handrail", text: offered === undefined ? ELSEWHERE : OFFERED });
-      if (offered === undefined) return;
-      message = offered;
-      recordOffer(toolkit.store, thread, offered.offer, transcript.recorded(offered));
-    }, PATIENT_MS);
-    try {
-      const giveBack = await toolkit.store.takeThread(thread, signal);
-      return { message, giveBack };
-    } catch (error) {
-      const offer = offerOf(message);
-      if (offer !== undefined) recordOffer(toolkit.store, thread, offer);
-      throw error;
-    } finally {
-      clearTimeout(notice);
-    }
-  };
-
   /** Runs a turn while no other agent runs one in the thread, in this process or another. */
   const alone = async (
     first: Message,
     signal: AbortSignal,
     work: (message: Message) => Promise<TurnEnd>,
   ): Promise<TurnEnd> => {
-    const { message, giveBack } = await takeThread(first, signal);
+    const notify = (words: string) => hub.emit({ type: "message", from: "handrail", text: words });
+    const { message, giveBack } = await takeThread(first, { store: toolkit.store, thread, transcript, signal, notify });
     try {
       await transcript.begin();
       begunAfter = transcript.position;

@@ -9,14 +9,58 @@ import type { Transcript } from "./transcript.ts";
 // message to that one through the store. Whichever of them adds the message, it has the thread then, so it knows
 // whether the other one has added it.
 
+/** How long a turn waits for the thread before it reports that it waits, in milliseconds. */
+const PATIENT_MS = 500;
+
+const ELSEWHERE = "Another agent is working in this thread. This message waits until that turn has ended.";
+const OFFERED = "Another agent is working in this thread. It reads this message after its current call.";
+
+export interface TakingOptions {
+  readonly store: Store;
+  readonly thread: ThreadId;
+  readonly transcript: Transcript;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  /** Called with a sentence for people if the turn waits. */
+  readonly notify: (words: string) => void;
+}
+
+/**
+ * Takes the thread when no other agent has a turn in it. Meanwhile the message is offered to the one that has. Resolves
+ * to the message, with its offer if one was made, and a function that frees the thread.
+ */
+export async function takeThread(
+  first: Message,
+  { store, thread, transcript, signal, notify }: TakingOptions,
+): Promise<{ readonly message: Message; readonly giveBack: () => Promise<void> }> {
+  let message = first;
+  const waiting = setTimeout(() => {
+    const offered = withOffer(first);
+    notify(offered === undefined ? ELSEWHERE : OFFERED);
+    if (offered === undefined) return;
+    message = offered;
+    recordOffer(store, thread, offered.offer, transcript.recorded(offered));
+  }, PATIENT_MS);
+  try {
+    const giveBack = await store.takeThread(thread, signal);
+    return { message, giveBack };
+  } catch (error) {
+    const offer = offerOf(message);
+    if (offer !== undefined) recordOffer(store, thread, offer);
+    throw error;
+  } finally {
+    clearTimeout(waiting);
+  }
+}
+
 /** Returns the message with an offer; `undefined` if it waits for the thread: a notice, images, offered already. */
-export function withOffer(message: Message): (Message & { readonly offer: string }) | undefined {
+function withOffer(message: Message): (Message & { readonly offer: string }) | undefined {
   if (message.role !== "user" || message.from !== "person" || message.offer !== undefined) return undefined;
   return message.content.every(({ type }) => type === "text") ? { ...message, offer: randomName(16) } : undefined;
 }
 
 /** Records an offer; without a message, its withdrawal. Ignores failures: the message waits for the thread then. */
-export function recordOffer(store: Store, thread: ThreadId, offer: string, message?: Message): void {
+function recordOffer(store: Store, thread: ThreadId, offer: string, message?: Message): void {
   const event = { type: "message.offered", thread, at: Date.now(), offer } as const;
   store.commit({ ...event, ...(message !== undefined && { message }) }).catch(() => {});
 }
