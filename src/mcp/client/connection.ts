@@ -45,7 +45,7 @@ export type ElicitAnswer =
  */
 export async function openConnection(options: ConnectOptions): Promise<Connection> {
   const { transport, isLegacy, signal, startMs, answer, onChange } = options;
-  const { Client } = await import("@modelcontextprotocol/client");
+  const { Client, SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
   const changed = (what: "tools" | "prompts") => ({ autoRefresh: false, onChanged: () => onChange(what) });
   const client = new Client(
     { name: "handrail", version: __VERSION__ },
@@ -67,7 +67,10 @@ export async function openConnection(options: ConnectOptions): Promise<Connectio
   const closed = new Promise<string | undefined>((resolve) => {
     client.onclose = () => resolve(problem);
   });
-  await client.connect(transport, { timeout: startMs, signal });
+  await client.connect(transport, { timeout: startMs, signal }).catch((error: unknown) => {
+    if (!SdkError.isInstance(error) || error.code !== SdkErrorCode.RequestTimeout) throw error;
+    throw new Error(`it has not answered in ${startMs / 1_000} s`);
+  });
   return { client, closed };
 }
 

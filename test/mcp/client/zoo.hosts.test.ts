@@ -27,7 +27,7 @@ const ZOO: readonly [way: string, notice: RegExp | undefined, result: RegExp][] 
     /cannot be started: Exit code 7, after "no licence"\. It will be tried again/,
     /unknown tool|is not running/,
   ],
-  ["no answer", /cannot be started: .*timed out/i, /unknown tool/],
+  ["no answer", /cannot be started: it has not answered in/, /unknown tool/],
   ["closes its stdout", /cannot be started/, /unknown tool/],
   ["a line without end", /cannot be started/, /unknown tool/],
   ["endless pages", /cannot be started: .*pages/i, /unknown tool/],
