@@ -7,7 +7,8 @@ import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
 import { configFolder, grantsFolder, jobsFolder, outputsFolder, stateFolder, undoFolder } from "./config/state.ts";
 import type { SandboxMode } from "./contract/containment.ts";
-import type { Store } from "./contract/activity.ts";
+import type { JobInput, Store } from "./contract/activity.ts";
+import type { CallId, ThreadId } from "./contract/identity.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
 import type { Outputs } from "./contract/tool.ts";
@@ -37,6 +38,7 @@ import { type SandboxChoice, type ToolkitOptions, requireValidOptions } from "./
 import { presetPolicy } from "./tools/presets/policies.ts";
 import { chosenTools, sourceChoice } from "./tools/presets/choose.ts";
 import type { UndoRecorder } from "./undo/undo.ts";
+import { jobs as jobsTool } from "./tools/jobs.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
 
@@ -147,7 +149,17 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     },
   });
 
-  const watch = createWatch(store, jobs);
+  /** Makes the call that writes to a job, if this toolkit has it. */
+  const write = async ({ job: id, request, text, end = false }: JobInput, call: CallId, thread: ThreadId) => {
+    if ((await jobs.get(id))?.call !== call) return;
+    const input = { action: "write", id, text, end };
+    await toolkit.with({ tools: [jobsTool()], thread }).call({ name: "jobs", input, id: request });
+  };
+  const watch = createWatch(store, {
+    ...{ stop: jobs.stop, watch: jobs.watch },
+    // Without an answer, the process that asks reports it.
+    write: (input, { call, thread }) => void write(input, call, thread).catch(() => {}),
+  });
   const own = { tools: () => live.current, approver: options.approver, thread: "main", seen: createSeenFiles() };
   const shared = {
     policies,
@@ -172,7 +184,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     alarms,
   };
   live.start();
-  return openToolkit(shared, own, async (callsEnded) => {
+  const toolkit = openToolkit(shared, own, async (callsEnded) => {
     const ended = Promise.all([callsEnded, jobs.close(), live.close()]);
     await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
     // what could not be ended, since nobody answers there, is let go
@@ -185,6 +197,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     watch.close();
     await store.close();
   });
+  return toolkit;
 }
 
 const PASS_APPROVER =

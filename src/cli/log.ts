@@ -114,7 +114,14 @@ export function loggedStore(store: Store, log: DebugLog): Store {
 }
 
 /** Messages and live output. */
-const OMITTED = ["call.updated", "message.added", "message.offered", "job.watched", "job.output"] as const;
+const OMITTED = [
+  "call.updated",
+  "message.added",
+  "message.offered",
+  "input.requested",
+  "job.watched",
+  "job.output",
+] as const;
 type Omitted = (typeof OMITTED)[number];
 
 function isOmitted(event: ActivityEvent): event is Extract<ActivityEvent, { type: Omitted }> {

@@ -105,6 +105,8 @@ export type CallEvent = {
   /** The call started a background command, which outlives it. */
   | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
   | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
+  /** A request to write to the stdin of a job, as a call of the tool `jobs` with the id `request`. It is judged. */
+  | ({ readonly type: "input.requested" } & JobInput)
   /** A request to record the last lines of a job for the next 30 seconds, as `job.output`. `by` as above. */
   | { readonly type: "job.watched"; readonly job: string; readonly by: string }
   /** The last lines of a watched job: after each request and when they have changed, once a second. Up to 4,096 bytes. */
@@ -114,6 +116,17 @@ export type CallEvent = {
   /** There were unusually many refusals. Nothing was stopped because of it. */
   | ({ readonly type: "sandbox.alarmed" } & Alarm)
 );
+
+/** What a person writes to a job of another process. */
+export interface JobInput {
+  readonly job: string;
+  /** The id of the call that writes it. */
+  readonly request: CallId;
+  readonly text: string;
+  /** Ends the job's stdin after that. */
+  readonly end?: boolean;
+  readonly by: string;
+}
 
 export type ActivityEventType = ActivityEvent["type"];
 

@@ -1,4 +1,4 @@
-import type { CallEvent, Store } from "../contract/activity.ts";
+import type { CallEvent, JobInput, Store } from "../contract/activity.ts";
 import type { ToolCall } from "../contract/call.ts";
 import type { CallId } from "../contract/identity.ts";
 import type { QuestionId } from "../contract/question.ts";
@@ -6,7 +6,7 @@ import { pause } from "../util/abort.ts";
 
 export type Decided = Pick<Extract<CallEvent, { type: "approval.decided" }>, "approval" | "by">;
 
-/** Follows a store for stops, answers and requests to watch jobs that other processes send to the calls of a toolkit. */
+/** Follows a store for what other processes request of the calls and jobs of a toolkit. */
 export interface Watch {
   /** Calls `stop` when a stop of the call or its thread is requested. Returns a function that unsubscribes. */
   call(call: Pick<ToolCall, "id" | "thread">, stop: (reason: Error) => void): () => void;
@@ -19,6 +19,7 @@ export interface Watch {
 export interface WatchedJobs {
   stop(call: CallId, job: string): void;
   watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
+  write(input: JobInput, to: Pick<CallEvent, "call" | "thread">): void;
 }
 
 /** The delay before a failed read of the store is retried, in milliseconds. */
@@ -40,11 +41,12 @@ export function createWatch(store: Pick<Store, "events">, jobs: WatchedJobs): Wa
     let after: number | "now" = "now";
     while (!signal.aborted) {
       try {
-        const types = ["stop.requested", "approval.decided", "job.watched"] as const;
+        const types = ["stop.requested", "approval.decided", "job.watched", "input.requested"] as const;
         for await (const event of store.events({ follow: true, after, types, signal })) {
           after = event.id;
           if (event.type === "approval.decided") questions.get(event.question)?.(event);
           if (event.type === "job.watched") jobs.watch(event.job, event);
+          if (event.type === "input.requested") jobs.write(event, event);
           if (event.type !== "stop.requested") continue;
           const reason = new Error(`stopped by ${event.by}`);
           if ("job" in event && event.job !== undefined) jobs.stop(event.call, event.job);

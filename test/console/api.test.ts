@@ -209,8 +209,8 @@ describe("jobs and outputs", () => {
     await until("it has ended", async () => (await jobsOf(api)).at(-1)?.ended !== undefined);
   });
 
-  test("another process's job is listed, and a request for its output is refused with the reason", async () => {
-    const api = await plain;
+  test("another process's job is listed; its whole output and a secret as input are refused", async () => {
+    const api = await served({ preset: "none", mask: { values: ["correct-horse-9"] } });
     const other = sqliteStore({ file: api.file });
     const by = { call: "elsewhere", thread: "main", at: Date.now() };
     await other.commit({ ...by, type: "call.started", name: "bash", input: {} });
@@ -221,6 +221,11 @@ describe("jobs and outputs", () => {
     expect([answer.status, await answer.json()]).toMatchObject([
       409,
       { detail: expect.stringMatching(/^Another process has the job\. POST .*\/watch requests/) },
+    ]);
+    const typed = await api.ask("POST", `/api/jobs/${job?.id}/input`, { text: "correct-horse-9\n" });
+    expect([typed.status, await typed.json()]).toMatchObject([
+      409,
+      { detail: expect.stringMatching(/^The text contains a secret/) },
     ]);
     await other.close();
   });

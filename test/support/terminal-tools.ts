@@ -72,7 +72,7 @@ export function terminalTools(
     withheld: () => undefined,
     store,
     mask: NO_MASK,
-    watch: createWatch(store, jobs),
+    watch: createWatch(store, { ...jobs, write: () => undefined }),
     answerWithinMs: 600_000,
     beforeAct: [],
     howToApprove: "Pass an approver.",

@@ -1,4 +1,6 @@
 import { Type } from "typebox";
+import type { JobInput } from "../../contract/activity.ts";
+import type { RecordedJob } from "../../contract/job.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { jobs as jobsTool } from "../../tools/jobs.ts";
@@ -6,6 +8,9 @@ import { sendKeys } from "../../tools/send-keys.ts";
 import { randomName } from "../../util/identifier.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
+
+/** How long another process may take to begin a call that was requested, in milliseconds. */
+const ANSWER_MS = 10_000;
 
 const TYPED = {
   status: 202,
@@ -18,10 +23,24 @@ const TYPED = {
  * whether or not the toolset has the tool.
  */
 export function typingRoutes(toolkit: Toolkit): readonly Route[] {
+  const { store, mask } = toolkit;
   const type = (tool: Tool, input: unknown, thread: string) => {
     const id = randomName(16);
     void toolkit.with({ tools: [tool], thread }).call({ name: tool.name, input, id });
     return { call: id };
+  };
+  /** Requests that the process which has the job makes the call. Resolves when that has begun. */
+  const ask = async ({ id, call, thread, job }: RecordedJob, body: Pick<JobInput, "text" | "end">) => {
+    if (mask(body.text) !== body.text)
+      throw new Problem(409, "The text contains a secret, which would be recorded. Write it where the job runs.");
+    const request = randomName(16);
+    const at = { call, thread, at: Date.now() };
+    await store.commit({ ...at, type: "input.requested", job, request, ...body, by: "API" });
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    for await (const _ of store.events({ call: request, types: ["call.started"], follow: true, signal })) {
+      return { call: request };
+    }
+    throw new Problem(409, `The process that has job ${id} did not answer within ${ANSWER_MS / 1_000} s.`);
   };
   return [
     route({
@@ -31,14 +50,13 @@ export function typingRoutes(toolkit: Toolkit): readonly Route[] {
         end: Type.Optional(Type.Boolean({ description: "End its stdin after that. Default false." })),
       }),
       answer: TYPED,
-      problems: { 404: "There is no such job.", 409: "The job has ended, or another process has it." },
+      problems: { 404: "There is no such job.", 409: "The job has ended, or its process does not answer." },
       async handle({ path: { job: id = "" }, body }) {
-        const known = (await toolkit.store.jobs()).find((each) => String(each.id) === id);
+        const known = (await store.jobs()).find((each) => String(each.id) === id);
         if (known === undefined) throw new Problem(404, `There is no job ${id}. GET /api/jobs lists them.`);
         if (known.ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
         const job = await toolkit.jobs.get(known.job);
-        if (job === undefined || (job.lifetime !== "detached" && job.call !== known.call))
-          throw new Problem(409, `Another process has the job ${id}, and only that one can write to it.`);
+        if (job === undefined || (job.lifetime !== "detached" && job.call !== known.call)) return ask(known, body);
         return type(jobsTool() as Tool, { action: "write", id: known.job, ...body }, known.thread);
       },
     }),

@@ -137,7 +137,7 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a job of another process shows its last lines while they change, and is stopped from here", async () => {
+  test("a job of another process shows its last lines, reads typed input, and is stopped", async () => {
     const api = await served({ preset: "coding" });
     const store = sqliteStore({ file: api.file });
     const other = await toolkitWith({
@@ -146,16 +146,18 @@ describe.skipIf(problem !== undefined)("interaction", () => {
       policy: { autonomy: "full" },
       store,
     });
-    const command = "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; sleep 600";
+    const command = "echo one; read line; echo got $line; sleep 600";
     await other.call({ name: "bash", input: { command, background: true } });
     const { page, faults } = await openPage(addressOf(api, "#/threads"));
     const job = page.locator(".job");
     await expect.poll(() => job.locator(".tail pre").innerText()).toBe("one\n");
-    await other.call({ name: "bash", input: { command: "touch go" } });
-    await expect.poll(() => job.locator(".tail pre").innerText()).toBe("one\ntwo\n");
+    await job.getByPlaceholder("Input").fill("words");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => job.locator(".tail pre").innerText()).toBe("one\ngot words\n");
+    expect(await job.getByPlaceholder("Input").inputValue()).toBe("");
     await job.getByRole("button", { name: /^Stop/ }).click();
     await job.getByText("Output ends here.").waitFor();
-    expect(await job.locator(".tail pre").innerText()).toBe("one\ntwo\n");
+    expect(await job.locator(".tail pre").innerText()).toBe("one\ngot words\n");
     expect(faults).toEqual([]);
     await other.close();
   });

@@ -48,7 +48,6 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
   const isStopping = useSignal(false);
   const { ended, here } = job;
   const isRunning = ended === undefined;
-  const isLost = ended?.exit.how === "lost";
   const stop = () => {
     failure.value = "";
     isStopping.value = true;
@@ -104,12 +103,12 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
         </p>
       )}
       {!isOld && <Tail job={job} />}
-      {isOld && !here && isLost && <p class="meta">{GONE}</p>}
+      {isOld && !here && isLost(job) && <p class="meta">{GONE}</p>}
     </article>
   );
 }
 
-/** The last lines of a job's output, and a field for its input if this server's process has the job. */
+/** The last lines of a job's output, and a field for its input. */
 function Tail({ job }: { readonly job: ListedJob }) {
   const lines = useSignal<readonly string[]>([]);
   const isRunning = job.ended === undefined;
@@ -123,16 +122,15 @@ function Tail({ job }: { readonly job: ListedJob }) {
       <pre tabIndex={0} role="log" aria-live="off" aria-label="Last lines">
         <Output lines={lines.value} />
       </pre>
-      {isRunning && here ? <Input job={job} /> : <p class="in flex off">{wordsOf(job)}</p>}
+      {isRunning ? <Input job={job} /> : <p class="in flex off">{isLost(job) ? GONE : "Output ends here."}</p>}
     </div>
   );
 }
 
 const GONE = "Its process is gone. Output ends here.";
 
-function wordsOf({ ended }: ListedJob): string {
-  if (ended === undefined) return "Another process has this job. Only that one can write to it.";
-  return ended.exit.how === "lost" ? GONE : "Output ends here.";
+function isLost({ ended }: ListedJob): boolean {
+  return ended?.exit.how === "lost";
 }
 
 /** Reads the end of a job's output until the returned function is called, or once if the job has ended. */
