@@ -40,20 +40,28 @@ export async function testServer(name: string, { call, input, ...options }: Test
   if (call === undefined && input !== undefined) throw new Error("--input is of a call: name its tool with --call");
   const { source } = await serverOf(name, options);
   const approver = options.yes ? approveAll : terminalApprover();
+  let hasProblem = false;
   const toolkit = await createToolkit({
     ...(await toolkitOptions(options)),
     ...{ preset: "none", lifetime: "call" as const, sources: [source] },
-    // Not about names of other servers' tools.
-    onNotice: (text: string) => warn(text.startsWith(source.name) ? [text] : []),
+    onNotice(text: string) {
+      if (!text.startsWith(source.name)) return; // about names of other servers' tools
+      hasProblem = true;
+      warn([text]);
+    },
     ...(approver !== undefined && { approver }),
   });
   const stopped = untilStopped();
   try {
     await toolkit.ready;
     const tools = [...toolkit.tools.values()];
-    if (tools.length === 0) process.exitCode = EXIT.notSucceeded;
+    const prompts = source.prompts();
+    if (tools.length === 0 && prompts.length === 0) {
+      process.exitCode = EXIT.notSucceeded;
+      if (!hasProblem) warn([`${source.name} has started, and offers no tools and no prompts`]);
+    }
     for (const tool of tools) say(oneLine(toolLine(tool), 300));
-    for (const prompt of source.prompts()) say(oneLine(`prompt ${prompt.name}: ${prompt.description ?? ""}`, 300));
+    for (const prompt of prompts) say(oneLine(`prompt ${prompt.name}: ${prompt.description ?? ""}`, 300));
     if (call === undefined) return;
     const meant = tools.find((tool) => tool.name === call || tool.name === `mcp__${name}__${call}`)?.name ?? call;
     const result = await toolkit.call({ name: meant, input: input ?? "{}" }, { signal: stopped.signal });
