@@ -1,6 +1,7 @@
 import type { WriteStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import { countCharacters } from "../../output/measure.ts";
+import { streamWrap } from "./wrap.ts";
 
 /**
  * A terminal with permanent lines and, below them, live lines that are redrawn. Text must be safe for a terminal, and
@@ -9,7 +10,7 @@ import { countCharacters } from "../../output/measure.ts";
 export interface Screen {
   /** Prints lines above the live lines. */
   print(lines: readonly string[]): void;
-  /** Prints text as it arrives. No live lines are shown while a line is unfinished. */
+  /** Prints text as it arrives, wrapped between words. No live lines are shown while a line is unfinished. */
   stream(text: string): void;
   /** Ends the streamed line, if it is unfinished. */
   endLine(): void;
@@ -46,8 +47,10 @@ export function createScreen(terminal: WriteStream): Screen {
     if (held === undefined) terminal.write(text);
     else held.push(text);
   };
+  const wrap = streamWrap(() => terminal.columns);
   const endOfLine = () => {
-    const end = `${isStreamed ? "\x1b[0m" : ""}${isInLine ? "\n" : ""}`; // a colour may still be on
+    const rest = wrap.end();
+    const end = `${rest}${isStreamed ? "\x1b[0m" : ""}${isInLine ? "\n" : ""}`; // a colour may still be on
     [isInLine, isStreamed] = [false, false];
     return end;
   };
@@ -61,7 +64,7 @@ export function createScreen(terminal: WriteStream): Screen {
       const before = erased();
       shown = [];
       [isInLine, isStreamed] = [!text.endsWith("\n"), true];
-      write(before + text);
+      write(before + wrap.add(text));
     },
     endLine() {
       write(endOfLine());
