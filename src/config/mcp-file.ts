@@ -46,7 +46,8 @@ export async function readMcpFile(
   const reading: Reading = {
     folder: dirname(real),
     home: "",
-    env: standing === "trusted" ? env : {}, // values keep their ${NAME} until then, as people are shown them
+    env,
+    keepsVariables: standing !== "trusted",
     report: (_, key, message) => void problems.push(`${path}: ${key}: ${message}`),
     leftOut: () => undefined,
   };

@@ -17,6 +17,8 @@ export interface Reading {
   readonly home: string;
   /** The environment for `${NAME}`; `undefined` if the file may not read it. */
   readonly env: NodeJS.ProcessEnv | undefined;
+  /** Texts with `${NAME}` are only shown to people: they stay as they are written. Default false. */
+  readonly keepsVariables?: boolean;
   /** Reports an invalid value. */
   report(place: Place, key: string, message: string): void;
   /** Reports a `${NAME}` that was ignored because the file may not read the environment. */

@@ -3,10 +3,11 @@ import { didYouMean } from "./nearest.ts";
 import { type Located, type Reading, type Shape, entriesOf, shape, shown, within } from "./shape.ts";
 import type { Node } from "./yaml-tree.ts";
 
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Text, with `${NAME}` replaced by the environment variable, if there is one.
+ * Text, with `${NAME}` replaced by the environment variable, if there is one. `${NAME:-TEXT}` is TEXT if the variable
+ * is empty or does not exist, as in a shell.
  *
  * @param judge returns what is wrong with the text, if anything
  * @param ofNothing advice for an empty text
@@ -21,7 +22,10 @@ export function text(
     if (node.kind !== "text") return wrong();
     const names = [...node.value.matchAll(VARIABLE)].map(([, name = ""]) => name);
     if (names.length > 0 && reading.env === undefined) return reading.leftOut(node.place, key, names);
-    const value = node.value.replace(VARIABLE, (found, name: string) => reading.env?.[name] ?? found);
+    if (names.length > 0 && reading.keepsVariables === true) return node.value;
+    const value = node.value.replace(VARIABLE, (found, name: string, otherwise?: string) =>
+      otherwise === undefined ? (reading.env?.[name] ?? found) : reading.env?.[name] || otherwise,
+    );
     const complaint = value.includes("\0") ? "There is a NUL character in it." : judge(value);
     if (complaint === undefined) return value;
     return wrong(value === node.value ? complaint : ""); // values of the environment are never shown

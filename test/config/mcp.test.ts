@@ -54,7 +54,7 @@ test("of .mcp.json the known parts are read, once it is trusted, and variables o
   const path = join(folder, ".mcp.json");
   const servers = {
     near: { type: "stdio", command: "./near", args: ["${HOME}"], env: { KEY: "${KEY}" }, disabled: false },
-    far: { type: "http", url: "https://x.example/mcp", headers: { authorization: "Bearer ${KEY}" } },
+    far: { type: "http", url: "${BASE:-https://x.example}/mcp", headers: { authorization: "Bearer ${KEY}" } },
     bad__name: { command: "x" },
     old: { type: "sse", url: "https://x.example/sse" },
   };
@@ -63,7 +63,7 @@ test("of .mcp.json the known parts are read, once it is trusted, and variables o
   expect(before).toMatchObject({ standing: "never trusted", servers: {} });
   expect(before.asks.map(({ key, gives }) => `${key} ${gives}`)).toEqual([
     `near starts ${folder}/near '\${HOME}', in the sandbox, with KEY`,
-    "far tools of https://x.example/mcp, with the headers authorization",
+    "far tools of ${BASE:-https://x.example}/mcp, with the headers authorization",
   ]);
   expect(before.problems.join()).toMatch(
     /bad__name: expected a name.*old: the older HTTP\+SSE transport is not supported/,
