@@ -8,15 +8,21 @@ import { mendJson } from "../util/mend-json.ts";
  * Parses a call that a model or a program wrote. Providers pass arguments as JSON text, some of them encoded twice, and
  * "" for none. Common mistakes in it are repaired (`mendJson`). Never throws: `check`, which knows the tool, reports
  * text that is not JSON.
+ *
+ * @param own What holds when the request does not say it: the toolkit's thread, parent and agent.
  */
-export function parse({ name, input, id = uuidv7(), thread = "main", turn, parent, agent }: CallRequest): ToolCall {
-  return {
-    ...{ id, name, thread },
-    ...(turn !== undefined && { turn }),
-    ...(parent !== undefined && { parent }),
-    ...(agent !== undefined && { agent }),
-    ...parseInput(input),
-  };
+export function parse(
+  request: CallRequest,
+  own: Pick<CallRequest, "thread" | "parent" | "agent"> = {},
+): ToolCall {
+  const { name, input, id = uuidv7(), turn } = request;
+  const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = request;
+  // Assigned one by one: spreading what may be absent costs as much as the rest of this function.
+  const call: { -readonly [Key in keyof ToolCall]: ToolCall[Key] } = { id, name, thread, input: undefined };
+  if (turn !== undefined) call.turn = turn;
+  if (parent !== undefined) call.parent = parent;
+  if (agent !== undefined) call.agent = agent;
+  return Object.assign(call, parseInput(input));
 }
 
 function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {

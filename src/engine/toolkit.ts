@@ -1,7 +1,7 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
-import type { CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
+import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
 import { createSeenFiles } from "../files/seen.ts";
 import { linkedTo } from "../util/abort.ts";
 import { callTool } from "./call.ts";
@@ -50,10 +50,19 @@ function toolkitOf(
   end: (callsEnded: Promise<unknown>) => Promise<unknown>,
   above: readonly Calls[],
 ): Toolkit {
-  const { tools, approver: ownApprover, seen } = own;
+  const { tools, seen } = own;
   const { backend, policies, store, jobs, memories, outputs, mask, live } = shared;
   const calls: Calls = { closed: undefined, running: new Map() };
   const all = [...above, calls];
+
+  let usual: Host | undefined;
+  /** The host of calls that change nothing of it. Made again when the tools have changed: a copy costs a third of a call. */
+  const usualHost = (): Host => {
+    const now = tools();
+    if (usual?.tools === now) return usual;
+    usual = { ...shared, tools: now, absent: live.absent, approver: own.approver, seen };
+    return usual;
+  };
 
   return {
     get tools() {
@@ -75,11 +84,12 @@ function toolkitOf(
       shared.beforeTurn?.();
     },
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
-    async call(given, { signal, approver = ownApprover, howToApprove = shared.howToApprove, onEvent } = {}) {
+    async call(given, options = {}) {
       if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };
+      const { signal } = options;
       const linked = linkedTo(signal === undefined ? [] : [signal]);
-      const host: Host = { ...shared, tools: tools(), absent: live.absent, approver, howToApprove, seen, onEvent };
-      const request = parse({ ...given, ...placed(given, own) });
+      const host = hostWith(usualHost(), options);
+      const request = parse(given, own);
       const unwatch = shared.watch.call(request, linked.abort);
       const call = callTool(request, host, linked.signal);
       for (const { running } of all) running.set(call, linked.abort);
@@ -100,6 +110,13 @@ function toolkitOf(
       await end(Promise.all(calls.running.keys()));
     },
   };
+}
+
+/** The host with what the options of a call change. */
+function hostWith(host: Host, options: CallOptions): Host {
+  const { approver = host.approver, howToApprove = host.howToApprove, onEvent } = options;
+  if (approver === host.approver && howToApprove === host.howToApprove && onEvent === undefined) return host;
+  return { ...host, approver, howToApprove, onEvent };
 }
 
 /** The thread, parent and agent of a call: its own, or those of the toolkit it is made with. */

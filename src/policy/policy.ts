@@ -39,6 +39,7 @@ export function createPolicy(
   const judgeTerminal = terminalJudge({ autonomy, backend, denied });
 
   return async (call) => {
+    if (call.effects.length === 0) return undefined;
     const { outside } = backend;
     const lookAtFiles = createLookUps(backend.files, outside === undefined ? foldersOf(call) : new Set(), call.found);
     const look = outside === undefined ? lookAtFiles : createLookUps(outside, foldersOf(call));

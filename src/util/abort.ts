@@ -7,9 +7,17 @@ import { setMaxListeners } from "node:events";
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) listener();
-  setMaxListeners(0, signal);
+  if (!unlimited.has(signal)) allowManyListeners(signal);
   signal.addEventListener("abort", listener, { once: true });
   return () => signal.removeEventListener("abort", listener);
+}
+
+/** Signals without a limit. Asking costs less than `setMaxListeners`, which every call would run several times. */
+const unlimited = new WeakSet<AbortSignal>();
+
+function allowManyListeners(signal: AbortSignal): void {
+  setMaxListeners(0, signal);
+  unlimited.add(signal);
 }
 
 /**
@@ -69,7 +77,6 @@ export function linkedTo(signals: readonly AbortSignal[]): {
   unlink(): void;
 } {
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
   const releases = signals.map((signal) => onAbort(signal, () => controller.abort(signal.reason)));
   return {
     signal: controller.signal,
