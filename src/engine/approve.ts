@@ -1,6 +1,6 @@
 import type { ApprovedCall, CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
-import { untilAborted } from "../util/abort.ts";
+import { type Stop, untilAborted } from "../util/abort.ts";
 import { ask } from "./ask.ts";
 import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
@@ -11,27 +11,22 @@ import { CallEnded } from "./result.ts";
  * Asks the policy about a checked call and, if the policy demands it, a person. Only this function makes an
  * `ApprovedCall`.
  *
- * @throws CallEnded "denied"; the signal's reason when the call is stopped while it is judged or a person is asked.
+ * @throws CallEnded "denied"; the reason of the stop when the call is stopped while it is judged or a person is asked.
  */
-export async function approve(
-  checked: CheckedCall,
-  host: Host,
-  record: Recorder,
-  signal: AbortSignal,
-): Promise<ApprovedCall> {
-  const { call, decision } = await untilAborted(decide(checked, host), signal);
+export async function approve(checked: CheckedCall, host: Host, record: Recorder, stop: Stop): Promise<ApprovedCall> {
+  const { call, decision } = await untilAborted(decide(checked, host), stop);
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
   if (decision.verdict === "allow") return brand(call, decision);
-  const question = await untilAborted(host.grants.remaining(call, decision), signal);
+  const question = await untilAborted(host.grants.remaining(call, decision), stop);
   if (question === undefined) return brand(call, decision); // granted earlier
-  const approval = await ask(call, question, host, record, signal);
+  const approval = await ask(call, question, host, record, stop.signal);
   if (approval.answer === "refuse") {
     throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });
   }
   await host.grants.remember(question, approval);
-  signal.throwIfAborted();
+  stop.throwIfAborted();
   return brand(call, question, approval);
 }
 

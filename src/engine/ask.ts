@@ -2,7 +2,7 @@ import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { QuestionId } from "../contract/question.ts";
-import { linkedTo, pause, untilAborted } from "../util/abort.ts";
+import { Stop, pause, untilAborted } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
@@ -33,7 +33,7 @@ export async function ask(
   if (approver === undefined && !(await untilAborted(canWait(host), signal))) throw denied(decision, NOBODY, host);
   const question = randomName(16);
   const done = new AbortController();
-  const asking = linkedTo([signal, done.signal]);
+  const asking = new Stop(signal, done.signal);
   let forget = () => {};
   const elsewhere = new Promise<Decided>((resolve) => {
     forget = watch.question(question, resolve);

@@ -1,7 +1,7 @@
 import type { ToolCall } from "../contract/call.ts";
 import type { Notices } from "../contract/job.ts";
 import type { ToolResult } from "../contract/result.ts";
-import { linkedTo } from "../util/abort.ts";
+import { Stop } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
 import { execute } from "./execute.ts";
@@ -11,28 +11,28 @@ import { recordTo } from "./record.ts";
 import { toResult } from "./result.ts";
 
 /** Runs one call through all stages. Never rejects: every ending is a result. */
-export async function callTool(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
+export async function callTool(request: ToolCall, host: Host, stop: Stop): Promise<ToolResult> {
   const record = recordTo(host, request);
   try {
     const checked = await check(request, host);
-    const approved = await approve(checked, host, record, signal);
-    const done = await execute(approved, host, record, signal, (nested) => callNested(nested, host, signal));
+    const approved = await approve(checked, host, record, stop);
+    const done = await execute(approved, host, record, stop, (nested) => callNested(nested, host, stop));
     const { content, data, images } = await fit(approved, done, host);
     return record.finished({ status: "ok", content, data }, images);
   } catch (error) {
-    return record.finished(toResult(error, signal));
+    return record.finished(toResult(error, stop));
   }
 }
 
 /** Runs a call that a tool makes. It can be stopped alone, and is stopped with the call that makes it. */
-async function callNested(request: ToolCall, host: Host, signal: AbortSignal): Promise<ToolResult> {
-  const linked = linkedTo([signal]);
-  const unwatch = host.watch.call(request, linked.abort);
+async function callNested(request: ToolCall, host: Host, above: Stop): Promise<ToolResult> {
+  const stop = new Stop(above);
+  const unwatch = host.watch.call(request, (reason) => stop.abort(reason));
   try {
-    return await callTool(request, { ...host, notices: NO_NOTICES }, linked.signal);
+    return await callTool(request, { ...host, notices: NO_NOTICES }, stop);
   } finally {
     unwatch();
-    linked.unlink();
+    stop.unlink();
   }
 }
 

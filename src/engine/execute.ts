@@ -12,7 +12,7 @@ import type { Json } from "../contract/schema.ts";
 import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
 import { describeRefusals } from "../output/describe-refusals.ts";
 import { isInside } from "../util/paths.ts";
-import { onAbort } from "../util/abort.ts";
+import { type Stop, onAbort } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
 import { confineMemories } from "./confine-memories.ts";
@@ -34,27 +34,27 @@ export interface Executed {
 
 /**
  * Runs an approved call on a backend that is confined to the approved effects. The row of an act is durable before it
- * runs. When the signal fires, the tool has `STOP_GRACE_MS` to return; then the call ends without it, and all further
+ * runs. When it is stopped, the tool has `STOP_GRACE_MS` to return; then the call ends without it, and all further
  * access is refused.
  */
 export async function execute(
   call: ApprovedCall,
   host: Host,
   record: Recorder,
-  signal: AbortSignal,
+  stop: Stop,
   nested: (request: ToolCall) => Promise<ToolResult>,
 ): Promise<Executed> {
-  signal.throwIfAborted();
+  stop.throwIfAborted();
   const state = { attached: [], followUps: [], confined: undefined, over: false };
-  const running: Running = { call, host, record, signal, nested, ...state };
+  const running: Running = { call, host, record, stop, nested, ...state };
   const run = async () => {
     await begin(running, call);
-    signal.throwIfAborted();
+    stop.throwIfAborted();
     return call.tool.run(call.input, new CallContext(running));
   };
   let data: Json;
   try {
-    data = await withGrace(run(), signal);
+    data = await withGrace(run(), stop);
   } catch (error) {
     throw withNotes(error, await end(running));
   }
@@ -90,13 +90,13 @@ function withNotes(error: unknown, notes: readonly Content[]): unknown {
 
 /** Records an act, counts it (not if it could not be recorded), and runs the hooks. */
 async function begin(running: Running, call: ApprovedCall): Promise<void> {
-  const { host, record, signal } = running;
+  const { host, record, stop } = running;
   await record.approved(call);
   if (!call.effects.some(isAct)) return;
   const refused = await host.takeAct?.();
   if (refused !== undefined) throw new CallEnded({ status: "denied", reason: refused, by: "policy" });
   for (const hook of host.beforeAct) {
-    const followUp = await hook(call, signal, record.updated);
+    const followUp = await hook(call, stop.signal, record.updated);
     if (followUp === undefined) continue;
     running.followUps.push(followUp);
     if (running.over) return followUp.ended?.(); // the call was stopped and did not wait for the hook
@@ -108,7 +108,7 @@ interface Running {
   readonly call: ApprovedCall;
   readonly host: Host;
   readonly record: Recorder;
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   readonly nested: (request: ToolCall) => Promise<ToolResult>;
   readonly attached: Content[];
   readonly followUps: ActFollowUp[];
@@ -118,8 +118,8 @@ interface Running {
 
 /** Creates the confinement on first use: many tools have no effects. */
 function confinement(running: Running): Confined {
-  const { call, host, signal } = running;
-  running.confined ??= confine(host, call, signal);
+  const { call, host, stop } = running;
+  running.confined ??= confine(host, call, stop.signal);
   if (running.over) void running.confined.end(); // first used after the call has ended
   return running.confined;
 }
@@ -132,7 +132,6 @@ class CallContext implements ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
   readonly turn: string | undefined;
-  readonly signal: AbortSignal;
   readonly mask: ToolContext["mask"];
   readonly permit: ToolContext["permit"];
   readonly call: ToolContext["call"];
@@ -143,13 +142,12 @@ class CallContext implements ToolContext {
   readonly #running: Running;
 
   constructor(running: Running) {
-    const { call, host, signal, nested } = running;
+    const { call, host, nested } = running;
     const { id, thread, turn, agent } = call.request;
     this.#running = running;
     this.callId = id;
     this.thread = thread;
     this.turn = turn;
-    this.signal = signal;
     this.mask = host.mask.text;
     this.permit = (effect, options) => permit(running, effect, options);
     this.call = async (name, input) => {
@@ -168,6 +166,10 @@ class CallContext implements ToolContext {
     this.attach = (part) => {
       if (!running.over) running.attached.push(part);
     };
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.stop.signal;
   }
 
   get backend(): ToolBackend {
@@ -220,7 +222,7 @@ async function permit(
   effect: Effect,
   { unasked = false }: { readonly unasked?: boolean } = {},
 ): Promise<FormInput | undefined> {
-  const { call, host, record, signal } = running;
+  const { call, host, record, stop } = running;
   if (running.over)
     throw new ToolFailure(`the call of "${call.tool.name}" has ended; it can ask for no more permissions`);
   if (!call.tool.touches.includes(effect.kind)) {
@@ -229,7 +231,7 @@ async function permit(
     );
   }
   const asking = unasked ? { ...host, approver: undefined, answerWithinMs: 0 } : host;
-  const more = await approve({ ...call, effects: [effect] }, asking, record, signal);
+  const more = await approve({ ...call, effects: [effect] }, asking, record, stop);
   await begin(running, more);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);
   return more.approval?.answer === "once" ? more.approval.input : undefined;
@@ -237,10 +239,10 @@ async function permit(
 
 /** Makes a request for a call. A URL that the call did not declare, such as a redirect, needs `permit` first. */
 async function fetchFor(running: Running, address: string, options: FetchOptions = {}): Promise<Fetched> {
-  const { call, host, signal } = running;
+  const { call, host, stop } = running;
   const { fetcher, knownHosts } = host;
   const fetched = await fetcher.fetch(address, options, {
-    signal,
+    signal: stop.signal,
     async permit(url) {
       if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" has ended; it can no longer fetch`);
       const effect = requestEffect(url.href, options);
@@ -252,14 +254,14 @@ async function fetchFor(running: Running, address: string, options: FetchOptions
   return fetched;
 }
 
-/** Settles as the work does, or rejects `STOP_GRACE_MS` after the signal has fired. */
-function withGrace<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Settles as the work does, or rejects `STOP_GRACE_MS` after the stop. */
+function withGrace<T>(work: Promise<T>, stop: Stop): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
-    const stop = () => {
-      timer = setTimeout(() => reject(signal.reason as Error), STOP_GRACE_MS);
+    const later = () => {
+      timer = setTimeout(() => reject(stop.reason as Error), STOP_GRACE_MS);
     };
-    const release = onAbort(signal, stop);
+    const release = onAbort(stop, later);
     void work.then(resolve, reject).finally(() => {
       release();
       clearTimeout(timer);

@@ -11,10 +11,7 @@ import { mendJson } from "../util/mend-json.ts";
  *
  * @param own What holds when the request does not say it: the toolkit's thread, parent and agent.
  */
-export function parse(
-  request: CallRequest,
-  own: Pick<CallRequest, "thread" | "parent" | "agent"> = {},
-): ToolCall {
+export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "parent" | "agent"> = {}): ToolCall {
   const { name, input, id = uuidv7(), turn } = request;
   const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = request;
   // Assigned one by one: spreading what may be absent costs as much as the rest of this function.

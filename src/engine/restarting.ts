@@ -1,7 +1,7 @@
 import { ToolFailure } from "../contract/failure.ts";
 import type { ToolSourceHost } from "../contract/tool-source.ts";
 import type { Tool } from "../contract/tool.ts";
-import { linkedTo, pause, untilAborted } from "../util/abort.ts";
+import { Stop, pause, untilAborted } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
@@ -150,14 +150,14 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
   return {
     start: (given) =>
       new Promise((resolve) => {
-        const { signal } = linkedTo([given.signal]); // it gets many listeners
+        const { signal } = new Stop(given.signal); // it gets many listeners
         const start: ToolSourceHost["start"] = (program) =>
           given.start(program).catch((error: unknown) => Promise.reject(cannotStart(error)));
         void keepOpen({ ...given, signal, start }, resolve).finally(resolve);
       }),
     async current(signal) {
       if (connection !== undefined) return connection;
-      const waiting = linkedTo([signal]);
+      const waiting = new Stop(signal);
       const late = new ToolFailure(`${name} is still starting`, { hint: "Try again later, or continue without it." });
       const timer = setTimeout(() => waiting.abort(late), WAIT_MS);
       try {

@@ -15,7 +15,7 @@ export class CallEnded extends Error {
 }
 
 /** Converts what a stage threw to the result of the call. Never throws. */
-export function toResult(error: unknown, signal: AbortSignal): ToolResult {
+export function toResult(error: unknown, signal: Pick<AbortSignal, "aborted">): ToolResult {
   if (error instanceof CallEnded) return error.result;
   if (signal.aborted) return aborted(error);
   if (!(error instanceof ToolFailure)) return { status: "failed", message: messageOf(error) };

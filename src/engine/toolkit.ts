@@ -3,7 +3,7 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
 import { createSeenFiles } from "../files/seen.ts";
-import { linkedTo } from "../util/abort.ts";
+import { Stop } from "../util/abort.ts";
 import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
@@ -86,18 +86,18 @@ function toolkitOf(
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, options = {}) {
       if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };
-      const { signal } = options;
-      const linked = linkedTo(signal === undefined ? [] : [signal]);
+      const stop = options.signal === undefined ? new Stop() : new Stop(options.signal);
+      const abort = (reason: Error) => stop.abort(reason);
       const host = hostWith(usualHost(), options);
       const request = parse(given, own);
-      const unwatch = shared.watch.call(request, linked.abort);
-      const call = callTool(request, host, linked.signal);
-      for (const { running } of all) running.set(call, linked.abort);
+      const unwatch = shared.watch.call(request, abort);
+      const call = callTool(request, host, stop);
+      for (const { running } of all) running.set(call, abort);
       try {
         return await call;
       } finally {
         unwatch();
-        linked.unlink();
+        stop.unlink();
         for (const { running } of all) running.delete(call);
       }
     },

@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 
 /** The encoding of a text file. */
 export interface Encoding {
@@ -165,7 +165,10 @@ export async function decodePart(bytes: Uint8Array, { name }: Encoding): Promise
 
 /** Decodes bytes if encoding the text gives the same bytes; else returns `undefined`. */
 export async function decodeExactly(bytes: Uint8Array, encoding: Encoding): Promise<string | undefined> {
-  if (encoding.name === "utf-8") return isUtf8(bytes) ? decodeText(bytes, encoding) : undefined;
+  if (encoding.name === "utf-8") {
+    if (isAscii(bytes)) return latin1(bytes); // most files, at a quarter of the time
+    return isUtf8(bytes) ? decodeText(bytes, encoding) : undefined;
+  }
   const text = await decodeText(bytes, encoding);
   const back = await encodeText(text, encoding);
   return back !== undefined && Buffer.compare(back, bytes) === 0 ? text : undefined;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ActFollowUp, ApprovedCall, BeforeAct } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
-import { linkedTo, pause } from "../util/abort.ts";
+import { Stop, pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
 import { UndoOff } from "./git.ts";
 import { type Entry, type Point, endAct, liveActs, newAct, readLog } from "./log.ts";
@@ -139,7 +139,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
       let isLate = false;
       const started = performance.now();
       const done = inOrder(() => begin(store, call, act, () => isLate, turn.waitMs > 0)).then(() => KEPT, asError);
-      const waiting = linkedTo([signal]);
+      const waiting = new Stop(signal);
       const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
       const outcome = await Promise.race([done, pause(turn.waitMs, waiting.signal).then(() => LATE)]);
       clearTimeout(shown);

@@ -1,12 +1,62 @@
 import { setMaxListeners } from "node:events";
 
 /**
+ * Stops one piece of work, such as a call. Like an `AbortController` and its signal in one, without the cost of either:
+ * `signal` is made when somebody asks for it, and most calls end before.
+ */
+export class Stop {
+  aborted = false;
+  reason: unknown = undefined;
+  readonly #above: readonly (() => void)[];
+  readonly #listeners = new Set<() => void>();
+  #controller: AbortController | undefined;
+
+  /** @param above Each of them stops this one too. (`AbortSignal.any` would be kept in memory by long-lived signals.) */
+  constructor(...above: readonly (AbortSignal | Stop)[]) {
+    this.#above = above.map((signal) => onAbort(signal, () => this.abort(signal.reason)));
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.aborted) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason;
+  }
+
+  /** Does nothing when it is stopped already. */
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Stops listening to those above: the work has ended. */
+  unlink(): void {
+    for (const release of this.#above) release();
+  }
+
+  /** Calls the listener once, when this is stopped. Returns a function that removes it. */
+  onAbort(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
+
+/**
  * Calls the listener once, when the signal fires, or at once if it has fired. Returns a function that removes the
  * listener. Any number may listen to one signal: simultaneous calls share one, and Node would warn of a leak from the
  * eleventh on.
  */
-export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+export function onAbort(signal: AbortSignal | Stop, listener: () => void): () => void {
   if (signal.aborted) listener();
+  if (signal instanceof Stop) return signal.onAbort(listener);
   if (!unlimited.has(signal)) allowManyListeners(signal);
   signal.addEventListener("abort", listener, { once: true });
   return () => signal.removeEventListener("abort", listener);
@@ -24,7 +74,7 @@ function allowManyListeners(signal: AbortSignal): void {
  * Settles like `work`, or rejects with the signal's reason as soon as it fires, whichever comes first. The work itself
  * continues: the caller ends it.
  */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | Stop): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const release = onAbort(signal, () => reject(reasonOf(signal)));
     work.then(resolve, reject).finally(release);
@@ -63,24 +113,6 @@ export async function within<T>(milliseconds: number, work: Promise<T>): Promise
   }
 }
 
-function reasonOf(signal: AbortSignal): Error {
+function reasonOf(signal: AbortSignal | Stop): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
-}
-
-/**
- * Returns a signal that fires when any of the signals fires or `abort` is called. `unlink` removes the listeners.
- * (`AbortSignal.any` would be kept in memory by long-lived signals.)
- */
-export function linkedTo(signals: readonly AbortSignal[]): {
-  readonly signal: AbortSignal;
-  abort(reason: Error): void;
-  unlink(): void;
-} {
-  const controller = new AbortController();
-  const releases = signals.map((signal) => onAbort(signal, () => controller.abort(signal.reason)));
-  return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    unlink: () => releases.forEach((release) => release()),
-  };
 }

@@ -7,6 +7,7 @@ import type { ToolResult } from "../../src/contract/result.ts";
 import type { Tool } from "../../src/contract/tool.ts";
 import { callTool } from "../../src/engine/call.ts";
 import type { Host } from "../../src/engine/host.ts";
+import { Stop } from "../../src/util/abort.ts";
 import { createWatch } from "../../src/engine/watch.ts";
 import { parse } from "../../src/engine/parse.ts";
 import { asText } from "../../src/engine/result.ts";
@@ -77,8 +78,8 @@ export function terminalTools(
     beforeAct: [],
     howToApprove: "Pass an approver.",
   };
-  const call: TerminalTools["call"] = (name, input, signal = new AbortController().signal) =>
-    callTool(parse({ name, input }), host, signal);
+  const call: TerminalTools["call"] = (name, input, signal) =>
+    callTool(parse({ name, input }), host, new Stop(...(signal === undefined ? [] : [signal])));
   return {
     host,
     call,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { onAbort, pause, untilAborted } from "../../src/util/abort.ts";
+import { Stop, onAbort, pause, untilAborted } from "../../src/util/abort.ts";
 import { codeOf, messageOf } from "../../src/util/errors.ts";
 import { randomName } from "../../src/util/identifier.ts";
 import { renameKeys } from "../../src/util/rename-keys.ts";
@@ -90,6 +90,28 @@ describe("onAbort", () => {
     expect(calls).toBe(1);
     onAbort(controller.signal, count);
     expect(calls).toBe(2);
+  });
+});
+
+describe("Stop", () => {
+  test("it is stopped by itself or by one above, once, and tells its signal and listeners with the reason", () => {
+    const above = new AbortController();
+    const [early, late, unlinked] = [new Stop(above.signal), new Stop(above.signal), new Stop(above.signal)];
+    const below = new Stop(early);
+    const { signal } = early; // asked for before the stop; that of `late` after it
+    let calls = 0;
+    onAbort(below, () => void calls++);
+    unlinked.unlink();
+    above.abort(new Error("enough"));
+    early.abort(new Error("too late"));
+    expect([signal.reason, late.signal.reason, below.reason].map(String)).toEqual(Array(3).fill("Error: enough"));
+    expect([calls, unlinked.aborted, unlinked.signal.aborted, new Stop(early).aborted]).toEqual([
+      1,
+      false,
+      false,
+      true,
+    ]);
+    expect(() => below.throwIfAborted()).toThrow("enough");
   });
 });
 

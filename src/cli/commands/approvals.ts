@@ -5,7 +5,7 @@ import type { OpenQuestion } from "../../contract/question.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
-import { linkedTo, pause } from "../../util/abort.ts";
+import { Stop, pause } from "../../util/abort.ts";
 import { parseJson } from "../../util/json.ts";
 import { askHere, questionOf } from "../approver.ts";
 import { EXIT } from "../exit.ts";
@@ -93,7 +93,7 @@ export async function waitForApprovals(options: Options): Promise<void> {
 /** Asks on the terminal. Removes the question when it is answered by another process or its call ends. */
 async function askAbout(store: Store, question: OpenQuestion, stop: AbortSignal): Promise<"asked" | "left"> {
   const { name, effects, decision } = question;
-  const closed = linkedTo([stop]);
+  const closed = new Stop(stop);
   const done = new AbortController();
   void watchQuestion(store, question, done.signal).then((isClosed) => {
     if (isClosed) closed.abort(new Error("answered elsewhere"));

@@ -4,7 +4,7 @@ import type { ToolSource } from "../../contract/tool-source.ts";
 import type { ToolContext } from "../../contract/tool.ts";
 import { GivenUp, type Opened, type SourceGuards, restarting } from "../../engine/restarting.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { linkedTo, untilAborted } from "../../util/abort.ts";
+import { Stop, untilAborted } from "../../util/abort.ts";
 import { type CallLimit, callLimit } from "./call-limit.ts";
 import { type Connection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
 import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
@@ -103,7 +103,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
 
   const withClient: WithClient = async <T>(context: ToolContext, work: ClientWork<T>): Promise<T> => {
     const limit = callLimit(name, timeoutMs);
-    const linked = linkedTo([context.signal, limit.signal]);
+    const linked = new Stop(context.signal, limit.signal);
     const attempt = async (isLast = false): Promise<T> => {
       const client = await session.current(linked.signal);
       const onprogress = limit.progressTo(context);
