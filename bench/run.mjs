@@ -4,9 +4,10 @@
  *
  * In:  dist/ (built when stale), rg, head, sed, cp, grep; names of workloads as arguments, or their first words:
  *      `latency` means every `latency-…` (default: all).
- * Out: a table of medians and ratios with the targets; `--json` prints it as JSON. A missed target is reported and is
- *      no failure. The data (a tree of 50,000 files, a file of 1 GB) is created once in the system's temporary folder
- *      and removed at the end, unless `--keep` is given.
+ * Out: a table of medians and ratios with the targets, and whether each is better, the same or worse than what was last
+ *      accepted (bench/ratios.json); `--json` prints it as JSON. A missed target is reported and is no failure. The data
+ *      (a tree of 50,000 files, a file of 1 GB) is created once in the system's temporary folder and removed at the end,
+ *      unless `--keep` is given. `--accept` writes what was measured to bench/ratios.json.
  *
  * The compared programs run in turn, A B A B …, so that a drift in the machine's speed favours none. Times are of whole
  * operations, including their results.
@@ -15,6 +16,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildIfStale } from "../scripts/build.mjs";
+import { acceptRatios, comparedWithAccepted } from "./ratios.mjs";
 
 await buildIfStale();
 // These import what was just built.
@@ -43,6 +45,7 @@ try {
 } finally {
   if (!flags.has("--keep")) rmSync(folder, { recursive: true, force: true });
 }
+if (flags.has("--accept")) acceptRatios(rows, new Set(WORKLOADS.map(({ name }) => name)));
 process.stdout.write(flags.has("--json") ? `${JSON.stringify(rows, null, 2)}\n` : table(rows));
 
 /**
@@ -66,17 +69,22 @@ async function measure({ name, what, rounds = 7, prepare, target, unit = "ms", s
   } finally {
     await cleanUp?.();
   }
-  const ratios = times.ours.map((time, index) => time / (times.ceiling[index] ?? Number.NaN));
+  const ratioTo = (/** @type {"ceiling" | "peer"} */ other) =>
+    times[other].length === 0
+      ? null
+      : median(times.ours.map((time, index) => time / (times[other][index] ?? Number.NaN)));
+  const ratio = ratioTo("ceiling");
   return {
     name,
     what,
     unit,
+    change: comparedWithAccepted(name, ratio ?? ratioTo("peer") ?? median(times.ours)),
     ours: median(times.ours),
     ceiling: times.ceiling.length > 0 ? median(times.ceiling) : null,
     peer: times.peer.length > 0 ? median(times.peer) : null,
-    ratio: times.ceiling.length > 0 ? median(ratios) : null,
+    ratio,
     target: target.text,
-    met: target.met({ ours: median(times.ours), ratio: median(ratios) }),
+    met: target.met({ ours: median(times.ours), ratio: ratio ?? Number.NaN }),
   };
 }
 
@@ -94,8 +102,8 @@ function median(values) {
 /** @param {Awaited<ReturnType<typeof measure>>[]} results */
 function table(results) {
   const cells = [
-    ["workload", "ours", "ceiling", "peer", "ratio", "target", ""],
-    ...results.map(({ name, what, unit, ours, ceiling, peer, ratio, target, met }) => [
+    ["workload", "ours", "ceiling", "peer", "ratio", "target", "", "accepted"],
+    ...results.map(({ name, what, unit, ours, ceiling, peer, ratio, target, met, change }) => [
       `${name}: ${what}`,
       shown(ours, unit),
       shown(ceiling, unit),
@@ -103,6 +111,7 @@ function table(results) {
       ratio === null ? "" : `${ratio.toFixed(2)}x`,
       target,
       met ? "met" : "MISSED",
+      change.text,
     ]),
   ];
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
