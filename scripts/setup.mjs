@@ -4,9 +4,6 @@
  * In:  package.json (engines, dependencies), package-lock.json, and the PATH of this machine. Has no dependencies.
  * Out: node_modules as in the lock file, and the system programs below. Reports what it does on stderr, and nothing if
  *      there is nothing to do. Exit code 1, with one sentence, when it cannot install something that is missing.
- *
- * Uses `npm install` and not `npm ci`, which rejects a lock file that names binaries for other platforms which a
- * registry does not provide (npm/cli#9846). Instead, `.ci/run` checks that the lock file is unchanged.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
@@ -122,7 +119,7 @@ function onPath(program) {
 }
 
 /**
- * Runs `npm install` unless the installed packages match package.json and package-lock.json. Compares versions, not
+ * Runs `npm ci` unless the installed packages match package.json and package-lock.json. Compares versions, not
  * times, which a checkout or a branch switch changes.
  *
  * @param {string} root
@@ -133,7 +130,7 @@ function installPackages(root) {
     if (isInstalled(root)) return;
     say("installing npm packages …");
     // --include=dev: NODE_ENV=production or an omit setting must not exclude what the build and the tests need.
-    run("npm", ["install", "--no-audit", "--no-fund", "--include=dev"], { cwd: root });
+    run("npm", ["ci", "--no-audit", "--no-fund", "--include=dev"], { cwd: root });
   });
 }
 
