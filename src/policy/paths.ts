@@ -43,7 +43,10 @@ export function pathJudge(
   const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
   /** The roots for a path that is not a command's folder. */
   const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
-    if (!temporary.some((folder) => isInside(path, folder))) return roots;
+    const folder = temporary.find((each) => isInside(path, each));
+    if (folder === undefined) return roots;
+    const decides = deciding(roots, path)?.path ?? folder;
+    if (decides !== folder && isInside(decides, folder)) return roots; // such as a workspace in /tmp: no need to look
     if ((await backend.sandbox?.state())?.works !== true) return roots;
     const isSystems = ({ path: at, isDefault = false }: Root) => isDefault && temporary.includes(at);
     const sessions = temporary.map((at): Root => ({ path: at, allows: true, rule: "temporary" }));
