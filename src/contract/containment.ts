@@ -95,6 +95,8 @@ export interface Sandbox {
    * commands and for the backend's files and helpers; paths in them mean the private ones.
    */
   readonly temporary: readonly string[];
+  /** Whether a real path is in one of them, and is not one that commands see as it is: the workspace, the home. */
+  isTemporary(real: string): boolean;
   /** Whether the sandbox works on this machine. Tried once. Never rejects. */
   state(): Promise<SandboxState>;
 }

@@ -43,10 +43,8 @@ export function pathJudge(
   const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
   /** The roots for a path that is not a command's folder. */
   const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
-    const folder = temporary.find((each) => isInside(path, each));
-    if (folder === undefined) return roots;
-    const decides = deciding(roots, path)?.path ?? folder;
-    if (decides !== folder && isInside(decides, folder)) return roots; // such as a workspace in /tmp: no need to look
+    // Asked first: the sandbox need not be opened for a workspace or a home below /tmp.
+    if (temporary.length === 0 || backend.sandbox?.isTemporary(path) !== true) return roots;
     if ((await backend.sandbox?.state())?.works !== true) return roots;
     const isSystems = ({ path: at, isDefault = false }: Root) => isDefault && temporary.includes(at);
     const sessions = temporary.map((at): Root => ({ path: at, allows: true, rule: "temporary" }));

@@ -6,7 +6,7 @@ import { type HostRule, hostRule, hostRules } from "../network/hosts.ts";
 import type { UrlJudge } from "../network/url.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
-import { type PathJudge, pathJudge } from "./paths.ts";
+import { pathJudge } from "./paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
@@ -28,16 +28,10 @@ export function sandboxRequestJudge(
 ): SandboxRequestJudge {
   const { autonomy = "supervised", network = {}, forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
   const allowed = hostRules(network.allowHosts ?? [], "network.allowHosts");
-  const pathJudgeBy = pathJudge(
-    {
-      ...settings,
-      workspaceOnly: false,
-      forbiddenPaths: forbiddenPaths.filter((path) => !isInside(backend.home, absolutePath(path, backend))),
-    },
-    backend,
-    own,
-    "commands",
-  );
+  const judgeWith = (forbidden: readonly string[]) =>
+    pathJudge({ ...settings, workspaceOnly: false, forbiddenPaths: forbidden }, backend, own, "commands");
+  const usual = judgeWith(forbiddenPaths);
+  const inHome = judgeWith(forbiddenPaths.filter((path) => !isInside(backend.home, absolutePath(path, backend))));
   let judge: Promise<UrlJudge> | undefined;
 
   const judgeHost = async (text: string): Promise<Decision> => {
@@ -61,11 +55,12 @@ export function sandboxRequestJudge(
     return doubt === undefined ? askFor("medium") : askFor("high", ` (${doubt})`);
   };
 
-  const judgeFolder = async (use: Use, path: string, judgePath: PathJudge, look: LookUps): Promise<Decision> => {
-    const judged = await judgePath(use, path, undefined);
-    if (judged.verdict !== "ask") return judged;
+  const judgeFolder = async (use: Use, path: string, look: LookUps): Promise<Decision> => {
     const followed = await look.realPath(absolutePath(path, backend));
     const real = followed instanceof Error ? path : followed;
+    const isOfHome = [absolutePath(path, backend), real].every((each) => isInside(each, backend.home));
+    const judged = await (isOfHome ? inHome : usual)(look)(use, path, undefined);
+    if (judged.verdict !== "ask") return judged;
     const reason = `${judged.reason ?? path} (a command in the sandbox would ${use} there)`;
     const scope = { label: `${use} ${real}, from the sandbox`, key: JSON.stringify(["sandbox", use, real]) };
     return ask(judged.rule ?? "needs", judged.risk, reason, scope);
@@ -88,11 +83,10 @@ export function sandboxRequestJudge(
         }),
       );
     }
-    const judgePath = pathJudgeBy(look);
     let all: Decision | undefined;
     for (const host of within.network ?? []) all = stricter(all, unaskedInFull(await judgeHost(host)));
-    for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path, judgePath, look));
-    for (const path of within.read ?? []) all = stricter(all, await judgeFolder("read", path, judgePath, look));
+    for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path, look));
+    for (const path of within.read ?? []) all = stricter(all, await judgeFolder("read", path, look));
     return all;
   };
 }

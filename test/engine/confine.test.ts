@@ -382,7 +382,13 @@ describe("how a command is contained", () => {
     const contained: (Command["within"] | "left out")[] = [];
     const backend: Backend = {
       ...inner,
-      sandbox: { required: false, hidden: [], temporary: [], state: async () => ({ works: true, missing: [] }) },
+      sandbox: {
+        required: false,
+        hidden: [],
+        temporary: [],
+        isTemporary: () => false,
+        state: async () => ({ works: true, missing: [] }),
+      },
       spawn(command) {
         contained.push(command.within ?? "left out");
         return inner.spawn(command);

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const contained: Backend = {
     ...plain,
     name: "sandbox(local)",
-    sandbox: { required: false, hidden, temporary: [], state },
+    sandbox: { required: false, hidden, temporary: [], isTemporary: () => false, state },
   };
   const inside = await world.toolkit({ target: contained, policy: { forbiddenPaths } });
   const outside = await world.toolkit({ target: plain, policy: { forbiddenPaths } });

@@ -34,6 +34,7 @@ async function place(
     required,
     hidden: [join(home, ".ssh"), join(home, ".npmrc")],
     temporary: [],
+    isTemporary: () => false,
     state: async () => state,
   };
   const backend: Backend = { ...inner, name: "sandbox(local)", sandbox };

@@ -102,6 +102,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     sandbox: {
       required,
       temporary,
+      isTemporary,
       get hidden() {
         hiddenNow ??= hiddenPaths(hiding, base, "all").hidden.map(({ path }) => path);
         return hiddenNow;
