@@ -94,8 +94,11 @@ describe.each(PROVIDERS)("$provider", (provider) => {
     ]);
   });
 
-  test("retries when the stream breaks off", async () => {
-    const cut = { ...says("This is a reply that is cut in the middle of it, somewhere here."), truncateAfterChunks: 4 };
+  test.each([
+    { how: "ends early", cut: { truncateAfterChunks: 4 } },
+    { how: "loses its connection", cut: { disconnectAfterMs: 40, latency: 10 } },
+  ])("retries when the stream $how", async ({ cut: when }) => {
+    const cut = { ...says("This is a reply that is cut in the middle of it, somewhere here."), ...when };
     const { end, events } = await turn(provider, [cut, says("Whole.")]);
     expect(end, end.message).toMatchObject({ reason: "done" });
     expect(ofType(events, "retry")).toHaveLength(1);

@@ -60,7 +60,7 @@ const RATE = /rate.?limit|too many requests|quota|resource_exhausted/i;
 const OVERLOAD = /overloaded|unavailable|server_error|internal.?(server)?.?error|capacity|api_error/i;
 
 function kindOf(error: unknown, status: number | undefined, words: string): ModelProblem["kind"] {
-  if (status === undefined) return kindOfStream(error, words);
+  if (status === undefined || status < 400) return kindOfStream(error, words); // the reply had begun
   if (status === 429) return /insufficient_quota|billing|credit/i.test(words) ? "refused" : "rate-limited";
   if (status === 401 || status === 403) return "wrong-key";
   if (status === 404) return /model/i.test(words) ? "unknown-model" : "refused";
@@ -77,7 +77,7 @@ function kindOfStream(error: unknown, words: string): ModelProblem["kind"] {
   if (OVERFLOW.test(words)) return "context-overflow";
   if (RATE.test(words)) return "rate-limited";
   if (OVERLOAD.test(words)) return "overloaded";
-  return error instanceof Error ? "broke-off" : "refused";
+  return "broke-off";
 }
 
 function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url: string): string {
@@ -105,7 +105,7 @@ function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url
 }
 
 function said(words: string, status: number | undefined): string {
-  const code = status === undefined ? "" : ` ${status}`;
+  const code = status === undefined || status < 400 ? "" : ` ${status}`;
   return words === "" ? "" : `It reported${code}: ${clip(words.replaceAll(/\s+/g, " ").trim(), 300)}`;
 }
 
