@@ -16,6 +16,9 @@ export type ToolMessage = Extract<Message, { role: "tool" }>;
 /** How many calls of one reply run concurrently. */
 const SIDE_BY_SIDE = 8;
 
+/** How many calls of one reply run. More are reported to the model as not started: it may have repeated itself. */
+const MOST_CALLS = 64;
+
 /** After this many equal failures the model is told to try something else. */
 const SAME_FAILURES = 3;
 
@@ -38,7 +41,10 @@ export interface CallsOptions extends Results {
  * same thing, the later one waits. Each call gets exactly one result: when the signal fires, running calls are stopped
  * and the rest are reported as not started. Never rejects.
  */
-export async function runCalls(calls: readonly Calling[], options: CallsOptions): Promise<void> {
+export async function runCalls(all: readonly Calling[], options: CallsOptions): Promise<void> {
+  const calls = all.slice(0, MOST_CALLS);
+  const why = `one reply may make ${MOST_CALLS} calls, and this one made ${all.length}. Repeat it if it is still needed`;
+  refuseCalls(all.slice(MOST_CALLS), why, options);
   const { toolkit, turn, signal, emit, failures } = options;
   const started: { readonly effects: readonly Effect[]; readonly ended: Promise<void> }[] = [];
   const running = new Set<Promise<void>>();

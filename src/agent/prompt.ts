@@ -12,6 +12,7 @@ import type { CallId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { formatSize } from "../output/size.ts";
+import { isTooDeep } from "../util/json.ts";
 import { clip } from "../util/text.ts";
 
 type ToolMessage = Extract<Message, { role: "tool" }>;
@@ -152,15 +153,18 @@ function nameOf(name: string): string {
   return /^[a-zA-Z_]/.test(safe) ? safe : `_${safe.slice(0, 63)}`;
 }
 
+/** How much the model is shown of arguments that cannot be used, in UTF-16 units. */
+export const SHOWN_ARGUMENTS = 1_000;
+
 /**
  * Returns the arguments as an object, which providers require. Malformed arguments are shown as the model wrote them.
  */
 function argumentsOf(input: string): unknown {
   try {
     const value: unknown = JSON.parse(input === "" ? "{}" : input);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    if (typeof value === "object" && value !== null && !Array.isArray(value) && !isTooDeep(value)) return value;
   } catch {
     // handled below
   }
-  return { malformed_arguments: clip(input, 1_000) };
+  return { malformed_arguments: clip(input, SHOWN_ARGUMENTS) };
 }

@@ -1,15 +1,17 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Prompt } from "@ai-sdk/provider";
 import { text } from "../contract/content.ts";
 import type { ThreadId } from "../contract/identity.ts";
-import type { Message } from "../contract/message.ts";
+import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { parse } from "../engine/parse.ts";
 import { randomName } from "../util/identifier.ts";
+import { clip } from "../util/text.ts";
 import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import type { Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
-import { PROVIDER_OPTIONS, promptOf, textOf, toolsOf } from "./prompt.ts";
+import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, textOf, toolsOf } from "./prompt.ts";
 import { type Answer, type RequestOptions, request } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -143,7 +145,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
    */
   const keep = ({ parts, error }: Answer): readonly Calling[] => {
     const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
-    if (content.length > 0) transcript.add({ role: "assistant", content });
+    if (content.length > 0) transcript.add({ role: "assistant", content: content.map(recordable) });
     return content.filter((part) => part.type === "call");
   };
 
@@ -234,6 +236,12 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Arguments that cannot be used are recorded with their beginning, which is all that the model is shown of them. */
+function recordable(part: AssistantPart): AssistantPart {
+  if (part.type !== "call" || part.input.length <= SHOWN_ARGUMENTS) return part;
+  return parse(part).notJson === undefined ? part : { ...part, input: clip(part.input, SHOWN_ARGUMENTS) };
 }
 
 /** Returns how a turn ends after a reply without calls; `undefined` if the reply is empty. */

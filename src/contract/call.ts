@@ -11,7 +11,7 @@ export interface ToolCall {
   readonly name: string;
   /** The parsed arguments, or the text if it is not JSON. */
   readonly input: unknown;
-  /** The parse error, if the text is not JSON. */
+  /** Why the arguments cannot be used: "not valid JSON: …", "nested more than 100 levels deep". */
   readonly notJson?: string;
   readonly thread: ThreadId;
   /** The agent's turn, if an agent makes the call. */

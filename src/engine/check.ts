@@ -53,7 +53,7 @@ function readable({ input, notJson }: ToolCall, tool: Tool): unknown {
   if (notJson === undefined) return given;
   // Broken JSON is not a bare argument: `{"command": "ls"` must not run as a command.
   if (typeof given === "object" && !/^\s*(```|[[{"])/.test(String(input))) return given;
-  const message = `the arguments are not valid JSON: ${notJson}. Send one JSON object.`;
+  const message = `the arguments are ${notJson}. Send one JSON object.`;
   throw new CallEnded({ status: "invalid-input", issues: [{ path: "", message }] });
 }
 

@@ -1,8 +1,9 @@
 import { uuidv7 } from "uuidv7";
 import type { ToolCall } from "../contract/call.ts";
 import type { CallRequest } from "../contract/toolkit.ts";
-import { type Parsed, parseJson } from "../util/json.ts";
+import { MAX_JSON_DEPTH, type Parsed, isTooDeep, parseJson } from "../util/json.ts";
 import { mendJson } from "../util/mend-json.ts";
+import { clip } from "../util/text.ts";
 
 /**
  * Parses a call that a model or a program wrote. Providers pass arguments as JSON text, some of them encoded twice, and
@@ -22,11 +23,28 @@ export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "p
   return Object.assign(call, parseInput(input));
 }
 
+/** The longest text of arguments that is parsed, in UTF-16 units: 16 MiB. */
+const MAX_INPUT_LENGTH = 16_777_216;
+
 function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {
+  if (typeof input === "string" && input.length > MAX_INPUT_LENGTH) {
+    const notJson = `too long: ${input.length} characters, and at most ${MAX_INPUT_LENGTH} are read`;
+    return { input: clip(input, SHOWN), notJson };
+  }
+  const parsed = parseText(input);
+  if (parsed.notJson !== undefined || !isTooDeep(parsed.input)) return parsed;
+  const shown = typeof input === "string" ? clip(input, SHOWN) : "(nested too deep)";
+  return { input: shown, notJson: `nested more than ${MAX_JSON_DEPTH} levels deep` };
+}
+
+/** How much is kept of arguments that cannot be used, in UTF-16 units. */
+const SHOWN = 1_000;
+
+function parseText(input: unknown): Pick<ToolCall, "input" | "notJson"> {
   if (input === undefined || input === null || input === "") return { input: {} };
   if (typeof input !== "string") return { input };
   const once = parseMended(input);
-  if (!once.ok) return { input, notJson: once.message };
+  if (!once.ok) return { input, notJson: `not valid JSON: ${once.message}` };
   if (typeof once.value !== "string") return { input: once.value ?? {} };
   const twice = parseJson(once.value);
   return { input: twice.ok && typeof twice.value === "object" ? (twice.value ?? {}) : once.value };

@@ -2,6 +2,15 @@ import { messageOf } from "./errors.ts";
 
 export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 
+/** JSON that is nested deeper than this is refused: functions that walk it would exceed the stack at some depth. */
+export const MAX_JSON_DEPTH = 100;
+
+/** Whether a value is nested more than `MAX_JSON_DEPTH` levels deep, or contains itself. */
+export function isTooDeep(value: unknown, levels = MAX_JSON_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1));
+}
+
 /** Parses JSON. A failure names the fault, its line and column, and the text there. Never throws. */
 export function parseJson(text: string): Parsed {
   try {

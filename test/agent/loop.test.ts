@@ -50,6 +50,16 @@ describe("a turn", () => {
     { what: "an unknown tool", call: { name: "raed", input: {} }, result: /unknown tool "raed"/ },
     { what: "malformed arguments", call: { name: "echo", input: '{"value": "a' }, result: /not valid JSON/ },
     { what: "wrong arguments", call: { name: "echo", input: { value: 7, more: [] } }, result: /7|nothing/ },
+    {
+      what: "arguments nested 50,000 deep",
+      call: { name: "echo", input: `${'{"value":'.repeat(50_000)}1${"}".repeat(50_000)}` },
+      result: /the arguments are nested more than 100 levels deep/,
+    },
+    {
+      what: "too long arguments",
+      call: { name: "echo", input: `{"value":"${"a".repeat(2 ** 24)}"}` },
+      result: /too long/,
+    },
     { what: "a tool that crashes", call: { name: "crash" }, result: /Tool error: Cannot read/ },
     { what: "a tool's name that no tool can have", call: { name: "é !", input: {} }, result: /unknown tool/ },
   ])("gives the model a result for $what, and goes on", async ({ call, result }) => {
@@ -77,7 +87,7 @@ describe("a turn", () => {
     expect(new Set(ofType(events, "tool_call").map(({ id }) => id)).size).toBe(3);
   });
 
-  test("runs 200 calls of one reply, each once", async () => {
+  test("runs at most 64 calls of one reply, each once and eight at a time, and reports the others", async () => {
     let running = 0;
     let most = 0;
     const slow = looking("slow", async (input) => {
@@ -90,7 +100,12 @@ describe("a turn", () => {
     const { agent, model } = await scripted([calls(...all)], { toolkit: { tools: [slow] } });
     await agent.send("Go");
     const results = resultsIn(model.requests[1]!);
-    expect(Object.values(results)).toEqual(all.map(({ input }) => input.value));
+    expect(Object.values(results).slice(0, 64)).toEqual(all.slice(0, 64).map(({ input }) => input.value));
+    expect(new Set(Object.values(results).slice(64))).toEqual(
+      new Set([
+        expect.stringMatching(/^This call was not started: one reply may make 64 calls, and this one made 200/),
+      ]),
+    );
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(8);
   });
