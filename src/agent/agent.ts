@@ -84,7 +84,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     if (!(limit > 0)) throw new RangeError(`limits.${name} ${limit}: expected a number above 0`);
   }
   const hub = createEventHub();
-  const known: Known = { charactersAToken: 4, context: limits.context };
+  const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false };
   const waiting: Message[] = [];
   let budget: Budget | undefined;
   let running: { readonly stopping: AbortController; readonly ended: Promise<unknown> } | undefined;

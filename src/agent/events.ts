@@ -41,6 +41,8 @@ export type AgentEvent =
       readonly text: string;
       readonly ms: number;
     }
+  /** The model is asked when these sources of tools have started, at the latest in five seconds. */
+  | { readonly type: "starting"; readonly sources: readonly string[] }
   /** The tokens that one reply used. */
   | ({ readonly type: "usage" } & Usage)
   /** A request failed and is made again. Text since the last `usage` is void: the reply starts again. */

@@ -4,6 +4,7 @@ import type { ThreadId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { parse } from "../engine/parse.ts";
+import { Stop, pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { clip } from "../util/text.ts";
 import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts";
@@ -56,15 +57,17 @@ export interface TurnOptions {
   readonly signal: AbortSignal;
   /** Returns the messages that wait to be delivered, and removes them. */
   readonly takeWaiting: () => readonly Message[];
-  /** What is known of the model from earlier turns. */
+  /** What is known from earlier turns. */
   readonly known: Known;
 }
 
-/** What an agent has learned of its model. */
+/** What an agent has learned in earlier turns. */
 export interface Known {
   charactersAToken: number;
   /** The size of its context, in tokens. */
   context: number;
+  /** Whether a turn has waited for sources of tools. */
+  hasWaited: boolean;
 }
 
 type Ending = Pick<TurnEnd, "reason" | "message">;
@@ -75,6 +78,8 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 const LAST_WORD_MS = 60_000;
 /** The share of the context that the conversation may fill. The rest is for the reply. */
 const FILLED = 0.8;
+/** How long a turn waits for sources of tools that are still starting. Milliseconds. */
+const STARTING_MS = 5_000;
 /** How many times in a row a conversation that is too long for the model is shortened and sent again. */
 const OVERFLOWS = 2;
 
@@ -127,7 +132,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
 
   const ask = async (to: AbortSignal): Promise<Answer> => {
     const { messages } = transcript;
-    const prompt = promptOf(options.instructions, messages);
+    const prompt = promptOf(`${options.instructions}${stillStarting(toolkit.starting)}`, messages);
     const answer = await requestReply({ prompt, ...(tools !== undefined && { tools }) }, { emit, signal: to });
     const { input } = answer.usage;
     const sent = fixedCharacters + messages.reduce((sum, message) => sum + charactersOf(message), 0);
@@ -176,7 +181,20 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     return limit && (await lastWord(limit.reason, limit.what));
   };
 
+  /** Lets sources start, so that the first request has their tools. A wait that was in vain is not repeated. */
+  const waitForSources = async () => {
+    const sources = toolkit.starting;
+    if (sources.length === 0 || known.hasWaited) return;
+    emit({ type: "starting", sources });
+    const over = new Stop(signal);
+    await Promise.race([toolkit.ready, pause(STARTING_MS, over.signal)]);
+    over.abort(new Error("the wait is over"));
+    over.unlink();
+    known.hasWaited = true;
+  };
+
   const loop = async (): Promise<Ending> => {
+    await waitForSources();
     let emptyReplies = 0;
     let overflows = 0;
     for (;;) {
@@ -236,6 +254,12 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A sentence for the instructions. */
+function stillStarting(sources: readonly string[]): string {
+  if (sources.length === 0) return "";
+  return `\n\nStill starting: ${sources.join(", ")}. Their tools are not there yet and join when they are.`;
 }
 
 /** Arguments that cannot be used are recorded with their beginning, which is all that the model is shown of them. */

@@ -53,6 +53,8 @@ export function textView(toContinue: string): RunView {
           return note(`  ${resultLine(event)}`);
         case "retry":
           return note(`handrail: ${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
+        case "starting":
+          return note(`handrail: waiting for ${event.sources.join(", ")} to start`);
         case "compacted":
           return note(
             `handrail: the conversation was shortened from ${event.before} to ${event.after} tokens: ` +

@@ -64,6 +64,8 @@ export interface Toolkit {
   readonly tools: Toolset;
   /** Resolves when every source has started or failed; without sources at once. Never rejects. */
   readonly ready: Promise<void>;
+  /** The names of the sources that are still starting. */
+  readonly starting: readonly string[];
   /** Calls the listener after each change of `tools`. Returns a function that unsubscribes. */
   onToolsChanged(listener: () => void): () => void;
   readonly backend: Backend;

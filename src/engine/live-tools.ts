@@ -18,6 +18,8 @@ export interface LiveTools {
   start(): void;
   /** Resolves when every source has started or failed. Never rejects. */
   readonly ready: Promise<void>;
+  /** The names of the sources that are still starting. */
+  readonly starting: readonly string[];
   /** Why a tool is absent; `undefined` when nothing is known about the name. */
   absent(name: string): string | undefined;
   /** Ends the sources. Never rejects. */
@@ -58,6 +60,8 @@ export function createLiveTools({ own, sources, choose, missing, host, notice }:
   const listeners = new Set<() => void>();
   const closing = new AbortController();
   let ready: Promise<void> = Promise.resolve();
+
+  const starting = () => states.filter(({ isStarting }) => isStarting).map(({ source }) => source.name);
 
   const sayOnce = (text: string) => {
     if (said.has(text)) return;
@@ -152,16 +156,16 @@ export function createLiveTools({ own, sources, choose, missing, host, notice }:
     get ready() {
       return ready;
     },
+    get starting() {
+      return starting();
+    },
     absent(name) {
       if (current.has(name)) return undefined; // a derived toolkit omits it
       const owner = owners.get(name);
       if (owner !== undefined) return `${owner} no longer has the tool "${name}"`;
-      const starting = states.filter(({ isStarting }) => isStarting).map(({ source }) => source.name);
-      if (starting.length === 0) return undefined;
-      return (
-        `there is no tool "${name}" yet: ${starting.join(", ")} ${starting.length === 1 ? "is" : "are"} ` +
-        "still starting"
-      );
+      const names = starting();
+      if (names.length === 0) return undefined;
+      return `there is no tool "${name}" yet: ${names.join(", ")} ${names.length === 1 ? "is" : "are"} still starting`;
     },
     async close() {
       closing.abort(new Error("the toolkit was closed"));

@@ -71,6 +71,9 @@ function toolkitOf(
     get ready() {
       return live.ready;
     },
+    get starting() {
+      return live.starting;
+    },
     onToolsChanged: live.onChange,
     backend,
     store,

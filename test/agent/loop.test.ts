@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
+import type { ToolSource } from "../../src/contract/tool-source.ts";
 import type { ScriptedReply } from "../../src/testing/scripted-model.ts";
 import { buildInstructions, createAgent } from "../../src/agent/agent.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
@@ -44,6 +45,34 @@ describe("a turn", () => {
     const { agent, model } = await scripted([{ text: "Hello." }]);
     await agent.send("Hi");
     expect(model.requests[0]).not.toHaveProperty("tools");
+  });
+
+  test("the first request has the tools of sources that start in time; the others are named and join later", async () => {
+    let release = () => {};
+    const late = new Promise<void>((resolve) => (release = resolve));
+    const source = (name: string, started: Promise<unknown>): ToolSource => ({
+      name,
+      start: async ({ set }) => void (await started, set([looking(`of_${name}`, async () => "done")])),
+      close: async () => {},
+    });
+    const soon = new Promise((resolve) => setTimeout(resolve, 100));
+    const first = await scripted([{ text: "One." }], { toolkit: { sources: [source("quick", soon)] } });
+    await first.agent.send("Go");
+    expect(first.model.requests[0]!.tools).toMatchObject([{ name: "of_quick" }]);
+    expect(ofType(first.events, "starting")).toMatchObject([{ sources: ["quick"] }]);
+
+    const { agent, model, events } = await scripted([{ text: "One." }, { text: "Two." }], {
+      toolkit: { sources: [source("quick", soon), source("slow", late)] },
+    });
+    await agent.send("Go");
+    expect(model.requests[0]!.tools).toMatchObject([{ name: "of_quick" }]);
+    expect(JSON.stringify(model.requests[0]!.prompt[0])).toContain("Still starting: slow.");
+    release();
+    await new Promise((resolve) => setImmediate(resolve));
+    await agent.send("Go on");
+    expect(model.requests[1]!.tools).toMatchObject([{ name: "of_quick" }, { name: "of_slow" }]);
+    expect(JSON.stringify(model.requests[1]!.prompt[0])).not.toContain("Still starting");
+    expect(ofType(events, "starting")).toHaveLength(1);
   });
 
   test.each([

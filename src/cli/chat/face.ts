@@ -133,6 +133,8 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
       }
       case "retry":
         return note(`${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
+      case "starting":
+        return note(`Waiting for ${event.sources.join(", ")} to start.`);
       case "compacted":
         return note(`The conversation was shortened from ${event.before} to ${event.after} tokens.`);
       case "end": {
