@@ -47,8 +47,6 @@ export function foldMessage(message: ToolMessage | undefined, event: ActivityEve
   if (message === undefined || message.metadata.tool_activity.status !== "in_progress") return message;
   const activity = message.metadata.tool_activity;
   switch (event.type) {
-    case "call.approved":
-      return { ...message, userFacing: event.userFacing };
     case "call.updated":
       return withActivity(message, updated(activity, event.update));
     case "call.finished":
@@ -67,7 +65,7 @@ function started(event: Extract<ActivityEvent, { type: "call.started" }>): ToolM
     input: event.input,
     data: {},
   };
-  return { thread: event.thread, userFacing: true, metadata: { tool_activity: activity } };
+  return { thread: event.thread, userFacing: event.userFacing ?? true, metadata: { tool_activity: activity } };
 }
 
 function updated(

@@ -162,7 +162,6 @@ function afterEvent<M extends CallMessage>(message: M, event: StoredEvent): M {
       const answered = without(message, "question");
       return { ...answered, ...foldMessage(answered, event), ...ended };
     }
-    case "call.approved":
     case "activity.updated":
       return { ...message, ...foldMessage(message, event) };
     default:

@@ -5,6 +5,7 @@ import type { AssistantPart, Message } from "../contract/message.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
+import { findTool } from "../engine/toolset.ts";
 import { messageOf } from "../util/errors.ts";
 import { effectsOf, mustBeInOrder } from "./call-order.ts";
 import type { AgentEvent } from "./events.ts";
@@ -23,13 +24,13 @@ const MOST_CALLS = 64;
 const SAME_FAILURES = 3;
 
 interface Results {
+  readonly toolkit: Toolkit;
   readonly emit: (event: AgentEvent) => void;
   /** Called with each result as soon as it is available. */
   readonly onResult: (message: ToolMessage) => void;
 }
 
 export interface CallsOptions extends Results {
-  readonly toolkit: Toolkit;
   /** The id of the turn. */
   readonly turn: string;
   readonly signal: AbortSignal;
@@ -80,8 +81,9 @@ export function refuseCalls(calls: readonly Calling[], why: string, results: Res
   }
 }
 
-function announce({ id, name, input }: Calling, { emit }: Results): void {
-  emit({ type: "tool_call", id, name, input });
+function announce({ id, name, input }: Calling, { toolkit, emit }: Results): void {
+  const isHidden = findTool(toolkit.tools, name)?.userFacing === false;
+  emit({ type: "tool_call", id, name, input, ...(isHidden && { userFacing: false }) });
 }
 
 function finish({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {

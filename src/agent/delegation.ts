@@ -163,7 +163,8 @@ function outcome(agent: string, { thread, messages }: Worker, end: TurnEnd): Del
 async function showProgress(worker: Worker, agent: string, report: ToolContext["report"]): Promise<void> {
   let rounds = 0;
   for await (const event of worker.events()) {
-    if (event.type === "tool_call") report({ displayMessage: `${agent}: ${event.name} ${clip(event.input, 120)}` });
+    if (event.type === "tool_call" && event.userFacing !== false)
+      report({ displayMessage: `${agent}: ${event.name} ${clip(event.input, 120)}` });
     if (event.type === "approval" && event.status === "asked") {
       report({ displayMessage: `${agent}: waits for approval of ${event.name}` });
     }

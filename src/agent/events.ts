@@ -17,8 +17,14 @@ export type AgentEvent =
     }
   /** A piece of the reply. The joined pieces are its text. */
   | { readonly type: "text" | "reasoning"; readonly text: string }
-  /** The model has written a call. `input` is JSON text as the model wrote it. */
-  | { readonly type: "tool_call"; readonly id: CallId; readonly name: string; readonly input: string }
+  /** The model has written a call. `input` is JSON text as the model wrote it. `userFacing: false`: apps hide it. */
+  | {
+      readonly type: "tool_call";
+      readonly id: CallId;
+      readonly name: string;
+      readonly input: string;
+      readonly userFacing?: false;
+    }
   | { readonly type: "tool_update"; readonly id: CallId; readonly name: string; readonly update: CallUpdate }
   /** A person is asked about a call, or has answered. Not emitted when nobody can be asked: the call is denied then. */
   | {

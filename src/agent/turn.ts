@@ -98,7 +98,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
   const clock = new AbortController();
   const timer = limits.timeMs > LONGEST_TIMER_MS ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
   const signal = AbortSignal.any([options.signal, clock.signal]);
-  const results = { emit, onResult: transcript.add };
+  const results = { toolkit, emit, onResult: transcript.add };
   let tools: ReturnType<typeof toolsOf>;
   let fixedCharacters = 0;
   let takenFrom: Toolkit["tools"] | undefined;
@@ -228,7 +228,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
       if (calls.length > 0) {
         emptyReplies = 0;
         overflows = 0;
-        await runCalls(calls, { ...results, toolkit, turn: name, signal, failures });
+        await runCalls(calls, { ...results, turn: name, signal, failures });
         continue;
       }
       const ending = endingOf(answer);

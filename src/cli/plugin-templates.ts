@@ -67,6 +67,7 @@ const TOOLS = [
   {
     name: "TOOL",
     description: "Does something useful.",
+    params_hint: "input (required)", // for people
     parameters: {
       type: "object",
       properties: { input: { type: "string", description: "What to work on" } },
@@ -110,6 +111,7 @@ TOOLS = [
     {
         "name": "TOOL",
         "description": "Does something useful.",
+        "params_hint": "input (required)",  # for people
         "parameters": {
             "type": "object",
             "properties": {"input": {"type": "string", "description": "What to work on"}},
@@ -151,6 +153,7 @@ const BASH = `#!/usr/bin/env bash
 tools='[{
   "name": "TOOL",
   "description": "Does something useful.",
+  "params_hint": "input (required)",
   "parameters": {
     "type": "object",
     "properties": { "input": { "type": "string", "description": "What to work on" } },
@@ -193,6 +196,7 @@ import (
 var tools = json.RawMessage(\`[{
 	"name": "TOOL",
 	"description": "Does something useful.",
+	"params_hint": "input (required)",
 	"parameters": {
 		"type": "object",
 		"properties": { "input": { "type": "string", "description": "What to work on" } },

@@ -17,12 +17,13 @@ export function jsonView(thread: ThreadId): RunView {
 }
 
 /**
- * Prints the model's text on stdout; calls, questions and problems on stderr.
+ * Prints the model's text on stdout; calls that apps show, questions and problems on stderr.
  *
  * @param toContinue the command that continues the thread
  */
 export function textView(toContinue: string): RunView {
   const progress = progressLine();
+  const hidden = new Set<string>();
   let atLineStart = true;
 
   const say = (text: string) => {
@@ -41,6 +42,8 @@ export function textView(toContinue: string): RunView {
 
   return {
     show(event) {
+      if (event.type === "tool_call" && event.userFacing === false) hidden.add(event.id);
+      if ("id" in event && hidden.has(event.id)) return;
       switch (event.type) {
         case "text":
           progress.clear();

@@ -74,11 +74,11 @@ export function createProgramTrust({ trust, workDir, writable = [] }: ProgramTru
   };
 }
 
-/** Returns what models are told about the tools, as text that people can compare. */
+/** Returns what models are told about the tools, and which are hidden from people, as text that people can compare. */
 function describeTools(tools: readonly Tool[]): string {
   const sorted = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const described = sorted.map(({ name, title, description, input, output }) => {
-    return { name, title, description, parameters: input.json, output };
+  const described = sorted.map(({ name, title, description, input, output, userFacing }) => {
+    return { name, title, description, parameters: input.json, output, user_facing: userFacing };
   });
   const text = `${JSON.stringify(described, null, 2)}\n`;
   if (text.length <= MOST_KEPT) return text;

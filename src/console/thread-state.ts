@@ -22,6 +22,8 @@ export interface ThreadState extends ThreadSummary {
 export interface RecentCall {
   readonly call: CallId;
   readonly name: string;
+  /** `false`: apps do not show it, unless a person is asked about it. */
+  readonly userFacing?: false;
   /** Its arguments in one line of at most 200 characters. Not escaped. */
   readonly line: string;
   /** "waiting" while a person is asked. */
@@ -59,8 +61,9 @@ export function foldThread(before: ThreadState | undefined, event: StoredEvent):
     case "message.added":
       return afterMessage(state, event.message);
     case "call.started": {
-      const { call, name, input, agent } = event;
-      const made = { call, name, line: callLine(input), status: "running", at } as const;
+      const { call, name, input, agent, userFacing } = event;
+      const shown = { call, name, line: callLine(input), ...(userFacing === false && { userFacing }) };
+      const made = { ...shown, status: "running", at } as const;
       const next = { calls: state.calls + 1, recent: kept([...state.recent, made]), awaitsModel: false };
       return { ...state, ...next, ...(agent !== undefined && { agent }) };
     }

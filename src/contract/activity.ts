@@ -56,19 +56,17 @@ export type CallEvent = {
       readonly input: Json;
       /** A one-line summary of the tool's parameters. Absent for an unknown tool. */
       readonly paramsHint?: string;
+      /** `false`: apps do not show this call. Absent: they do. */
+      readonly userFacing?: false;
       readonly parent?: CallId;
       /** The name of the sub-agent that makes the call, if any. */
       readonly agent?: string;
     }
-  /**
-   * The decision of the policy and the person. Durable before an act runs. `userFacing: false`: apps do not show this
-   * call.
-   */
+  /** The decision of the policy and the person. Durable before an act runs. */
   | {
       readonly type: "call.approved";
       readonly effects: readonly Effect[];
       readonly decision: Decision;
-      readonly userFacing: boolean;
     }
   /** A person is asked about the call. The question is open until it is answered or the call has finished. */
   | {

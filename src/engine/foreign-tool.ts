@@ -5,7 +5,7 @@ import { clip } from "../util/text.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
 /** A tool of another program, as that program describes it. Nothing of it is trusted. */
-export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit"> {
+export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit" | "userFacing"> {
   /** Its source: "plugin:weather", "mcp:github". */
   readonly from: string;
   /** The source's name for it. */
@@ -13,6 +13,7 @@ export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit"> {
   /** The name for models. Default: `tool`. */
   readonly name?: string;
   readonly title?: string | undefined;
+  readonly paramsHint?: string | undefined;
   readonly description: string;
   /** The JSON Schema of its arguments. */
   readonly schema: unknown;
@@ -23,6 +24,7 @@ export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit"> {
 /** The longest description, in characters. Providers have no common limit; every request contains all descriptions. */
 const LONGEST_DESCRIPTION = 8_000;
 const LONGEST_TITLE = 100;
+const LONGEST_HINT = 200;
 /** The largest schema, in characters of JSON. */
 const LARGEST_SCHEMA = 65_536;
 /** The maximum number of levels of objects and lists in a schema. */
@@ -36,7 +38,7 @@ const DEEPEST_SCHEMA = 64;
  * @throws TypeError when its name or its schema cannot be used.
  */
 export function foreignTool(given: ForeignTool): Tool {
-  const { from, tool, name = tool, title, description, schema, destructive = false, ...rest } = given;
+  const { from, tool, name = tool, title, paramsHint, description, schema, destructive = false, ...rest } = given;
   if (!isToolName(name)) {
     throw new TypeError(`its name must be a letter or "_", then up to 63 letters, digits, "_" or "-"`);
   }
@@ -44,6 +46,7 @@ export function foreignTool(given: ForeignTool): Tool {
     ...rest,
     name,
     ...(title !== undefined && { title: clip(terminalSafe(title), LONGEST_TITLE) }),
+    ...(paramsHint !== undefined && { paramsHint: oneLine(paramsHint, LONGEST_HINT) }),
     description: clip(terminalSafe(description), LONGEST_DESCRIPTION),
     input: foreignSchema(schema),
     touches: ["foreign"],

@@ -14,6 +14,7 @@ import type { MaskStream } from "../output/mask-stream.ts";
 import type { Host } from "./host.ts";
 import { maskedEnding } from "./mask-result.ts";
 import { asText, errorOf } from "./result.ts";
+import { findTool } from "./toolset.ts";
 import type { Decided } from "./watch.ts";
 
 /**
@@ -46,7 +47,7 @@ export function recordTo(
   { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
   request: ToolCall,
 ): Recorder {
-  const paramsHint = tools.get(request.name)?.paramsHint;
+  const { paramsHint, userFacing } = findTool(tools, request.name) ?? {};
   let problem: string | undefined;
   let output: MaskStream | undefined;
 
@@ -80,6 +81,7 @@ export function recordTo(
     name: request.name,
     input: mask.json(asJson(request.input)),
     ...(paramsHint !== undefined && { paramsHint }),
+    ...(userFacing === false && { userFacing }),
     ...(request.parent !== undefined && { parent: request.parent }),
     ...(request.agent !== undefined && { agent: request.agent }),
   });
@@ -92,15 +94,13 @@ export function recordTo(
       if (isStored) tell(stamp(event));
       else append(event);
     },
-    async approved({ effects, decision, tool }) {
-      const userFacing = tool.userFacing ?? true;
-      if (effects.length === 0 && userFacing) return; // nothing was decided
+    async approved({ effects, decision }) {
+      if (effects.length === 0) return; // nothing was decided
       for (const effect of effects) if (effect.kind === "exec" && effect.env !== undefined) mask.learn(effect.env);
       const event = stamp({
         type: "call.approved",
         effects: mask.json(effects),
         decision: mask.json(decision),
-        userFacing,
       });
       if (!effects.some(isAct)) return append(event);
       try {

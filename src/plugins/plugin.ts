@@ -87,14 +87,21 @@ export function plugin(options: PluginOptions): ToolSource {
 
   const toolOf = (given: unknown, definition: string): Tool => {
     const { name: tool, description = "", parameters = {}, title, destructive } = isRecord(given) ? given : {};
+    const { params_hint: paramsHint, user_facing: userFacing = true } = isRecord(given) ? given : {};
     if (typeof tool !== "string" || typeof description !== "string") {
       throw new TypeError("expected name and description, both strings");
+    }
+    if (typeof userFacing !== "boolean") throw new TypeError("expected user_facing to be true or false");
+    if (paramsHint !== undefined && typeof paramsHint !== "string") {
+      throw new TypeError("expected params_hint to be a string");
     }
     if (/^(mcp|plugin)__/.test(tool))
       throw new TypeError("names that begin with mcp__ or plugin__ are reserved for rules");
     return foreignTool({
       ...{ from: name, tool, description, schema: parameters, destructive: destructive === true },
       ...(typeof title === "string" && { title }),
+      ...(paramsHint !== undefined && { paramsHint }),
+      ...(!userFacing && { userFacing }),
       async run(params, context) {
         const connection = await running.current(context.signal);
         if (definitions.get(tool) !== definition) {

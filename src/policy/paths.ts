@@ -45,7 +45,7 @@ export function pathJudge(
   const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
     // Asked first: the sandbox need not be opened for a workspace or a home below /tmp.
     if (temporary.length === 0 || backend.sandbox?.isTemporary(path) !== true) return roots;
-    if ((await backend.sandbox?.state())?.works !== true) return roots;
+    if (!(await backend.sandbox.state()).works) return roots;
     const isSystems = ({ path: at, isDefault = false }: Root) => isDefault && temporary.includes(at);
     const sessions = temporary.map((at): Root => ({ path: at, allows: true, rule: "temporary" }));
     return [...roots.filter((root) => !isSystems(root)), ...sessions];

@@ -98,6 +98,9 @@ export function pluginSuite(options: PluginSuiteOptions, runner: TestRunner): vo
         require(typeof tool === "string", `expected "name" to be a string in ${JSON.stringify(given)}`);
         require(typeof description === "string" &&
           description !== "", `tool ${JSON.stringify(tool)}: expected a "description"`);
+        const { params_hint: hint = "", user_facing: isShown = true } = given as { readonly [field: string]: unknown };
+        require(typeof hint === "string", `tool ${JSON.stringify(tool)}: expected "params_hint" to be a string`);
+        require(typeof isShown === "boolean", `tool ${JSON.stringify(tool)}: expected "user_facing" to be a boolean`);
         require(isRecord(parameters), `tool ${JSON.stringify(tool)}: expected "parameters", a JSON Schema`);
         const made = { from: "plugin:test", tool: String(tool), description: String(description), schema: parameters };
         requireValidSchemas([foreignTool({ ...made, run: async () => null })]);

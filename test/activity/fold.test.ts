@@ -21,7 +21,6 @@ const approved: Happening = {
   type: "call.approved",
   effects: [],
   decision: { verdict: "allow", risk: "low" },
-  userFacing: true,
 };
 const updated = (update: CallUpdate): Happening => ({ type: "call.updated", update });
 const finished = (more: Partial<Extract<Happening, { type: "call.finished" }>> = {}): Happening => ({
@@ -111,11 +110,10 @@ describe("foldMessage", () => {
     expect(fold(started, finished({ data }))?.metadata.tool_activity.data).toEqual(expected);
   });
 
-  test("a tool with userFacing: false makes a marked message", () => {
-    expect(fold(started, { ...approved, userFacing: false }, finished())).toMatchObject({
-      userFacing: false,
-      metadata: { tool_activity: { status: "success" } },
-    });
+  test("a call of a tool with userFacing: false is marked from its start", () => {
+    const hidden: Happening = { ...started, userFacing: false };
+    expect(fold(hidden)).toMatchObject({ userFacing: false, metadata: { tool_activity: { status: "in_progress" } } });
+    expect(fold(hidden, approved, finished())).toMatchObject({ userFacing: false });
   });
 
   test("events after the end change nothing, and events before the start make no message", () => {
@@ -203,6 +201,29 @@ describe("a real call folds to seed 002's tool_activity", () => {
       userFacing: false,
       metadata: { tool_activity: { ...base, status: "success", data: {} } },
     });
+  });
+
+  test.each([
+    ["is asked about and denied", { title: "x" }],
+    ["is invalid", {}],
+  ])("a tool with userFacing: false whose call %s", async (_, input) => {
+    const store = memoryStore();
+    const hidden = defineTool({
+      ...{ name: "create_task", aliases: ["new_task"], description: "-", userFacing: false, touches: ["write"] },
+      input: { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
+      effects: () => [{ kind: "write", path: "../task" }],
+      run: async () => null,
+    });
+    const shown: (boolean | undefined)[] = [];
+    const toolkit = await toolkitWith({ tools: [hidden], store, approver: async () => ({ answer: "refuse" }) });
+    await toolkit.call({ id: "c1", name: "new_task", input });
+    let message: ToolMessage | undefined;
+    for await (const event of store.events()) {
+      message = foldMessage(message, event);
+      shown.push(message?.userFacing);
+    }
+    expect(message?.metadata.tool_activity.status).toBe("failure");
+    expect(new Set(shown)).toEqual(new Set([false]));
   });
 
   test("a call of an unknown tool", async () => {

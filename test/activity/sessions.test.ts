@@ -30,7 +30,6 @@ describe("what a process left in progress", () => {
       type: "call.approved",
       effects: [],
       decision: { verdict: "allow", risk: "low" },
-      userFacing: true,
     };
   };
   const job = (call: string, name: string, lifetime: JobLifetime): ActivityEvent => {

@@ -41,6 +41,17 @@ describe("a turn", () => {
     expect(call?.id).toMatch(/^[\da-f]{8}-/); // ours, not the provider's
   });
 
+  test("marks the call of a hidden tool, also one that is not started", async () => {
+    const hidden = { ...echo, userFacing: false };
+    const call = { name: "echo", input: {} };
+    const { agent, events } = await scripted([calls(...Array.from({ length: 65 }, () => call)), { text: "Done." }], {
+      toolkit: { tools: [hidden] },
+    });
+    await agent.send("Go");
+    expect(new Set(ofType(events, "tool_call").map(({ userFacing }) => userFacing))).toEqual(new Set([false]));
+    expect(ofType(events, "tool_result").filter(({ status }) => status === "not-started")).toHaveLength(1);
+  });
+
   test("has no tools in the request when there are none", async () => {
     const { agent, model } = await scripted([{ text: "Hello." }]);
     await agent.send("Hi");
@@ -52,7 +63,10 @@ describe("a turn", () => {
     const late = new Promise<void>((resolve) => (release = resolve));
     const source = (name: string, started: Promise<unknown>): ToolSource => ({
       name,
-      start: async ({ set }) => void (await started, set([looking(`of_${name}`, async () => "done")])),
+      async start({ set }) {
+        await started;
+        set([looking(`of_${name}`, async () => "done")]);
+      },
       close: async () => {},
     });
     const soon = new Promise((resolve) => setTimeout(resolve, 100));

@@ -428,7 +428,6 @@ describe("the record", () => {
       expect.objectContaining({
         id: 2,
         type: "call.approved",
-        userFacing: true,
         decision: { verdict: "allow", risk: "low", rule: "state" },
       }),
       {

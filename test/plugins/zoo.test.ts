@@ -109,11 +109,13 @@ describe("a plugin that", () => {
 
   test("has invalid tools, keeps the valid ones", async () => {
     const { toolkit, notices } = await zoo("bad-tools");
-    expect(toolkit.tools.size).toBe(18);
+    expect(toolkit.tools.size).toBe(19);
+    expect(toolkit.tools.get("quiet")).toMatchObject({ userFacing: false, paramsHint: "text\\x1b[2J" });
     expect(notices).toEqual([
       expect.stringMatching(/left out, "bad name": its name must be a letter/),
       expect.stringMatching(/left out, "mcp__x__y": names that begin with mcp__/),
       expect.stringMatching(/left out, without a name: expected name and description/),
+      expect.stringMatching(/left out, "loud": expected user_facing to be true or false/),
       expect.stringMatching(/the tool "bad_schema" is left out: .* invalid at #\/type/),
       expect.stringMatching(/the tool "echo" is left out: another of its tools has the same name/),
     ]);

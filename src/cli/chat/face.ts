@@ -106,6 +106,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
         waitsSinceMs = Date.now();
         return screen.endLine();
       case "tool_call": {
+        if (event.userFacing === false) return; // without a block, nothing else of it is shown
         const title = await titleOf(event.name, event.input);
         blocks.set(event.id, { title, sinceMs: Date.now(), isAsked: false, output: "", message: undefined });
         return;

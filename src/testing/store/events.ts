@@ -15,7 +15,6 @@ export const events: StoreCases = {
         type: "call.approved",
         effects: [{ kind: "read", path: "/x" }],
         decision: { verdict: "allow", risk: "low" },
-        userFacing: true,
       },
       { ...own, at: AT + 3, type: "call.updated", update: { displayMessage: null, output: "\u{1F600}" } },
       finished("a"),

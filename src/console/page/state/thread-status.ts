@@ -42,8 +42,9 @@ export function wordsOf(state: ThreadState, status: ThreadStatus): string {
       return RUNS.includes(name) ? `Asks to run ${line}` : `Asks: ${name} ${line}`;
     }
     case "running": {
-      const call = of("running");
-      return call === undefined ? "Waiting for the model" : `${call.name} · ${call.line}`;
+      const call = recent.findLast((each) => each.status === "running" && each.userFacing !== false);
+      if (call !== undefined) return `${call.name} · ${call.line}`;
+      return state.awaitsModel ? "Waiting for the model" : "Working";
     }
     case "failed":
       return turn === undefined ? `${made}, the last one failed` : endOf(turn);

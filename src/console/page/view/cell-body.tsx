@@ -204,10 +204,11 @@ const STEPS: { readonly [status: string]: { readonly icon: IconName; readonly lo
 const FAILED_STEP = { icon: "fail", look: "fail" } as const;
 
 function SubAgent({ state }: { readonly state: ThreadState }) {
+  const shown = state.recent.filter(({ userFacing, status }) => userFacing !== false || status === "waiting");
   return (
     <div class="cb">
       <ul class="sub">
-        {state.recent.slice(-3).map(({ call, name, line, status, at, endedMs }) => {
+        {shown.slice(-3).map(({ call, name, line, status, at, endedMs }) => {
           const { icon, look } = STEPS[status] ?? FAILED_STEP;
           return (
             <li key={call} class="flex">
