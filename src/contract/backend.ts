@@ -163,8 +163,11 @@ export interface FileEntry {
 /** A regular file, open for ranged reads. */
 export interface OpenFile {
   readonly info: FileInfo;
-  /** Up to `length` bytes from `offset`; fewer only at the end of the file. */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /**
+   * Up to `length` bytes from `offset`; fewer only at the end of the file. `into`, of at least `length` bytes, saves
+   * memory: a backend may read into it and return a part of it.
+   */
+  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   /** What a tool leaves open is closed with its call. */
   close(): Promise<void>;
 }

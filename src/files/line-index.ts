@@ -94,27 +94,29 @@ async function seekLine(
   if (index.total !== undefined && line >= index.total) return undefined;
   let { line: current, offset } = placeBefore(index, line);
   let lineStart = offset;
+  let buffer: Buffer | undefined;
   while (current < line) {
     signal.throwIfAborted();
-    const chunk = asBuffer(await file.read(offset, CHUNK));
+    buffer ??= Buffer.allocUnsafe(Math.min(CHUNK, Math.max(file.info.size - offset, STRIDE)));
+    const chunk = asBuffer(await file.read(offset, buffer.length, buffer));
     if (chunk.length === 0) {
       // Text after the last break is a line of its own.
       index.total = current + (offset > lineStart ? 1 : 0);
       return undefined;
     }
-    let position = 0;
-    while (current < line) {
-      const next = nextBreak(chunk, position, lineBreak);
-      if (next === -1) break;
-      position = next;
+    // Another read of the same file may have added places during the wait.
+    let nextPlace = (index.places.at(-1)?.offset ?? 0) + STRIDE;
+    for (let next = nextBreak(chunk, 0, lineBreak); next !== -1; next = nextBreak(chunk, next, lineBreak)) {
       current++;
-      lineStart = offset + position;
-      // Compares with the current index, because another read of the same file may run concurrently.
-      if (lineStart - (index.places.at(-1)?.offset ?? 0) >= STRIDE)
+      lineStart = offset + next;
+      if (lineStart >= nextPlace) {
         index.places.push({ line: current, offset: lineStart });
+        nextPlace = lineStart + STRIDE;
+      }
+      if (current === line) break;
     }
     offset += chunk.length; // an odd length, which splits a character, occurs only at the end
-    if (chunk.length < CHUNK && current < line) {
+    if (chunk.length < buffer.length && current < line) {
       index.total = current + (offset > lineStart ? 1 : 0);
       return undefined;
     }

@@ -141,8 +141,8 @@ async function openRegular(disk: FileSystem, real: string, written: string): Pro
 function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
   return {
     info,
-    async read(offset, length) {
-      const buffer = Buffer.allocUnsafe(length);
+    async read(offset, length, into) {
+      const buffer = into ?? Buffer.allocUnsafe(length);
       let filled = 0;
       try {
         while (filled < length) {
