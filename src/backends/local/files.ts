@@ -142,7 +142,7 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
   return {
     info,
     async read(offset, length, into) {
-      const buffer = into ?? Buffer.allocUnsafe(length);
+      const buffer = into === undefined ? Buffer.allocUnsafe(length) : Buffer.from(into.buffer, into.byteOffset, length);
       let filled = 0;
       try {
         while (filled < length) {
