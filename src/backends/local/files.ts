@@ -142,7 +142,8 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
   return {
     info,
     async read(offset, length, into) {
-      const buffer = into === undefined ? Buffer.allocUnsafe(length) : Buffer.from(into.buffer, into.byteOffset, length);
+      const buffer =
+        into === undefined ? Buffer.allocUnsafe(length) : Buffer.from(into.buffer, into.byteOffset, length);
       let filled = 0;
       try {
         while (filled < length) {
