@@ -34,6 +34,7 @@ export default {
     "@modelcontextprotocol/server-memory",
     ...["@fontsource-variable/inter", "@fontsource-variable/jetbrains-mono"], // named in the page's styles
     "bignumber.js", // a test reads the documentation that it ships
+    "@types/json-schema", // the declarations of @ai-sdk/provider import it, and do not install it
   ],
   // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.
   ignoreIssues: { "src/contract/**": ["types"] },

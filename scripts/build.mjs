@@ -58,16 +58,21 @@ const CONSOLE_PAGE = "../console/";
  * order of the layers, so that no two chunks need each other. Everything else is split at dynamic imports.
  */
 const STARTED_TOGETHER = [
-  { name: "base", test: /src\/(contract\/failure|util\/errors)\.ts$/, priority: 5 },
+  { name: "base", test: /src\/(contract\/failure|util\/(errors|runtime))\.ts$/, priority: 5 },
   { name: "charset", test: /src\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
   { name: "words", test: /src\/cli\/(exit|options)\.ts$/, priority: 4 },
-  { name: "tools", test: /src\/(tools|engine\/toolset|config\/(state|settings|load|find))/, priority: 3 },
+  {
+    name: "tools",
+    test: /src\/(tools|engine\/toolset|backends\/targets|config\/(state|settings|load|find))/,
+    priority: 3,
+  },
   {
     name: "toolkit",
     test: /src\/(toolkit|policy\/describe|output\/terminal-text|backends\/sandbox\/(sandbox|hidden|session-files|temporary))\.ts$/,
     priority: 2,
   },
-  { name: "call", test: /src\/cli\/(commands\/call|approver|signals)\.ts$/, priority: 1 },
+  { name: "settings", test: /src\/cli\/(settings|signals)\.ts$/, priority: 1 },
+  { name: "call", test: /src\/cli\/(commands\/call|approver)\.ts$/, priority: 0 },
 ];
 
 const dist = join(projectRoot, "dist");

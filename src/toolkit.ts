@@ -41,6 +41,7 @@ import type { UndoRecorder } from "./undo/undo.ts";
 import { jobs as jobsTool } from "./tools/jobs.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
+import { requireNode } from "./util/runtime.ts";
 
 /**
  * Puts tools, policy, backend, store and outputs together.
@@ -48,9 +49,10 @@ import { randomName } from "./util/identifier.ts";
  * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when
  *   two tools have one name, when there is no such preset, tool or target, when a tool's schema is not a valid JSON
  *   Schema, and when something is given that a backend as `target` has itself, and for an option that does not exist;
- *   RangeError for a number that is out of range.
+ *   RangeError for a number that is out of range; Error on Bun and Deno.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
+  requireNode();
   requireValidOptions(options);
   const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
   const { answerWithinMs = 600_000, sources = [] } = options;

@@ -15,7 +15,7 @@ export const START = [
   starting("tools", ["tools"], 1.4),
   starting("call", ["call", "read", '{"path":"a.txt"}'], 1.8),
   starting("run", ["run", "Hi", "--model", "demo", "--preset", "none"], undefined),
-  starting("call-bash", ["call", "bash", '{"command":"true"}', "--yes"], undefined),
+  starting("call-bash", ["call", "bash", '{"command":"true"}', "--yes"], 3),
 ];
 
 /**

@@ -3,6 +3,7 @@ import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
+import { requireNode } from "../util/runtime.ts";
 import type { AgentOptions } from "./agent-parts.ts";
 import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
@@ -24,6 +25,7 @@ import { addSourceCommands, port } from "./source-commands.ts";
 export async function main(argv: readonly string[], kinds: readonly TargetKind[] = []): Promise<void> {
   const run: Run = { log: undefined };
   try {
+    requireNode();
     const words = argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY ? ["chat"] : argv;
     await program(run, kinds).parseAsync(words, { from: "user" });
   } catch (error) {

@@ -9,12 +9,11 @@ import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { messageOf } from "../util/errors.ts";
-import { ruleWarnings } from "../policy/rules/rules.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import { NO_SUCH_TOOL, type ToolChoice } from "../tools/presets/choose.ts";
 import type { SearchEngine } from "../web/search.ts";
 import type { ToolkitOptions } from "../toolkit-options.ts";
-import { type DebugLog, loggedStore, openLog } from "./log.ts";
+import type { DebugLog } from "./log.ts";
 import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
 
 /** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
@@ -79,7 +78,7 @@ export async function startLog(command: string, options: GlobalOptions): Promise
   );
   const file = options.logFile ?? settings?.logFile;
   if (file === undefined) return undefined;
-  const log = openLog(file);
+  const log = (await import("./log.ts")).openLog(file);
   const { config, workDir, target, targets: _, ...rest } = options;
   const files = findConfig({
     ...(config !== undefined && { named: config }),
@@ -126,7 +125,10 @@ const NOT_STARTED: ToolSource = { name: "others", start: async () => {}, close: 
 export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds = {}): Promise<ToolkitOptions> {
   const { lookMs, sources: starts = false, tell = (text) => warn([text]) } = needs;
   const settings = await settingsFrom(options);
-  warn(ruleWarnings(settings.policy.commands));
+  const { commands } = settings.policy;
+  if (Object.values(commands).some(({ length }) => length > 0)) {
+    warn((await import("../policy/rules/warnings.ts")).ruleWarnings(commands));
+  }
   const store = await storeOf(settings, lookMs);
   const { log } = options;
   const areNamed = hasSources(settings, options);
@@ -138,7 +140,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
   const started = sources.filter(({ name }) => starts === true || starts === name);
   return {
     ...toolkitOptionsOf(settings, options),
-    store: log === undefined ? store : loggedStore(store, log),
+    store: log === undefined ? store : (await import("./log.ts")).loggedStore(store, log),
     sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,
     onNotice(text) {
       log?.write("warn", "backend.noticed", { text });

@@ -1,3 +1,6 @@
+/** How long a command waits for plugins and MCP servers, in milliseconds. */
+export const START_MS = 60_000;
+
 /**
  * Returns a signal that fires when the process is asked to end (Ctrl-C, TERM, a closed terminal). A second request ends
  * the process at once.

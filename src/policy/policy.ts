@@ -4,14 +4,14 @@ import type { Autonomy, Policy } from "../contract/policy.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
-import { type GivenToJudge, execJudge } from "./exec.ts";
+import type { GivenToJudge } from "./exec.ts";
+import type { CommandJudges } from "./command-judges.ts";
 import { type NetworkFacts, fetchJudge } from "./fetch.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
-import { terminalJudge } from "./typing.ts";
 import type { Lifetime } from "../contract/lifetime.ts";
 
 /**
@@ -32,11 +32,12 @@ export function createPolicy(
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy, facts);
   const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own, "commands");
-  const execJudgeBy = (some: PolicySettings) => execJudge(some, backend, own, rules.command);
-  const judgeExec = execJudgeBy(settings);
-  const judgeLeniently = execJudgeBy({ ...settings, blockHighRiskCommands: false });
-  const denied = (settings.commands?.deny ?? []).map((rule) => (typeof rule === "string" ? rule : rule.rule));
-  const judgeTerminal = terminalJudge({ autonomy, backend, denied });
+  let judges: Promise<CommandJudges> | undefined;
+  /** Loaded for the first command: the shell grammar is a third of what a start would load. */
+  const commandJudges = () =>
+    (judges ??= import("./command-judges.ts").then(({ createCommandJudges }) =>
+      createCommandJudges(settings, backend, own, rules.command),
+    ));
 
   return async (call) => {
     if (call.effects.length === 0) return undefined;
@@ -70,11 +71,9 @@ export function createPolicy(
         case "write":
           return judgePath(effect.kind, effect.path, effect.real);
         case "exec":
-          return judgeExec(effect, given);
+          return (await commandJudges()).judgeExec(effect, given);
         case "terminal":
-          return judgeTerminal(effect, (command, strictness) =>
-            (strictness === "strict" ? judgeExec : judgeLeniently)(command, { ...given, typed: true }),
-          );
+          return (await commandJudges()).judgeTerminal(effect, given);
         case "fetch":
         case "request":
         case "search":

@@ -4,6 +4,7 @@ import { Stop, onAbort, pause, untilAborted } from "../../src/util/abort.ts";
 import { codeOf, messageOf } from "../../src/util/errors.ts";
 import { randomName } from "../../src/util/identifier.ts";
 import { renameKeys } from "../../src/util/rename-keys.ts";
+import { requireNode } from "../../src/util/runtime.ts";
 import { clip, plural } from "../../src/util/text.ts";
 
 describe("clip", () => {
@@ -137,4 +138,10 @@ test("randomName has the length, only unambiguous letters, and never repeats", (
   const names = Array.from({ length: 2_000 }, () => randomName(12));
   for (const name of names) expect(name).toMatch(/^[0-9a-hjkmnp-tv-z]{12}$/);
   expect(new Set(names).size).toBe(names.length);
+});
+
+test("on Bun and Deno one sentence says that Node is needed", () => {
+  expect(() => requireNode()).not.toThrow();
+  expect(() => requireNode({ node: "24.3.0", bun: "1.4.5" })).toThrow(/needs Node\.js .* this is Bun 1\.4\.5/);
+  expect(() => requireNode({ node: "24.9.0", deno: "2.9.6" })).toThrow(/needs Node\.js .* this is Deno 2\.9\.6/);
 });

@@ -4,6 +4,7 @@ import type { Backend, Command, Process } from "../../contract/backend.ts";
 import type { SandboxAccess, SandboxState } from "../../contract/containment.ts";
 import { messageOf } from "../../util/errors.ts";
 import { isInside } from "../../util/paths.ts";
+import { spawner } from "../local/spawner/connection.ts";
 import { ALL_FEATURES } from "./bubblewrap.ts";
 import { privateCaches } from "./caches.ts";
 import { spawnContained } from "./contained.ts";
@@ -72,6 +73,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const changes = folderChanges(join(session.folder, "changes"));
   const given = { writable, hidden, isProtected, isSensitive };
   const factsFor = factFinder({ ...base, ...given, caches: caches.folder, session, changes });
+  void spawner().catch(() => undefined); // starts meanwhile: it takes as long as all of this; the probe reports a failure
   const [limits, sharedNetwork] = await Promise.all([createLimits(limitSettings), openSharedNetwork()]);
   const { diskFree = DISK_FREE } = limitSettings;
   const shared = { session, caches, limits, sharedNetwork, filterFile, watcherFile };

@@ -9,11 +9,8 @@ import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
-import { untilStopped } from "../signals.ts";
+import { START_MS, untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
-
-/** How long to wait for plugins and MCP servers, in milliseconds. */
-export const START_MS = 60_000;
 
 /** Makes one call. Prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
 export async function call(

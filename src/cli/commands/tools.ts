@@ -4,10 +4,8 @@ import { definitions, paramsHint, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
 import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitOptions } from "../settings.ts";
-import { createToolkit } from "../../toolkit.ts";
 import { pause } from "../../util/abort.ts";
-import { START_MS } from "./call.ts";
-import { untilStopped } from "../signals.ts";
+import { START_MS, untilStopped } from "../signals.ts";
 
 /** Prints the toolset: as a table for people, or as JSON in the named format. */
 export async function tools({
@@ -30,6 +28,7 @@ export async function tools({
 
 /** Prints the toolset including plugins and MCP servers. Starts them, and ends them again. */
 async function withSources(format: "table" | DefinitionFormat, options: GlobalOptions): Promise<void> {
+  const { createToolkit } = await import("../../toolkit.ts");
   const stopped = untilStopped();
   const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: true })), lifetime: "call" });
   try {

@@ -3,7 +3,7 @@ import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
 import { stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
-import { ruleWarnings } from "../../policy/rules/rules.ts";
+import { ruleWarnings } from "../../policy/rules/warnings.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";

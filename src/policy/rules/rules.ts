@@ -8,7 +8,6 @@ import type { CommandWords } from "./command.ts";
 import { checkExamples } from "./examples.ts";
 import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import { type Rule, parseRule } from "./rule.ts";
-import { warningsOf } from "./warnings.ts";
 
 /** The verdict of the user's rules: the rule as written, and a sentence. */
 export interface Ruling {
@@ -29,21 +28,19 @@ export interface Rules {
   readonly excluded: { readonly [operation in "read" | "write"]: readonly string[] };
   /** The rule that excludes this path from an open folder. */
   withheld(operation: "read" | "write", path: string): string | undefined;
-  /** Rules that can never match, or allow more than it seems: a sentence each. */
-  readonly warnings: readonly string[];
 }
 
-type Listed = { readonly [verdict in Verdict]: readonly Rule[] };
 type List = keyof CommandRules;
+export type ParsedRules = { readonly [list in List]-?: readonly Rule[] };
 
 const LISTS: readonly Verdict[] = ["deny", "ask", "allow"];
 
 /**
- * Parses people's rules, once.
+ * Parses people's rules.
  *
  * @throws TypeError that names the rule and what is wrong with it: it cannot be read, or one of its own examples fails.
  */
-export function createRules(settings: CommandRules | undefined, base: Base): Rules {
+export function parseRules(settings: CommandRules | undefined, base: Base): ParsedRules {
   const problems: string[] = [];
   const parsed = (list: List) =>
     (settings?.[list] ?? []).flatMap((entry, index): readonly Rule[] => {
@@ -55,9 +52,15 @@ export function createRules(settings: CommandRules | undefined, base: Base): Rul
       problems.push(...found.map((problem) => `${where}: ${problem}`));
       return result.ok ? [result.rule] : [];
     });
-  const rules: Listed = { deny: parsed("deny"), ask: parsed("ask"), allow: parsed("allow") };
-  const only = parsed("only");
+  const rules = { deny: parsed("deny"), ask: parsed("ask"), allow: parsed("allow"), only: parsed("only") };
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
+  return rules;
+}
+
+/** Parses people's rules, once. Throws like `parseRules`. */
+export function createRules(settings: CommandRules | undefined, base: Base): Rules {
+  const rules = parseRules(settings, base);
+  const { only } = rules;
   const restricting = [...rules.deny, ...rules.ask].filter((rule) => rule.kind === "path");
 
   return {
@@ -85,15 +88,7 @@ export function createRules(settings: CommandRules | undefined, base: Base): Rul
     excluded: { read: rootsOf(restricting, "read"), write: rootsOf(restricting, "write") },
     withheld: (operation, path) =>
       restricting.find((rule) => rule.operation === operation && rule.pattern.matches(path))?.text,
-    warnings: warningsOf({ ...rules, only }),
   };
-}
-
-/** Warnings about the rules, one sentence for each rule. Throws like `createRules`. */
-export function ruleWarnings(settings: CommandRules | undefined): readonly string[] {
-  const { allow = [], only = [], ask = [], deny = [] } = settings ?? {};
-  if (allow.length + only.length + ask.length + deny.length === 0) return [];
-  return createRules(settings, { workDir: "/", home: "/" }).warnings;
 }
 
 /** Whether examples are compared strictly or leniently: `only` is as strict as `allow`. */

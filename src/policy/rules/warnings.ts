@@ -3,6 +3,7 @@ import { wrapperOf } from "../commands/wrappers.ts";
 import type { CommandRules } from "../policy-settings.ts";
 import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
+import { parseRules } from "./rules.ts";
 
 /** Programs that can run any other, besides those that the search for commands knows. */
 const MULTI_PURPOSE = new RegExp(
@@ -10,8 +11,12 @@ const MULTI_PURPOSE = new RegExp(
     "p?npm|yarn|uv|cargo|go|[gm]?awk|ed|emacs)$",
 );
 
-/** Warnings about the rules, one sentence for each rule. */
-export function warningsOf(rules: { readonly [list in keyof CommandRules]-?: readonly Rule[] }): readonly string[] {
+/**
+ * Warnings about rules that can never match, or allow more than it seems: one sentence for each rule. Throws like
+ * `parseRules`.
+ */
+export function ruleWarnings(settings: CommandRules | undefined): readonly string[] {
+  const rules = parseRules(settings, { workDir: "/", home: "/" });
   const all = (["deny", "ask", "allow", "only"] as const).flatMap((list) =>
     rules[list].flatMap((rule) => {
       const about = neverMatches(rule, list, rules) ?? (list === "allow" ? allowsMore(rule) : undefined);
