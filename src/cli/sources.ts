@@ -3,6 +3,7 @@ import type { PluginSetting, Settings } from "../config/settings.ts";
 import { stateFolder } from "../config/state.ts";
 import { createTrust } from "../config/trust.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
+import type { SourceGuards } from "../engine/restarting.ts";
 import { plugin, pluginName } from "../plugins/plugin.ts";
 import { MCP_FILE, findProjectFile } from "../config/find.ts";
 import type { McpChoice, McpChoices } from "../config/mcp.ts";
@@ -43,7 +44,15 @@ export function trustFor({ tools, policy }: Settings, { target, workDir }: Globa
  * start.
  */
 function pluginSource(setting: PluginSetting, trust: ProgramTrust, projectFile: string): ToolSource {
-  const { path, args, env, project, name = pluginName(path, args), sandbox = project !== undefined } = setting;
+  const {
+    path,
+    args,
+    env,
+    project,
+    name = pluginName(path, args),
+    sandbox = project !== undefined,
+    hosts = [],
+  } = setting;
   const source = `plugin:${name}`;
   if (project === "not trusted") {
     return {
@@ -53,7 +62,7 @@ function pluginSource(setting: PluginSetting, trust: ProgramTrust, projectFile: 
     };
   }
   return plugin({
-    ...{ path, args, env, name, sandbox },
+    ...{ path, args, env, name, sandbox, hosts },
     ...(setting.timeout !== undefined && { quietMs: setting.timeout * 1_000 }),
     mayStart: () => trust.mayStart([path, ...args]),
     ...(project !== undefined && { mayUse: (tools) => trust.mayUse(source, projectFile, tools) }),
@@ -86,6 +95,7 @@ export async function mcpSource(
   choice: McpChoice,
   settings: Settings,
   options: GlobalOptions,
+  guards: Pick<SourceGuards, "mostFailures"> = {},
 ): Promise<McpSource> {
   logWarnings(options.log);
   const [{ mcpServer }, server] = await Promise.all([
@@ -96,6 +106,7 @@ export async function mcpSource(
   const trust = trustFor(settings, options);
   const project = findProjectFile(options.workDir) ?? findProjectFile(options.workDir, MCP_FILE) ?? "";
   return mcpServer(name, server, {
+    ...guards,
     async mayStart() {
       const unset = unsetVariables(choice);
       if (unset !== undefined) return `expects ${unset}, which is not set.`;

@@ -57,9 +57,10 @@ export const ASKING: { readonly [K in KeysWith<"when trusted">]: Rule<K> } = {
 };
 
 /** Describes a plugin: "runs ./weather.py --verbose with WEATHER_KEY of your environment, in the sandbox". */
-function describePlugin({ path, args, env, sandbox = true }: PluginSetting): string {
+function describePlugin({ path, args, env, sandbox = true, hosts = [] }: PluginSetting): string {
   const variables = env.length === 0 ? "" : ` with ${env.join(", ")} of your environment`;
-  const where = sandbox ? "in the sandbox" : "OUTSIDE the sandbox, as you";
+  const reaching = hosts.length === 0 ? "" : `, with the hosts ${hosts.join(", ")}`;
+  const where = sandbox ? `in the sandbox${reaching}` : "OUTSIDE the sandbox, as you";
   return `runs ${quoteWords([path, ...args])}${variables}, ${where}`;
 }
 

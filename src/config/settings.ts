@@ -100,6 +100,8 @@ export interface PluginSetting {
   readonly env: readonly string[];
   /** Whether it runs in the sandbox. Default: only if a project configures it. */
   readonly sandbox?: boolean;
+  /** The hosts that it may reach from the sandbox. Default: none. */
+  readonly hosts?: readonly string[];
   /** Default: see `pluginName`. */
   readonly name?: string;
   /** How long a call may take without a result or an update, in seconds. */

@@ -82,13 +82,16 @@ async function checked(schema: TSchema, value: unknown, what: string): Promise<u
   throw new Problem(400, `The request does not fit: ${words.join("; ")}.`, { errors });
 }
 
+/** Parses the body. An empty one counts as `{}`, whatever its type. */
 async function jsonOf(request: Request): Promise<unknown> {
+  const bytes = await bytesOf(request);
+  if (bytes.length === 0) return {};
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new Problem(415, `Expected a body of application/json, got ${type === "" ? "no content-type" : type}.`);
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await bytesOf(request)));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw new Problem(400, "The body is not JSON in UTF-8.");

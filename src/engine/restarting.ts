@@ -13,6 +13,8 @@ export interface SourceGuards {
   readonly mayStart?: () => Promise<string | undefined>;
   /** Called whenever the source names its tools. Default: they may be used. */
   readonly mayUse?: (tools: readonly Tool[]) => Promise<string | undefined>;
+  /** How many failures in a row give up a source. A successful call ends the row. Default 8. */
+  readonly mostFailures?: number;
 }
 
 /** A source cannot be used until a person acts: it is not started again. The message is the text after its name. */
@@ -63,12 +65,12 @@ const PATIENT_MS = 2_000;
 const WAIT_MS = 20_000;
 /** A connection that was open for this long does not count as a failure. Milliseconds. */
 const STEADY_MS = 60_000;
-/** How many failures in a row give up a source. A successful call ends the row. */
 const MOST_FAILURES = 8;
 
 /** Keeps the connection of a source open. Reopens it at once, then after growing pauses, until it is given up. */
 export function restarting<C extends { close(): Promise<void> }>(options: RestartingOptions<C>): Restarting<C> {
   const { name, guards, pauseMs = 500 } = options;
+  const { mostFailures = MOST_FAILURES } = guards;
   let connection: C | undefined;
   /** The connection that calls wait for, and the function that sets it. */
   let next: Promise<C>;
@@ -129,7 +131,7 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
       const isSteady = openedMs !== undefined && performance.now() - openedMs > STEADY_MS;
       failures = hasServed || isSteady ? 1 : failures + 1;
       const why = typeof problem === "string" ? problem : problem.message;
-      if (typeof problem !== "string" || failures >= MOST_FAILURES) {
+      if (typeof problem !== "string" || failures >= mostFailures) {
         resume(Promise.reject(notRunning(why, "Continue without it.")));
         host.set([]);
         options.onGivenUp?.();

@@ -37,6 +37,30 @@ export function describeRefusals(refusals: readonly Refusal[], readOnly = false)
   return sentences.filter((sentence) => sentence !== false).join(" ");
 }
 
+/**
+ * Describes to people what was refused to the program of a plugin or an MCP server, and the remedy in its
+ * configuration. Sentences without the last period; "" if nothing was.
+ */
+export function describeSourceRefusals(refusals: readonly Refusal[]): string {
+  const read = pathsOf(refusals, "read");
+  const hosts = refusals.flatMap((each) => (each.kind === "host" ? [ruleOf(each.host)] : []));
+  const likely = (what: "network" | "temporary") =>
+    refusals.some((each) => each.kind === "likely" && each.what === what);
+  const sentences = [
+    read.length > 0 && `The sandbox hides ${named(read)}: install it elsewhere, or configure sandbox: false`,
+    hosts.length > 0 &&
+      `The sandbox refused to connect to ${named([...new Set(hosts)])}: name what it needs as hosts: in its configuration`,
+    hosts.length === 0 &&
+      likely("network") &&
+      "The sandbox has no network except the hosts that its configuration names: add hosts: [HOST]",
+    likely("temporary") && "The sandbox has its own /tmp and /var/tmp: install it elsewhere",
+    ...new Set(
+      refusals.map((each) => each.kind === "limit" && LIMITS[each.what].replace("The command", "It").slice(0, -1)),
+    ),
+  ];
+  return sentences.filter((sentence) => sentence !== false).join(". ");
+}
+
 /** Returns a host in the form of a rule: the ports of the web are implied. */
 function ruleOf(host: string): string {
   return host.replace(/:(80|443)$/, "");

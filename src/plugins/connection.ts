@@ -1,7 +1,7 @@
 import type { Process } from "../contract/backend.ts";
 import type { Content } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { describeEnd } from "../output/describe-exit.ts";
+import { describeEnd, describeTraces } from "../output/describe-exit.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { onAbort, pause } from "../util/abort.ts";
 import { linesOf } from "../util/lines.ts";
@@ -242,7 +242,7 @@ export async function connect(
   const outcome = await handshake();
   if (typeof outcome === "string") {
     await process.kill();
-    throw new ToolFailure(outcome);
+    throw new ToolFailure(hasEnded === undefined ? `${outcome}${await describeTraces(process, mask)}` : outcome);
   }
   return {
     form: form ?? "init",

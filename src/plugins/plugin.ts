@@ -22,6 +22,8 @@ export interface PluginOptions extends SourceGuards {
   readonly env?: readonly string[];
   /** True if it runs in the sandbox. Default false. */
   readonly sandbox?: boolean;
+  /** The hosts that it may reach from the sandbox. Default: none. */
+  readonly hosts?: readonly string[];
   /**
    * Its name in rules and messages. Default: the file's name without its extension; for an interpreter, that of its
    * script.
@@ -37,7 +39,7 @@ export interface PluginOptions extends SourceGuards {
 
 /** A plugin as a source of tools: an external program that speaks JSON lines on stdin and stdout (docs/plugins.md). */
 export function plugin(options: PluginOptions): ToolSource {
-  const { path, args = [], env = [], sandbox = false } = options;
+  const { path, args = [], env = [], sandbox = false, hosts = [] } = options;
   const { startMs = 30_000, quietMs = 600_000, restartMs } = options;
   const name = `plugin:${options.name ?? pluginName(path, args)}`;
   let first: "init" | "describe" = "init";
@@ -50,7 +52,7 @@ export function plugin(options: PluginOptions): ToolSource {
       const program = await host.start({
         argv: [path, ...args],
         env: variablesNamed(env),
-        within: sandbox ? {} : "none",
+        within: sandbox ? { network: hosts } : "none",
       });
       const onFault = (fault: string) => host.notice(`${name} ${fault}`);
       const use = (given: readonly unknown[]) => offer(toolsOf(given, onFault));

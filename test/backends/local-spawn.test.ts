@@ -1,7 +1,7 @@
 // Cases of this machine only. suite-local.test.ts runs the backend suite.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
-import { type FileHandle, open, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -75,6 +75,7 @@ describe("what cannot be started", () => {
     ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: there is no folder .*\/none$/],
     ["a folder that is a file", { argv: ["true"], cwd: "file" }, /^cannot start true: /],
     ["a file that is not executable", { argv: ["./file"] }, /^cannot start \.\/file: it is not executable/],
+    ["a folder in place of a file", { argv: ["./folder"] }, /^cannot start \.\/folder: it is a folder$/],
     ["no name at all", { argv: [""] }, /^cannot start : /],
     ["a NUL byte in an argument", { argv: ["echo", "a\0b"] }, /^cannot start echo: .*null bytes/],
     ["a NUL byte in a variable", { argv: ["echo"], env: { A: "a\0b" } }, /^cannot start echo: .*null bytes/],
@@ -85,6 +86,7 @@ describe("what cannot be started", () => {
     ],
   ])("%s is a failure that says so, and nothing stays open", async (_, command, message) => {
     await writeFile(at("file"), "no program");
+    await mkdir(at("folder"), { recursive: true });
     await (
       await backend.spawn({ argv: ["true"] })
     ).exit; // the first makes the pipes' folder

@@ -98,7 +98,7 @@ test("a URL that cannot be used is reported with the reason, and with a remedy t
   ];
   const line = await commandLine({ "mine.yaml": `tools: { mcp: { ${servers.join(", ")} } }` });
   for (const [words, code, message] of [
-    ["test broken", 1, "mcp:broken cannot be started: fetch failed: other side closed. It will be tried again."],
+    ["test broken", 1, "mcp:broken has failed 2 times and will not be restarted: fetch failed: other side closed."],
     ["test locked", 1, "mcp:locked needs a login: a person runs `handrail mcp login locked`."],
     ["test token", 1, "mcp:token expects HANDRAIL_TEST_UNSET, which is not set."],
     ["test header", 1, "mcp:header expects HANDRAIL_TEST_UNSET, which is not set."],

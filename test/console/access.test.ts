@@ -61,6 +61,7 @@ describe("a request that does not fit gets a problem document", () => {
       /application\/json/,
     ],
     ["no JSON", "POST", "/api/threads/main/calls", { body: "{", headers: json }, 400, /not JSON/],
+    ["no body, which counts as {}", "POST", "/api/threads/main/calls", {}, 400, /name/],
     ["a body that does not fit", "POST", "/api/threads/main/calls", { body: "{}", headers: json }, 400, /name/],
     [
       "a body that is too large",

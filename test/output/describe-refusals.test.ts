@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Refusal } from "../../src/contract/containment.ts";
-import { describeRefusals } from "../../src/output/describe-refusals.ts";
+import { describeRefusals, describeSourceRefusals } from "../../src/output/describe-refusals.ts";
 
 test.each<[string, readonly Refusal[], string]>([
   [
@@ -62,4 +62,21 @@ test("no argument is suggested if the workspace is read-only", () => {
   const text = describeRefusals([{ kind: "likely", what: "write" }], true);
   expect(text).toContain("the autonomy is read-only");
   expect(text).not.toContain("run it again");
+});
+
+test("what a plugin or a server was refused names the remedy in its configuration", () => {
+  expect(describeSourceRefusals([{ kind: "likely", what: "network" }])).toBe(
+    "The sandbox has no network except the hosts that its configuration names: add hosts: [HOST]",
+  );
+  expect(
+    describeSourceRefusals([
+      { kind: "read", path: "/home/me/.aws" },
+      { kind: "host", host: "example.org:443" },
+      { kind: "limit", what: "memory" },
+    ]),
+  ).toBe(
+    "The sandbox hides /home/me/.aws: install it elsewhere, or configure sandbox: false. " +
+      "The sandbox refused to connect to example.org: name what it needs as hosts: in its configuration. " +
+      "It reached the sandbox's limit on memory",
+  );
 });

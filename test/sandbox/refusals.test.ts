@@ -66,6 +66,7 @@ test.each([
 test.each<[string, string]>([
   ["cat: /home/me/.ssh/id_rsa: Permission denied", "/home/me/.ssh"],
   ["Error: ENOENT: no such file or directory, open '~/.ssh/id_rsa'", "/home/me/.ssh"],
+  ["Error: Cannot find module '/home/me/.ssh/server.mjs'", "/home/me/.ssh"],
   ["cat: .env: Permission denied", "/srv/ws/.env"],
 ])("a hidden path is reported: %s", (output, path) => {
   expect(refusals(output)).toEqual([{ kind: "read", path } satisfies Refusal]);

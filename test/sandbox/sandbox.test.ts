@@ -96,12 +96,14 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     ["a path that is not there", { argv: ["./none"] }, /^cannot start \.\/none: no such file/],
     ["a folder that is not there", { argv: ["true"], cwd: "none" }, /^cannot start true: there is no folder .*\/none$/],
     ["a file that is not executable", { argv: ["./plain"] }, /^cannot start \.\/plain: it is not executable/],
+    ["a folder in place of a file", { argv: ["./folder"] }, /^cannot start \.\/folder: it is a folder$/],
     ["no name", { argv: [""] }, /^cannot start : /],
     ["a NUL byte in an argument", { argv: ["echo", "a\0b"] }, /^cannot start echo: .*null bytes/],
     ["a NUL byte in a variable", { argv: ["echo"], env: { A: "a\0--bind\0/\0/" } }, /^cannot start echo: .*null bytes/],
     ["too long arguments", { argv: ["echo", "x".repeat(3_000_000)] }, /^cannot start echo: its arguments are too long/],
   ])("%s is a failure in the words of the plain backend", async (_, command, message) => {
     one.file("ws/plain");
+    mkdirSync(join(one.workDir, "folder"), { recursive: true });
     expect((await failureOf(one.backend.spawn(command))).message).toMatch(message);
   });
 

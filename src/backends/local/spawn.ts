@@ -1,7 +1,9 @@
+import { statSync } from "node:fs";
+import { resolve as resolvePath } from "node:path";
 import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf, tried } from "../../util/errors.ts";
 import { UNSTOPPABLE, requireUnstopped, stoppingOf } from "../stopping.ts";
 import { type Capture, capture } from "./capture.ts";
 import { liveCapture } from "./live-capture.ts";
@@ -129,6 +131,12 @@ function reasonOf({ code, message, isFolderMissing }: StartError, program: strin
   if (code === "ENOENT" && program.includes("/"))
     return "no such file, or its first line names no interpreter of this machine";
   if (code === "ENOENT") return "no such program on the PATH";
+  if (
+    code === "EACCES" &&
+    program.includes("/") &&
+    tried(() => statSync(resolvePath(cwd, program)))?.isDirectory() === true
+  )
+    return "it is a folder";
   if (code === "EACCES") return `it is not executable, or ${cwd} may not be entered`;
   if (code === "E2BIG") return "its arguments are too long; write them to a file";
   return message;

@@ -1,7 +1,9 @@
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Command, OutputLog, Process } from "../../contract/backend.ts";
 import type { SandboxAccess, Refusal } from "../../contract/containment.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf, tried } from "../../util/errors.ts";
 import { commandEnvironment } from "../local/environment.ts";
 import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
 import { bridged } from "./bridge-command.ts";
@@ -223,8 +225,15 @@ async function proxyFor(hosts: readonly string[], { network, session }: SandboxC
   }
 }
 
-/** Refuses a working directory that is hidden inside the sandbox. @throws ToolFailure */
+/** Refuses a program or a working directory that is hidden inside the sandbox. @throws ToolFailure */
 function requireVisible(program: string, cwd: string, mounts: readonly Mount[]): void {
+  const file = program.includes("/") ? resolve(cwd, program) : undefined;
+  const real = file === undefined ? undefined : (tried(() => realpathSync(file)) ?? file);
+  if (real !== undefined && [file ?? real, real].some((path) => isHidden(mounts, path))) {
+    throw new ToolFailure(`cannot start ${program}: the sandbox hides it`, {
+      hint: `Install it elsewhere, or run it outside the sandbox: sandbox: false.`,
+    });
+  }
   const mount = mountAbove(mounts, cwd);
   if (mount === undefined || mount.at === cwd || !isHidden(mounts, cwd)) return;
   throw new ToolFailure(`cannot start ${program}: the sandbox hides the folder ${cwd}`, {

@@ -19,7 +19,7 @@ const PHRASES = {
     /name or service not known|network is unreachable|failed to lookup address|no address associated/,
     /\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b/,
   ),
-  temporary: /\/tmp\/.{0,300}no such file|no such file.{0,80}\/tmp\//i,
+  temporary: /\/tmp\/.{0,300}no such file|(?:no such file|cannot find module).{0,80}\/tmp\//i,
   "system-call": either(
     "im",
     /bad system call|\bSIGSYS\b|type=(?:1326|SECCOMP)|no permissions to create new namespace/,
@@ -33,7 +33,7 @@ const PROCESSES = either(
   /cannot fork\b|can't start new thread|unable to create (?:new )?native thread/,
 );
 
-const DENIED = /permission denied|no such file or directory|\bE(?:ACCES|NOENT)\b/i;
+const DENIED = /permission denied|no such file or directory|cannot find module|\bE(?:ACCES|NOENT)\b/i;
 
 /** Only the end of the output and the beginning of each line are read. In characters, characters and lines. */
 const MAX_OUTPUT = 65_536;

@@ -14,13 +14,14 @@ export function requireStartable(argv: Command["argv"], cwd: string, env: Env): 
   const folder = tried(() => statSync(cwd));
   if (folder === undefined) throw failure(`there is no folder ${cwd}`);
   if (!folder.isDirectory()) throw failure(`${cwd} is not a folder`);
-  let isRefused = false;
+  let refused: string | undefined;
   for (const file of placesOf(program, cwd, env["PATH"] ?? "")) {
     const code = whyNot(file);
     if (code === undefined) return;
-    isRefused ||= code === "EACCES";
+    if (code !== "ENOENT") refused ??= code;
   }
-  if (isRefused) throw failure(`it is not executable, or ${cwd} may not be entered`);
+  if (refused === "EISDIR") throw failure("it is a folder");
+  if (refused !== undefined) throw failure(`it is not executable, or ${cwd} may not be entered`);
   throw failure(program.includes("/") ? "no such file" : "no such program on the PATH");
 }
 
@@ -35,6 +36,7 @@ function whyNot(file: string): string | undefined {
   try {
     const info = statSync(file, { throwIfNoEntry: false });
     if (info === undefined) return "ENOENT";
+    if (info.isDirectory()) return "EISDIR";
     accessSync(file, constants.X_OK);
     return info.isFile() ? undefined : "EACCES";
   } catch (error) {

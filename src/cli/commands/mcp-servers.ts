@@ -117,6 +117,9 @@ async function serversOf(options: GlobalOptions) {
   return { settings, ...(await namedServers(settings, options)) };
 }
 
+/** A server may exit at a first message that it does not know. After the second failure the command ends. */
+const ONCE = { mostFailures: 2 };
+
 async function serverOf(name: string, options: GlobalOptions) {
   const { settings, servers, notices } = await serversOf(options);
   const choice = Object.hasOwn(servers, name) ? servers[name] : undefined;
@@ -125,7 +128,7 @@ async function serverOf(name: string, options: GlobalOptions) {
     const known = Object.keys(servers).join(", ") || "none";
     throw new Error(`no MCP server is named ${JSON.stringify(name)}. Configured: ${known}`);
   }
-  return { choice, settings, source: await mcpSource(name, choice, settings, options) };
+  return { choice, settings, source: await mcpSource(name, choice, settings, options, ONCE) };
 }
 
 function toolLine(tool: Tool): string {

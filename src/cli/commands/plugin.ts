@@ -104,22 +104,25 @@ function callsOf(given: readonly string[]): { readonly [tool: string]: readonly 
   return Object.fromEntries(calls);
 }
 
+const HELD = "is not started: its project is not trusted. See: handrail trust";
+
 /** Prints the configured plugins: name, whether it may be started, and the command. Starts none. */
 export async function listPlugins(options: GlobalOptions & { readonly json?: true }): Promise<void> {
   const { settings } = await loadedSettings(options);
   const trust = trustFor(settings, options);
   const plugins = await Promise.all(
     settings.tools.plugins.map(async ({ path, args, env, project, name, sandbox = project !== undefined }) => {
-      const refused = project === "not trusted" ? "its project is not trusted" : await trust.mayStart([path, ...args]);
-      return { name: name ?? pluginName(path, args), path, args, env, sandbox, trusted: refused === undefined };
+      const refused = project === "not trusted" ? HELD : await trust.mayStart([path, ...args]);
+      const trusted = refused === undefined;
+      return { name: name ?? pluginName(path, args), path, args, env, sandbox, trusted, ...(!trusted && { refused }) };
     }),
   );
   if (options.json) return void process.stdout.write(`${JSON.stringify(plugins)}\n`);
   if (plugins.length === 0)
     return void process.stdout.write("No plugins. Add one: tools.plugins in the configuration.\n");
   const width = Math.max(...plugins.map(({ name }) => name.length));
-  for (const { name, path, args, sandbox, trusted } of plugins) {
-    const standing = trusted ? (sandbox ? "in the sandbox" : "no sandbox") : "NOT TRUSTED (see: handrail trust)";
+  for (const { name, path, args, sandbox, refused } of plugins) {
+    const standing = refused ?? (sandbox ? "in the sandbox" : "no sandbox");
     process.stdout.write(`${name.padEnd(width)}  ${oneLine(quoteWords([path, ...args]), 200)}  ${standing}\n`);
   }
 }

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { Process } from "../../contract/backend.ts";
-import { describeEnd } from "../../output/describe-exit.ts";
+import { describeEnd, describeTraces } from "../../output/describe-exit.ts";
 import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { linesOf } from "../../util/lines.ts";
@@ -13,6 +13,8 @@ export interface OpenedTransport {
    * rejects.
    */
   explain(mask: (text: string) => string): Promise<string | undefined>;
+  /** Returns the end of a sentence about why it was closed by us: see `describeTraces`. Never rejects. */
+  traces(mask: (text: string) => string): Promise<string>;
 }
 
 /** The maximum length of a line. A longer line ends the connection, because lines are held in memory. 32 MiB. */
@@ -89,6 +91,7 @@ export function processTransport(program: Process): OpenedTransport {
       const how = await Promise.race([exit, pause(EXIT_MS, undefined, { keepsAlive: false })]);
       return how === undefined || endedByUs ? undefined : describeEnd(how, program, mask);
     },
+    traces: (mask) => describeTraces(program, mask),
   };
 }
 

@@ -5,6 +5,7 @@ import type { ToolContext } from "../../contract/tool.ts";
 import { GivenUp, type Opened, type SourceGuards, restarting } from "../../engine/restarting.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { Stop, untilAborted } from "../../util/abort.ts";
+import { leaveOutBadTools } from "./bad-tools.ts";
 import { type CallLimit, callLimit } from "./call-limit.ts";
 import { type Connection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
 import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
@@ -65,7 +66,8 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   const session = restarting<Client>({
     ...{ name, guards, onGivenUp: () => (prompts = []) },
     async open(host, offer): Promise<Opened<Client>> {
-      const { transport, explain } = await openTransport(host);
+      const { transport, explain, traces } = await openTransport(host);
+      await leaveOutBadTools(transport, (words) => host.notice(`${name}: ${words}`));
       let connection: Connection | undefined;
       const list = async ({ client }: Connection) => {
         const offered = await listOffered(client, { signal: host.signal, timeout: startMs });
@@ -91,7 +93,9 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
         const why = await explain(host.mask);
         // Some servers of older revisions exit when the first message is not their handshake.
         if (connection === undefined && why !== undefined) isLegacy = !isLegacy;
-        throw why === undefined ? await problemOf(described, error) : new Error(why);
+        if (why !== undefined) throw new Error(why, { cause: error });
+        const problem = await problemOf(described, error);
+        throw problem instanceof GivenUp ? problem : new Error(`${problem.message}${await traces(host.mask)}`);
       }
       const { client, closed } = connection;
       const ended = closed.then(

@@ -41,7 +41,7 @@ async function overHttp({ url: address, headers, network, auth }: HttpServerSett
     await close();
     await client.close();
   };
-  return { transport, explain: async () => undefined };
+  return { transport, explain: async () => undefined, traces: async () => "" };
 }
 
 /**
