@@ -116,7 +116,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   });
   const transcript = await openTranscript(toolkit, thread, parent);
 
-  const nothing = { thread, rounds: 0, usage: NO_USAGE, waitingFor: [] };
+  const nothing = { thread, rounds: 0, usage: NO_USAGE, unasked: 0, waitingFor: [] };
   const failed = (error: unknown): TurnEnd => ({ reason: "failed", message: messageOf(error), ...nothing });
 
   /** Runs a turn while no other agent runs one in the thread, in this process or another. */

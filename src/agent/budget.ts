@@ -6,11 +6,15 @@ export interface Budget {
   /** Replies of models so far, including those of sub-agents. */
   readonly rounds: number;
   readonly usage: Usage;
+  /** Calls that were denied because nobody could be asked, including those of sub-agents. */
+  readonly unasked: number;
   /** Counts a round. Call before a request is made. */
   takeRound(): void;
   /** Uncounts a round, when its request is made again. */
   returnRound(): void;
   spend(usage: Usage): void;
+  /** Counts a call that was denied because nobody could be asked. */
+  countUnasked(): void;
   /** Returns the limit that is reached, of this turn or one above; `undefined` if none is. */
   reached(): LimitReached | undefined;
 }
@@ -31,6 +35,7 @@ export interface LimitReached {
 export function createBudget(limits: { readonly rounds: number; readonly tokens: number }, above?: Budget): Budget {
   let rounds = 0;
   let usage = NO_USAGE;
+  let unasked = 0;
 
   const own = (): Omit<LimitReached, "isOwn"> | undefined => {
     if (rounds >= limits.rounds) return { reason: "max_rounds", what: plural(limits.rounds, "reply", "replies") };
@@ -45,6 +50,9 @@ export function createBudget(limits: { readonly rounds: number; readonly tokens:
     get usage() {
       return usage;
     },
+    get unasked() {
+      return unasked;
+    },
     takeRound() {
       rounds++;
       above?.takeRound();
@@ -56,6 +64,10 @@ export function createBudget(limits: { readonly rounds: number; readonly tokens:
     spend(more) {
       usage = addUsage(usage, more);
       above?.spend(more);
+    },
+    countUnasked() {
+      unasked++;
+      above?.countUnasked();
     },
     reached() {
       const further = above?.reached();

@@ -7,6 +7,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
 import { findTool } from "../engine/toolset.ts";
 import { messageOf } from "../util/errors.ts";
+import type { Budget } from "./budget.ts";
 import { effectsOf, mustBeInOrder } from "./call-order.ts";
 import type { AgentEvent } from "./events.ts";
 import { textOf } from "./prompt.ts";
@@ -35,6 +36,7 @@ export interface CallsOptions extends Results {
   readonly turn: string;
   readonly signal: AbortSignal;
   readonly failures: Failures;
+  readonly budget: Pick<Budget, "countUnasked">;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function runCalls(all: readonly Calling[], options: CallsOptions): 
   const calls = all.slice(0, MOST_CALLS);
   const why = `one reply may make ${MOST_CALLS} calls, and this one made ${all.length}. Repeat it if it is still needed`;
   refuseCalls(all.slice(MOST_CALLS), why, options);
-  const { toolkit, turn, signal, emit, failures } = options;
+  const { toolkit, turn, signal, emit, failures, budget } = options;
   const started: { readonly effects: readonly Effect[]; readonly ended: Promise<void> }[] = [];
   const running = new Set<Promise<void>>();
   for (const call of calls) announce(call, options);
@@ -55,6 +57,7 @@ export async function runCalls(all: readonly Calling[], options: CallsOptions): 
     if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0, options);
     const startedMs = performance.now();
     const result = await resultOf(call, turn, toolkit, signal, emit);
+    if (result.status === "denied" && result.by === "nobody") budget.countUnasked();
     finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs), options);
   };
   const touched = await effectsOf(calls, toolkit, signal).catch(() => []);

@@ -86,6 +86,8 @@ export interface TurnEnd {
   readonly rounds: number;
   /** The usage of the whole turn, including sub-agents. */
   readonly usage: Usage;
+  /** Calls that were denied because they need a person's approval and nobody could be asked, also of sub-agents. */
+  readonly unasked: number;
   /** Jobs that start a turn when they end. */
   readonly waitingFor: readonly string[];
 }

@@ -228,7 +228,7 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
       if (calls.length > 0) {
         emptyReplies = 0;
         overflows = 0;
-        await runCalls(calls, { ...results, turn: name, signal, failures });
+        await runCalls(calls, { ...results, turn: name, signal, failures, budget });
         continue;
       }
       const ending = endingOf(answer);
@@ -249,8 +249,16 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     const ending = await loop();
     const unrecorded = transcript.problem && `The thread could not be recorded: ${transcript.problem}`;
     const message = [ending.message, unrecorded].filter((each) => each !== undefined).join(" ");
-    const { rounds, usage } = budget;
-    return { reason: ending.reason, ...(message !== "" && { message }), thread, rounds, usage, waitingFor: [] };
+    const { rounds, usage, unasked } = budget;
+    return {
+      reason: ending.reason,
+      ...(message !== "" && { message }),
+      thread,
+      rounds,
+      usage,
+      unasked,
+      waitingFor: [],
+    };
   } finally {
     clearTimeout(timer);
   }

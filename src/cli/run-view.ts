@@ -70,6 +70,7 @@ export function textView(toContinue: string): RunView {
         case "end":
           endLine();
           if (event.message !== undefined) note(`handrail: ${event.message}`);
+          if (event.unasked > 0) note(`handrail: ${unaskedText(event.unasked)}`);
           if (event.waitingFor.length > 0) return note(`handrail: waiting for job ${event.waitingFor.join(", ")}`);
           return note(
             `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ` +
@@ -82,6 +83,11 @@ export function textView(toContinue: string): RunView {
       }
     },
   };
+}
+
+function unaskedText(count: number): string {
+  const what = count === 1 ? "call needs approval and was" : "calls need approval and were";
+  return `${count} ${what} denied, because there was nobody to ask. Approve in advance with --yes, or in \`handrail approvals\``;
 }
 
 /** Returns how a call ended: the first line of its result. */

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, constants, openSync, readSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
 import { oneLine } from "../output/terminal-text.ts";
 
@@ -21,7 +21,8 @@ export function hasTerminal(): boolean {
 
 /**
  * Asks on the controlling terminal until the answer is yes, no or one of the choices. An empty answer means no. The
- * question must be safe for a terminal. Rejects when the signal fires.
+ * question must be safe for a terminal. What was typed before the question appeared does not answer it, and is dropped.
+ * Rejects when the signal fires.
  */
 export async function askOnTerminal<Choice extends string = never>(
   question: string,
@@ -54,6 +55,7 @@ async function withReader<T>(ask: (reader: Interface) => Promise<T>): Promise<T 
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
   try {
+    dropTyped();
     return await Promise.race([ask(reader), left]);
   } finally {
     reader.close();
@@ -83,9 +85,26 @@ async function answerOf<Choice extends string>(
   }
 }
 
-function openTerminal(): number | undefined {
+/**
+ * Drops what was typed so far, as `tcflush(TCIFLUSH)` does, which Node does not have. The terminal must be in raw mode:
+ * otherwise an unfinished line would stay.
+ */
+function dropTyped(): void {
+  const terminal = openTerminal(constants.O_RDONLY | constants.O_NONBLOCK);
+  if (terminal === undefined) return;
+  const dropped = Buffer.alloc(4_096);
   try {
-    return openSync("/dev/tty", "r+");
+    while (readSync(terminal, dropped) > 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+  } finally {
+    closeSync(terminal);
+  }
+}
+
+function openTerminal(flags: string | number = "r+"): number | undefined {
+  try {
+    return openSync("/dev/tty", flags);
   } catch {
     return undefined;
   }

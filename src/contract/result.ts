@@ -14,7 +14,8 @@ export type ToolResult =
   | { readonly status: "ok"; readonly content: readonly Content[]; readonly data: Json }
   | { readonly status: "unknown-tool"; readonly name: string; readonly closest: readonly string[] }
   | { readonly status: "invalid-input"; readonly issues: readonly Issue[] }
-  | { readonly status: "denied"; readonly reason: string; readonly by: "policy" | "person" }
+  /** "nobody": a person must approve the call, and none could be asked or answered in time. */
+  | { readonly status: "denied"; readonly reason: string; readonly by: "policy" | "person" | "nobody" }
   | {
       readonly status: "failed";
       readonly message: string;

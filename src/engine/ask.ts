@@ -148,5 +148,5 @@ async function isAttended({ store }: Pick<Host, "store">): Promise<boolean> {
 }
 
 function denied({ reason = "This call requires approval" }: Decision, why: string, { howToApprove }: Host): CallEnded {
-  return new CallEnded({ status: "denied", reason: `${reason}, and ${why}. ${howToApprove}`, by: "policy" });
+  return new CallEnded({ status: "denied", reason: `${reason}, and ${why}. ${howToApprove}`, by: "nobody" });
 }

@@ -49,6 +49,19 @@ describe("a person at the terminal", () => {
     expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("ran\n");
   });
 
+  test.for(["y\r", "s"])("does not answer with %j typed before the question appeared", async (early) => {
+    const line = await commandLine();
+    const terminal = line.terminal(`echo ready; until [ -e go ]; do sleep 0.02; done; ${CALL}`);
+    await terminal.shows("ready");
+    terminal.type(early);
+    await terminal.shows(`ready\n${early.trim()}`);
+    await writeFile(join(line.folder, "go"), "");
+    await terminal.shows(QUESTION);
+    terminal.type("\r");
+    expect(await terminal.ended).toBe(1);
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Command execution denied by user.\n");
+  });
+
   test("is asked when the arguments come from stdin, and the result goes into a pipe", async () => {
     const line = await commandLine();
     const script = `echo '{"command":"echo ran"}' | handrail call bash - | cat > result.txt`;

@@ -58,7 +58,8 @@ describe("handrail run --model demo", () => {
   test("denies what needs approval when nobody can be asked and --yes is not given", async () => {
     const { folder, run } = await commandLine(SUM);
     const { code, stderr } = await run(["run", "Repair it", "--model", "demo", "--sandbox", "off"]);
-    expect(code).toBe(0); // the model got the denial, and has answered
+    expect(code).toBe(1); // although the model got the denial, and has answered
+    expect(stderr).toMatch(/^handrail: \d calls? needs? approval and .* denied, because there was nobody to ask\. /m);
     expect(stderr).toContain("denied: Medium-risk command requires approval");
     expect(stderr).toContain("approve in advance with --yes");
     expect(await readFile(join(folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);

@@ -210,7 +210,7 @@ describe("a person's answer", () => {
   test("with nobody to ask the call is denied, and the denial says how to get approval", async () => {
     const { toolkit } = await coding();
     const result = await toolkit.call({ name: "bash", input: { command: "true" } });
-    expect(result).toMatchObject({ status: "denied", by: "policy" });
+    expect(result).toMatchObject({ status: "denied", by: "nobody" });
     expect(asText(result)).toBe(
       "Command requires approval: every command is asked about (`true`), and there is nobody to ask. To allow it, " +
         "pass an approver to createToolkit, or let people answer the questions of its store.",

@@ -13,7 +13,8 @@ export interface RunOptions extends AgentOptions {
 
 /**
  * Gives an agent one prompt and shows its work: text on stdout and progress on stderr, or with `json` each event as a
- * line of JSON. Exit code 0 when the model has given its answer, 1 when the turn ended in another way.
+ * line of JSON. Exit code 0 when the model has given its answer, 1 when the turn ended in another way, or a call was
+ * denied because nobody could be asked.
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
   const parts = await openParts(options, options.yes ? approveAll : terminalApprover());
@@ -39,13 +40,15 @@ async function follow(agent: Agent, prompt: string, view: RunView, signal: Abort
   signal.addEventListener("abort", stop, { once: true });
   void agent.send(prompt);
   let end: Extract<AgentEvent, { type: "end" }> | undefined;
+  let unasked = 0;
   for await (const event of events) {
     view.show(event);
     if (event.type !== "end") continue;
     end = event;
+    unasked += event.unasked;
     if (event.reason !== "done" || event.waitingFor.length === 0) break;
   }
   signal.removeEventListener("abort", stop);
   await agent.close();
-  process.exitCode = end?.reason === "done" && !signal.aborted ? EXIT.ok : EXIT.notSucceeded;
+  process.exitCode = end?.reason === "done" && unasked === 0 && !signal.aborted ? EXIT.ok : EXIT.notSucceeded;
 }
