@@ -81,7 +81,7 @@ interface Ends {
 }
 
 function summaryOf({ first, last, created, said }: Ends): ThreadSummary {
-  const { target, workDir, parent } = created?.type === "thread.created" ? created : {};
+  const { target, workDir, parent, startedWith } = created?.type === "thread.created" ? created : {};
   const { content } = said?.type === "message.added" ? said.message : {};
   const title = content?.map((part) => ("text" in part ? part.text : "[image]")).join(" ");
   return {
@@ -89,6 +89,7 @@ function summaryOf({ first, last, created, said }: Ends): ThreadSummary {
     ...(target !== undefined && { target }),
     ...(workDir !== undefined && { workDir }),
     ...(parent !== undefined && { parent }),
+    ...(startedWith !== undefined && { startedWith }),
     ...(title !== undefined && { title: clip(title, MAX_TITLE) }),
     createdMs: (created ?? first).at,
     changedMs: last.at,

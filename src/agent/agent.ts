@@ -36,6 +36,8 @@ export interface AgentOptions {
   readonly thread?: ThreadId;
   /** The call that starts this agent, if any. It is recorded with the thread. */
   readonly parent?: CallId;
+  /** Recorded with a new thread: what the program needs to continue it in the same way. Default: nothing. */
+  readonly startedWith?: { readonly [name: string]: string };
   readonly limits?: Limits;
   /**
    * The agents that it may delegate tasks to, by name. It gets the tool `delegate`, and so do they. They work in
@@ -114,7 +116,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     thread,
     ...(parent !== undefined && { parent }),
   });
-  const transcript = await openTranscript(toolkit, thread, parent);
+  const transcript = await openTranscript(toolkit, thread, options);
 
   const nothing = { thread, rounds: 0, usage: NO_USAGE, unasked: 0, waitingFor: [] };
   const failed = (error: unknown): TurnEnd => ({ reason: "failed", message: messageOf(error), ...nothing });

@@ -37,12 +37,22 @@ export interface Transcript {
   replace(messages: readonly Message[]): void;
 }
 
+/** What is recorded with a new thread. */
+interface Origin {
+  readonly parent?: CallId;
+  readonly startedWith?: { readonly [name: string]: string };
+}
+
 /**
  * Opens a thread: reads its messages from the store. A new thread is created there by its first message.
  *
  * @throws Error when the store cannot be read.
  */
-export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?: CallId): Promise<Transcript> {
+export async function openTranscript(
+  toolkit: Toolkit,
+  thread: ThreadId,
+  { parent, startedWith }: Origin = {},
+): Promise<Transcript> {
   const { store, mask, backend } = toolkit;
   let messages: Message[] = [];
   const offers = new Set<string>();
@@ -81,7 +91,10 @@ export async function openTranscript(toolkit: Toolkit, thread: ThreadId, parent?
     if (!isNew) return;
     isNew = false;
     const { name: target, workDir } = backend;
-    const by = parent !== undefined && { parent };
+    const by = {
+      ...(parent !== undefined && { parent }),
+      ...(startedWith !== undefined && { startedWith: mask(startedWith) }),
+    };
     store.append({ type: "thread.created", thread, at: Date.now(), target, workDir, ...by });
   };
   const add = (message: Message) => {

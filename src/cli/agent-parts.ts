@@ -2,30 +2,18 @@ import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { type Limits, type SubAgents, buildInstructions } from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
+import type { ThreadSummary } from "../contract/activity.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { McpSource } from "../mcp/client/source.ts";
 import { createToolkit } from "../toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { agentSettings } from "./agent-settings.ts";
-import type { GlobalOptions } from "./options.ts";
+import type { AgentOptions } from "./options.ts";
+import { type Resumed, moved, notContinued, resumed } from "./resume.ts";
 import { type ToolkitNeeds, toolkitOptions, warn } from "./settings.ts";
 import { loadSubAgents } from "./sub-agents.ts";
-import { listThreads, threadFor } from "./threads.ts";
-
-/** The options of commands that start an agent. */
-export interface AgentOptions extends GlobalOptions {
-  readonly model?: string;
-  readonly baseUrl?: string;
-  readonly agent?: string;
-  /** `true` if no id was given. */
-  readonly resume?: string | true;
-  readonly continue?: true;
-  readonly showPrompt?: true;
-  readonly maxRounds?: number;
-  readonly maxTime?: number;
-  readonly maxTokens?: number;
-}
+import { listThreads } from "./threads.ts";
 
 /** The arguments of `createAgent`, as options and files set them. */
 export interface AgentParts {
@@ -37,8 +25,10 @@ export interface AgentParts {
   /** The configured agents, and the name of this agent if it is one of them. */
   readonly agents: SubAgents;
   readonly name?: string;
+  /** The options: those that were given over those of the thread to continue. */
+  readonly options: AgentOptions;
   /** The thread to continue; `undefined` for a new one. */
-  readonly thread: string | undefined;
+  readonly thread: ThreadSummary | undefined;
   /** The MCP servers of the configuration. */
   readonly servers: readonly McpSource[];
   /** Closes the toolkit. Prints errors that occur. */
@@ -52,9 +42,22 @@ export interface AgentParts {
  * @throws Error with the next step: no model, no key, no such agent or thread, and what `createToolkit` throws.
  */
 export async function openParts(
-  options: AgentOptions,
+  given: AgentOptions,
   approver: Approver | undefined,
   tell?: ToolkitNeeds["tell"],
+): Promise<AgentParts | undefined> {
+  const continued = await resumed(given);
+  try {
+    return await openWith(continued, approver, tell);
+  } catch (error) {
+    throw notContinued(continued, error);
+  }
+}
+
+async function openWith(
+  { options, thread }: Resumed,
+  approver: Approver | undefined,
+  tell: ToolkitNeeds["tell"] = (text) => warn([text]),
 ): Promise<AgentParts | undefined> {
   const { preset, instructions: own, coreBytes, notices, ...settings } = await agentSettings(options);
   const onlyPrints = options.showPrompt === true || options.resume === true;
@@ -62,7 +65,7 @@ export async function openParts(
   const loaded = onlyPrints ? undefined : await modelFor(settings.model);
   const given = await toolkitOptions(
     { ...options, ...(preset !== undefined && { preset }) },
-    { sources: !onlyPrints, ...(tell !== undefined && { tell }) },
+    { sources: !onlyPrints, tell },
   );
   const others = loaded && (await loadSubAgents(options));
   const toolkit = await createToolkit({
@@ -80,12 +83,14 @@ export async function openParts(
     if (loaded !== undefined) {
       const limits = { ...settings.limits, ...limitsOf(options) };
       const { agent: name } = options;
+      const elsewhere = thread && moved(thread, toolkit.backend);
+      if (elsewhere !== undefined) tell(elsewhere);
       const servers = (given.sources ?? []).filter((source): source is McpSource => "prompts" in source);
       return {
         ...{ model: loaded.model, toolkit, instructions, limits, disable: settings.disable, close, servers },
         agents: others?.of(toolkit) ?? {},
         ...(name !== undefined && { name }),
-        thread: await threadFor(toolkit, options),
+        ...{ options, thread },
       };
     }
     const printed = options.showPrompt ? instructions : (await listThreads(toolkit)).join("\n");

@@ -25,6 +25,20 @@ export interface GlobalOptions {
   readonly log?: DebugLog;
 }
 
+/** The options of commands that start an agent. */
+export interface AgentOptions extends GlobalOptions {
+  readonly model?: string;
+  readonly baseUrl?: string;
+  readonly agent?: string;
+  /** `true` if no id was given. */
+  readonly resume?: string | true;
+  readonly continue?: true;
+  readonly showPrompt?: true;
+  readonly maxRounds?: number;
+  readonly maxTime?: number;
+  readonly maxTokens?: number;
+}
+
 /** Returns the options of a command: its own and the global ones, with the target that a flag names, and the log. */
 export type Given = <Own extends object>(command: Command, own: Own) => GlobalOptions & Own;
 

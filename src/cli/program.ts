@@ -4,14 +4,21 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
 import { requireNode } from "../util/runtime.ts";
-import type { AgentOptions } from "./agent-parts.ts";
 import type { PolicyCheckOptions } from "./commands/policy-check.ts";
 import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { ServeOptions } from "./commands/serve.ts";
 import type { UndoCommandOptions } from "./commands/undo.ts";
 import type { DebugLog } from "./log.ts";
-import { AUTONOMIES, type Given, type GlobalOptions, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
+import {
+  AUTONOMIES,
+  type AgentOptions,
+  type Given,
+  type GlobalOptions,
+  PRESET_NAMES,
+  SANDBOX_MODES,
+  TOOL_FORMATS,
+} from "./options.ts";
 import { namesOf, requirePerson } from "./people.ts";
 import { addRecordCommands } from "./record-commands.ts";
 import { addSourceCommands, port } from "./source-commands.ts";

@@ -34,10 +34,10 @@ export function textView(toContinue: string): RunView {
     if (!atLineStart) process.stdout.write("\n");
     atLineStart = true;
   };
-  const note = (text: string) => {
+  const note = (text: string, maxLength = 300) => {
     progress.clear();
     endLine();
-    process.stderr.write(`${oneLine(text, 300)}\n`);
+    process.stderr.write(`${oneLine(text, maxLength)}\n`);
   };
 
   return {
@@ -75,6 +75,7 @@ export function textView(toContinue: string): RunView {
           return note(
             `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ` +
               `${event.usage.output} out; to continue: ${toContinue}`,
+            Infinity, // it is there to be copied
           );
         case "approval":
         case "reasoning":

@@ -240,7 +240,7 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
 }
 
 /** Opens the configured store. Loads only the code of that kind. */
-async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
+export async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
   return sqliteStore({

@@ -1,43 +1,48 @@
+import { resolve } from "node:path";
+import { findTarget } from "../backends/targets.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { quoteWords } from "../util/quote.ts";
 import { localTime } from "./local-time.ts";
+import type { AgentOptions } from "./options.ts";
 
 /**
- * Returns the thread that `--continue` or `--resume ID` names; `undefined` without these options.
+ * Returns the thread with this id.
  *
- * @throws Error when there is no such thread.
+ * @throws Error when there is none.
  */
-export async function threadFor(
-  toolkit: Toolkit,
-  { resume, continue: latest }: { readonly resume?: string | true; readonly continue?: true },
-): Promise<string | undefined> {
-  if (latest) {
-    const last = (await threadsHere(toolkit)).at(-1);
-    if (last !== undefined) return last.thread;
-    throw new Error(`there is no thread to continue in ${toolkit.backend.workDir}. Leave out --continue to start one`);
-  }
-  if (typeof resume !== "string") return undefined;
-  const all = await toolkit.store.threads();
-  if (all.some(({ thread }) => thread === resume)) return resume;
-  throw new Error(
-    `there is no thread ${resume}. \`handrail run --resume\` lists those of this folder, as /resume does in a chat`,
-  );
+export async function findThread({ store }: Toolkit, id: string): Promise<ThreadSummary> {
+  const found = (await store.threads()).find(({ thread }) => thread === id);
+  if (found !== undefined) return found;
+  throw new Error(`there is no thread ${id}. /resume lists those of this folder`);
 }
 
-/** The command that continues a thread, with the options that chose the model of this one. */
-export function commandToContinue(
-  thread: string,
-  {
-    model,
-    baseUrl,
-    agent,
-  }: { readonly model?: string; readonly baseUrl?: string | undefined; readonly agent?: string },
-): string {
-  const options = Object.entries({ "--model": model, "--base-url": baseUrl, "--agent": agent });
-  const given = options.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
-  return quoteWords(["handrail", "chat", "--resume", thread, ...given]);
+/**
+ * The command that continues a thread, in any folder, with the options of this run. Approval (`--yes`) is not part of
+ * it.
+ */
+export function commandToContinue(thread: string, options: AgentOptions): string {
+  return quoteWords(["handrail", "chat", "--resume", thread, ...flagsOf(options)]);
+}
+
+/** Returns the options that choose the place, the toolset and the model, as words of a command line. */
+export function flagsOf(options: AgentOptions): readonly string[] {
+  const { target, targets, workDir, config, tmux, tmuxSession = tmux && "handrail" } = options;
+  const [targetFlag = ""] = findTarget(target, targets)?.kind.commandLine?.flag.split(" ") ?? [];
+  const all = {
+    ...(targetFlag !== "" && { [targetFlag]: target }),
+    "--work-dir": target === undefined ? workDir && resolve(workDir) : workDir,
+    "--config": config && resolve(config),
+    "--preset": options.preset,
+    "--tmux-session": tmuxSession,
+    "--autonomy": options.autonomy,
+    "--sandbox": options.sandbox,
+    "--model": options.model,
+    "--base-url": options.baseUrl,
+    "--agent": options.agent,
+  };
+  return Object.entries(all).flatMap(([flag, value]) => (typeof value === "string" ? [flag, value] : []));
 }
 
 /**
@@ -60,7 +65,8 @@ async function threadsHere({ store, backend }: Toolkit): Promise<readonly Thread
   );
 }
 
-/** The target without its sandbox: a thread is continued whether commands are contained or not. */
-function machineOf(target: string): string {
-  return target.replace(/^sandbox\((.*)\)$/, "$1");
+/** The target without its sandbox and terminal: a thread is continued with or without them. */
+export function machineOf(target: string): string {
+  const inner = /^(?:sandbox|tmux)\((.*)\)$/.exec(target)?.[1];
+  return inner === undefined ? target : machineOf(inner);
 }

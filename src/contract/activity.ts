@@ -20,9 +20,18 @@ export type ThreadEvent = {
   /** Milliseconds since 1970. */
   readonly at: number;
 } &
-  /** `target` is the name of the backend; `parent` is the call that started the thread, if any. */
+  /**
+   * `target` is the name of the backend; `parent` is the call that started the thread, if any; `startedWith` is what the
+   * program that started it needs to continue it in the same way.
+   */
   (
-    | { readonly type: "thread.created"; readonly target: string; readonly workDir: string; readonly parent?: CallId }
+    | {
+        readonly type: "thread.created";
+        readonly target: string;
+        readonly workDir: string;
+        readonly parent?: CallId;
+        readonly startedWith?: { readonly [name: string]: string };
+      }
     | { readonly type: "message.added"; readonly message: Message }
     /**
      * A message of a person for the agent whose turn has the thread, in this process or another. That agent adds it
@@ -182,6 +191,8 @@ export interface ThreadSummary {
   readonly target?: string;
   readonly workDir?: string;
   readonly parent?: CallId;
+  /** As the program that started it recorded it: for the command line, its options. */
+  readonly startedWith?: { readonly [name: string]: string };
   /** The beginning of the first message of a person, at most 200 characters. */
   readonly title?: string;
   /** Times of its first and its newest event, in milliseconds since 1970. */

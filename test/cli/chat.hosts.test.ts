@@ -112,6 +112,22 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(await sees("left with 0")).toMatch(/To continue: handrail chat --resume \w+/);
   });
 
+  test("shows the title and what was said when it continues a thread", async () => {
+    const line = await commandLine();
+    const first = await person(line, replies(says("The first answer.")));
+    await first.sees(/^> *$/m);
+    await first.types("A first question", "Enter");
+    await first.sees("The first answer.");
+    await first.types("/exit", "Enter");
+    const [, id = ""] = /--resume (\w+)/.exec(await first.sees("left with 0")) ?? [];
+    const second = await person(line, ["--resume", id]);
+    expect(await second.sees(/^>$/m)).toMatch(
+      /with openai-compatible:mock in .*\n(.*\n)?Continued: A first question\n> A first question\nThe first answer\.\n/,
+    );
+    await second.types("/resume nothere", "Enter");
+    await second.sees("there is no thread nothere. /resume lists");
+  });
+
   test("Ctrl-C at a question stops the turn, and the editor works again", async () => {
     const { sees, types } = await person(await commandLine(SUM), ["--model", "demo"]);
     await sees(/^> *$/m);

@@ -81,9 +81,9 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     expect((await handrail(["run", "--show-prompt", ...there])).stdout).toMatch(
       /Working directory: \S+\/project\n[^]*Use tabs\./,
     );
-    expect((await line.run(["run", "Again", "--continue", "--model", "demo"])).stderr).toContain(
-      "there is no thread to continue",
-    );
+    const again = await line.run(["run", "Again", "--continue", "--yes"]);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("README.md begins: # Only there") });
+    expect(again.stderr).toContain(`--resume ${thread}`);
   });
 
   test("without a person, nothing of medium risk runs", async () => {

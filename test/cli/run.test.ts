@@ -117,6 +117,48 @@ describe("a thread", () => {
     });
   });
 
+  test("is continued where and with what it was started, from any folder; options that are given win", async () => {
+    const { run, folder, shell, configHome } = await commandLine({ "inner/here.txt": "", "other/there.txt": "" });
+    await mkdir(join(configHome, "handrail"), { recursive: true });
+    const config = join(configHome, "handrail", "config.yaml");
+    await writeFile(config, "toolsets: { mine: [bash, read] }\n");
+    const first = await run(["run", "Look around", "--work-dir", "inner", "--preset", "mine", "--model", "demo"]);
+    const [, command = "", id = ""] = /to continue: (handrail chat --resume (\w+).*)\n/.exec(first.stderr) ?? [];
+    expect(command).toBe(`handrail chat --resume ${id} --work-dir ${folder}/inner --preset mine --model demo`);
+    for (const line of [command, `handrail chat --resume ${id}`]) {
+      const again = await shell(`cd other; echo /tools | ${line}`);
+      expect(again.stdout).toMatch(/with demo in \S+\/inner\. .*\nbash .*\nread .*\n(?!edit)/);
+      expect(again.stderr).toBe(`handrail: continues thread ${id}: Look around\n`);
+    }
+    expect((await shell(`cd inner; handrail run Again --continue`)).stderr).toContain(`--resume ${id} `);
+    const elsewhere = await run(["run", "Again", "--resume", id, "--work-dir", "other"]);
+    expect(elsewhere.stderr).toContain(
+      `This thread worked on local:${folder}/inner. It continues on local:${folder}/other.`,
+    );
+    await writeFile(config, "{}\n");
+    expect(await run(["run", "Again", "--resume", id])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^handrail: thread \w+ cannot be continued .*'mine' is invalid.*An option that you/,
+      ),
+    });
+    expect(await run(["run", "Again", "--resume", id, "--preset", "coding"])).toMatchObject({ code: 0 });
+  });
+
+  test("of a host is not continued on this machine when the host cannot be reached", async () => {
+    const { run, stateHome, folder } = await commandLine();
+    const store = sqliteStore({ file: join(stateHome, "handrail", "handrail.db") });
+    const created = { type: "thread.created", thread: "far", at: Date.now(), target: "ssh:nobody@127.0.0.1" } as const;
+    await store.commit({ ...created, workDir: "/", startedWith: { from: folder, target: "ssh://nobody@127.0.0.1:1" } });
+    await store.close();
+    for (const which of [["--continue"], ["--resume", "far"]]) {
+      const { code, stdout, stderr } = await run(["run", "Look around", ...which, "--model", "demo"]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(/thread far cannot be continued as it was started \(--ssh .*\): .*type \/resume far/);
+    }
+  });
+
   const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 4);
   test(`is complete after kill -9 at ${KILLS} random moments: every call has one result, the next turn works`, async () => {
     const { run, start, stateHome } = await commandLine(SUM);

@@ -3,7 +3,7 @@ import type { Toolkit } from "../../contract/toolkit.ts";
 import type { McpPrompt, McpSource } from "../../mcp/client/source.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { listThreads, threadFor } from "../threads.ts";
+import { listThreads } from "../threads.ts";
 
 /** The chat as its commands see it. */
 export interface Chat {
@@ -15,8 +15,10 @@ export interface Chat {
   readonly servers: readonly Pick<McpSource, "server" | "prompts">[];
   /** Sends the agent a message, as if the person had typed it. Resolves when its turn has ended. */
   send(text: string): Promise<void>;
-  /** Continues a thread; starts a new one if none is named. */
-  open(thread?: string): Promise<void>;
+  /** Starts a new thread. */
+  open(): Promise<void>;
+  /** Continues a thread. Returns what was said in it. Rejects when there is none with this id. */
+  resume(thread: string): Promise<string>;
   /** Changes the model from the next turn on. Rejects like `loadModel`. */
   use(model: string): Promise<void>;
   /** Applies the arguments of `/approve`. */
@@ -88,8 +90,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     does: "continue a thread, or list those of this folder",
     async run(chat, words) {
       if (words === "") return (await listThreads(chat.toolkit)).join("\n");
-      await chat.open(await threadFor(chat.toolkit, { resume: words }));
-      return `Thread ${chat.agent.thread}, ${chat.agent.messages.length} messages`;
+      return chat.resume(words);
     },
   },
   exit: {

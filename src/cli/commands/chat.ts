@@ -6,12 +6,16 @@ import { parse } from "../../engine/parse.ts";
 import { NO_MASK } from "../../output/mask.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { messageOf } from "../../util/errors.ts";
-import { type AgentOptions, type AgentParts, modelFor, openParts } from "../agent-parts.ts";
+import { type AgentParts, modelFor, openParts } from "../agent-parts.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
+import type { AgentOptions } from "../options.ts";
+import { moved, startedWith } from "../resume.ts";
+import { warn } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
-import { commandToContinue } from "../threads.ts";
+import { commandToContinue, findThread } from "../threads.ts";
 import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
+import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
 
 /**
@@ -29,7 +33,7 @@ export async function chat(options: AgentOptions): Promise<void> {
   const parts = await openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
   if (parts === undefined) return;
   try {
-    await talk(options, parts, approvals, (given) => {
+    await talk(parts.options, parts, approvals, (given) => {
       face = given;
       for (const text of early.splice(0)) given.say(text);
     });
@@ -45,7 +49,7 @@ async function talk(
   setFace: (face: Face) => void,
 ): Promise<void> {
   let { model, limits } = parts;
-  let chosen: { readonly model?: string; readonly baseUrl?: string | undefined } = {}; // with /model
+  let chosen = options; // with the model of /model
   let waitingFor: readonly string[] = [];
   let isBusy = false;
   let isInterrupted = false;
@@ -57,6 +61,7 @@ async function talk(
     const started = await createAgent({
       ...{ model, toolkit, instructions, limits, agents, disable },
       ...(name !== undefined && { name }),
+      startedWith: startedWith(chosen),
       ...(thread !== undefined && { thread }),
     });
     void follow(started);
@@ -71,7 +76,7 @@ async function talk(
     }
     onTurnShown?.();
   };
-  let agent = await start(parts.thread);
+  let agent = await start(parts.thread?.thread);
 
   const leave = () => {
     if (isLeaving) process.exit(130);
@@ -94,6 +99,8 @@ async function talk(
     waitingFor = [];
     agent = await start(thread);
   };
+  const recall = (title: string | undefined) =>
+    recalled({ title, messages: agent.messages }, { rows: process.stdout.rows ?? 24, columns: process.stdout.columns });
   const send = async (text: string) => {
     const shown = new Promise<void>((resolve) => (onTurnShown = resolve));
     await agent.send(text);
@@ -107,16 +114,23 @@ async function talk(
     get model() {
       return nameOf(model);
     },
-    open: reopen,
+    open: () => reopen(undefined),
+    async resume(id) {
+      const found = await findThread(toolkit, id);
+      await reopen(id);
+      const texts = [`Thread ${id}, ${agent.messages.length} messages`, moved(found, toolkit.backend)];
+      return [...texts, approvals && recall(found.title)].filter((text) => text !== undefined).join("\n");
+    },
     async use(written) {
       const { baseUrl, ...others } = options;
       const isSameProvider = nameOf(model).startsWith(`${parseModel(written).provider}:`);
-      const settings = await agentSettings({
+      const next: AgentOptions = {
         ...{ ...others, model: written },
         ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // keeps the key from other providers
-      });
+      };
+      const settings = await agentSettings(next);
       ({ model } = await modelFor(settings.model));
-      chosen = { model: written, baseUrl: isSameProvider ? baseUrl : undefined };
+      chosen = next;
       const { context: _, ...kept } = limits;
       limits = { ...kept, ...settings.limits };
       await reopen(agent.thread);
@@ -138,6 +152,11 @@ async function talk(
   setFace(face);
   try {
     face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
+    if (parts.thread !== undefined) {
+      const { thread, title = "" } = parts.thread;
+      if (approvals === undefined) warn([`continues thread ${thread}: ${title}`]);
+      else face.say(recall(title));
+    }
     for (let line = await face.next(); line !== undefined && !isLeaving; line = await face.next()) {
       isInterrupted = false;
       if (line.startsWith("/")) {
@@ -153,7 +172,7 @@ async function talk(
     for (const name of signals) process.off(name, leave);
     process.off("SIGINT", interrupt);
     if (approvals !== undefined && agent.messages.length > 0)
-      process.stdout.write(`To continue: ${commandToContinue(agent.thread, { ...options, ...chosen })}\n`);
+      process.stdout.write(`To continue: ${commandToContinue(agent.thread, chosen)}\n`);
   }
 }
 

@@ -1,10 +1,13 @@
 import { type Agent, type AgentEvent, createAgent } from "../../agent/agent.ts";
-import { type AgentOptions, openParts } from "../agent-parts.ts";
+import { openParts } from "../agent-parts.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { EXIT } from "../exit.ts";
+import type { AgentOptions } from "../options.ts";
+import { startedWith } from "../resume.ts";
 import { type RunView, jsonView, textView } from "../run-view.ts";
 import { untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
+import { warn } from "../settings.ts";
 import { commandToContinue } from "../threads.ts";
 
 export interface RunOptions extends AgentOptions {
@@ -19,13 +22,18 @@ export interface RunOptions extends AgentOptions {
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
   const parts = await openParts(options, options.yes ? approveAll : terminalApprover());
   if (parts === undefined) return;
-  const { thread, ...given } = parts;
+  const { thread, options: resumed, ...given } = parts;
   const stopped = untilStopped();
   try {
     const prompt = words ?? (process.stdin.isTTY ? "" : (await readStdin()).trim());
     if (prompt === "") throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
-    const agent = await createAgent({ ...given, ...(thread !== undefined && { thread }) });
-    const view = options.json ? jsonView(agent.thread) : textView(commandToContinue(agent.thread, options));
+    if (thread !== undefined && !options.json) warn([`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
+    const agent = await createAgent({
+      ...given,
+      startedWith: startedWith(resumed),
+      ...(thread !== undefined && { thread: thread.thread }),
+    });
+    const view = options.json ? jsonView(agent.thread) : textView(commandToContinue(agent.thread, resumed));
     await follow(agent, prompt, view, stopped.signal);
   } finally {
     await parts.close();

@@ -1,0 +1,114 @@
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ThreadSummary } from "../contract/activity.ts";
+import type { Backend } from "../contract/backend.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { messageOf, tried } from "../util/errors.ts";
+import type { AgentOptions } from "./options.ts";
+import { loadedSettings, storeOf } from "./settings.ts";
+import { flagsOf, machineOf } from "./threads.ts";
+
+/** The options of a command that may continue a thread, and that thread. */
+export interface Resumed {
+  /** The given options over those with which the thread was started. `resume` is its id. */
+  readonly options: AgentOptions;
+  readonly thread?: ThreadSummary;
+}
+
+/**
+ * Returns what is recorded with a new thread, so that it can be continued in the same way: options, and `from`, the
+ * folder in which the program was started. Of the options that weaken the policy, none is recorded.
+ */
+export function startedWith(options: AgentOptions): { readonly [name: string]: string } {
+  const { target, workDir, preset, agent, model, baseUrl, tmux, tmuxSession = tmux && "handrail" } = options;
+  const { config, autonomy, sandbox } = options;
+  const all = {
+    ...{ from: realpathSync("."), target, workDir, preset, agent, model, baseUrl, tmuxSession },
+    config: config && resolve(config),
+    autonomy: autonomy === "readonly" ? autonomy : undefined,
+    sandbox: sandbox === "on" ? sandbox : undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(all).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+/**
+ * Finds the thread that `--resume ID` or `--continue` names, and restores its target, folder, toolset, agent, terminal
+ * and model. Without these options, returns the given ones.
+ *
+ * @throws Error when there is no such thread; what `loadedSettings` throws.
+ */
+export async function resumed(options: AgentOptions): Promise<Resumed> {
+  const { resume, continue: latest } = options;
+  if (typeof resume !== "string" && !latest) return { options };
+  const { settings } = await loadedSettings(options);
+  const store = await storeOf(settings);
+  const all = await store.threads();
+  await store.close();
+  const folder = realFolder(settings.tools.workDir ?? ".");
+  const thread =
+    typeof resume === "string"
+      ? all.find((each) => each.thread === resume)
+      : all.findLast((each) => each.parent === undefined && isHere(each, options, folder));
+  if (thread !== undefined) return { options: { ...restored(thread, options), resume: thread.thread }, thread };
+  if (typeof resume !== "string") {
+    const where = options.target === undefined ? folder : options.target;
+    throw new Error(`there is no thread to continue in ${where}. Leave out --continue to start one`);
+  }
+  throw new Error(
+    `there is no thread ${resume}. \`handrail run --resume\` lists those of this folder, as /resume does in a chat`,
+  );
+}
+
+/** Returns the error of a thread that cannot be continued as it was started, with what to do. */
+export function notContinued({ options, thread }: Resumed, error: unknown): unknown {
+  if (thread === undefined) return error;
+  const hint = error instanceof ToolFailure && error.hint !== undefined ? `${error.hint} ` : "";
+  const flags = flagsOf(options).join(" ");
+  return new ToolFailure(
+    `thread ${thread.thread} cannot be continued as it was started (${flags}): ${messageOf(error)}`,
+    {
+      hint:
+        `${hint}Nothing was run. An option that you give replaces the recorded one; to continue the thread somewhere ` +
+        `else, start \`handrail chat\` there and type /resume ${thread.thread}`,
+    },
+  );
+}
+
+/** Returns a sentence for a thread that continues in another place than before; `undefined` if it is the same. */
+export function moved({ target, workDir }: ThreadSummary, { name, workDir: folder }: Backend): string | undefined {
+  if (target === undefined || (machineOf(target) === machineOf(name) && workDir === folder)) return undefined;
+  const [before, now] = [`${machineOf(target)}:${workDir}`, `${machineOf(name)}:${folder}`];
+  return `This thread worked on ${before}. It continues on ${now}.`;
+}
+
+function restored({ target = "local", workDir, startedWith: recorded = {} }: ThreadSummary, options: AgentOptions) {
+  const { from: _, target: named = machineOf(target), ...others } = recorded;
+  const kept: { [name: string]: string } = others;
+  if (workDir !== undefined) kept["workDir"] = workDir;
+  if (named !== "local") kept["target"] = named;
+  const isMoved = options.target !== undefined && options.target !== named;
+  const replaced = [
+    ...(isMoved ? ["workDir", "tmuxSession"] : []),
+    ...(options.tmux ? ["tmuxSession"] : []),
+    ...(options.agent === undefined ? [] : ["preset", "model", "baseUrl"]),
+    ...(options.model === undefined ? [] : ["baseUrl"]),
+  ];
+  for (const name of replaced) delete kept[name];
+  const { continue: __, ...given } = options;
+  return { ...kept, ...given };
+}
+
+/** Whether `--continue` means this thread: it was started here, on the named target if there is one. */
+function isHere({ target, workDir, startedWith: recorded = {} }: ThreadSummary, options: AgentOptions, folder: string) {
+  if (options.target !== undefined) {
+    return (recorded["target"] ?? target) === options.target && recorded["workDir"] === options.workDir;
+  }
+  const isLocal = machineOf(target ?? "") === "local";
+  return isLocal ? workDir === folder : options.workDir === undefined && recorded["from"] === folder;
+}
+
+function realFolder(path: string): string {
+  return tried(() => realpathSync(path)) ?? resolve(path);
+}
