@@ -5,7 +5,7 @@ import { oneLine } from "../output/terminal-text.ts";
 import { type Described, describeCall } from "../policy/describe.ts";
 import { fieldText, formFields } from "../policy/form-fields.ts";
 import { isWholeCall, longestGrant } from "../policy/scopes.ts";
-import { type TerminalChoices, askOnTerminal, hasTerminal, lineOnTerminal } from "./terminal.ts";
+import { type RunAtQuestion, type TerminalChoices, askOnTerminal, hasTerminal, lineOnTerminal } from "./terminal.ts";
 
 /**
  * The longest call that is shown in full, in characters. A longer one cannot be judged at a glance: it is shown in one
@@ -17,13 +17,20 @@ const MAX_SHOWN_LINES = 20;
 /** Approves every question (`--yes`). Calls that the policy denies are never asked about. */
 export const approveAll: Approver = async () => ({ answer: "once", by: "--yes" });
 
-/** Asks on the controlling terminal of this process, whatever stdin is. Returns `undefined` if there is none. */
-export function terminalApprover(): Approver | undefined {
+/**
+ * Asks on the controlling terminal of this process, whatever stdin is. Returns `undefined` if there is none.
+ *
+ * @param command runs commands at an open question; default: there are none
+ */
+export function terminalApprover(command?: RunAtQuestion): Approver | undefined {
   if (!hasTerminal()) return undefined;
   let asking: Promise<unknown> = Promise.resolve();
   return (call, decision, signal) => {
     // One question at a time: the answer to one of two questions could go to the other.
-    const answer = asking.then(() => askHere(questionOf(call, decision), signal));
+    const answer = asking.then(async () => {
+      await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
+      return askHere(questionOf(call, decision), signal, command);
+    });
     asking = answer.catch(() => undefined);
     return answer.then((given) => ({ ...(typeof given === "object" ? given : UNANSWERED[given]), by: "terminal" }));
   };
@@ -95,8 +102,9 @@ function shown(text: string): string {
 export async function askHere(
   { text, choices, form }: Question,
   signal: AbortSignal,
+  command?: RunAtQuestion,
 ): Promise<Approval | "left" | "no terminal"> {
-  const answer = await askOnTerminal(text, signal, choices);
+  const answer = await askOnTerminal(text, signal, choices, command);
   if (typeof answer === "object") return { answer: "refuse", reason: answer.no };
   switch (answer) {
     case "yes":

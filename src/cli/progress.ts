@@ -28,7 +28,8 @@ function lineOf(event: ActivityEvent): string | undefined {
   return event.type === "call.updated" ? updateLine(event.update) : undefined;
 }
 
-function updateLine({ displayMessage, output }: CallUpdate): string | undefined {
+/** Returns the line of a call that an update shows, if any. */
+export function updateLine({ displayMessage, output }: CallUpdate): string | undefined {
   return displayMessage ?? output?.trimEnd().split("\n").at(-1);
 }
 

@@ -2,7 +2,8 @@ import type { AgentEvent } from "../agent/agent.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
 import { plural } from "../util/text.ts";
-import { progressLine } from "./progress.ts";
+import { elapsed } from "./chat/blocks.ts";
+import { progressLine, updateLine } from "./progress.ts";
 
 /** Shows what an agent does. */
 export interface RunView {
@@ -23,6 +24,7 @@ export function jsonView(thread: ThreadId): RunView {
  */
 export function textView(toContinue: string): RunView {
   const progress = progressLine();
+  const signs = signsOfLife((text) => progress.showUpdate({ displayMessage: text }));
   const hidden = new Set<string>();
   let atLineStart = true;
 
@@ -44,6 +46,7 @@ export function textView(toContinue: string): RunView {
     show(event) {
       if (event.type === "tool_call" && event.userFacing === false) hidden.add(event.id);
       if ("id" in event && hidden.has(event.id)) return;
+      signs.note(event);
       switch (event.type) {
         case "text":
           progress.clear();
@@ -51,7 +54,7 @@ export function textView(toContinue: string): RunView {
         case "tool_call":
           return note(`> ${event.name} ${event.input}`);
         case "tool_update":
-          return progress.showUpdate(event.update);
+          return undefined; // in the sign of life
         case "tool_result":
           return note(`  ${resultLine(event)}`);
         case "retry":
@@ -78,6 +81,7 @@ export function textView(toContinue: string): RunView {
             Infinity, // it is there to be copied
           );
         case "approval":
+          return progress.clear();
         case "reasoning":
         case "usage":
           return undefined;
@@ -90,6 +94,46 @@ function unaskedText(count: number): string {
   const what = count === 1 ? "call needs approval and was" : "calls need approval and were";
   return `${count} ${what} denied, because there was nobody to ask. Approve in advance with --yes, or in \`handrail approvals\``;
 }
+
+/**
+ * Shows once a second which call runs, for how long, and the last line of its output: on a terminal only, and not while a
+ * person is asked.
+ */
+function signsOfLife(show: (text: string) => void): { note(event: AgentEvent): void } {
+  const running = new Map<string, { readonly name: string; sinceMs: number; last: string; isAsked: boolean }>();
+  let ticker: NodeJS.Timeout | undefined;
+
+  const draw = () => {
+    const [first, ...others] = running.values();
+    if (first === undefined || !process.stderr.isTTY || [first, ...others].some(({ isAsked }) => isAsked)) return;
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    show(`${first.name}${more}  ${elapsed(Date.now() - first.sinceMs)}  ${first.last}`);
+  };
+  const restart = () => {
+    clearInterval(ticker);
+    ticker = running.size > 0 && process.stderr.isTTY ? setInterval(draw, SIGN_MS) : undefined;
+  };
+  return {
+    note(event) {
+      if (event.type === "tool_call") {
+        running.set(event.id, { name: event.name, sinceMs: Date.now(), last: "", isAsked: false });
+        return restart();
+      }
+      if (event.type === "end") running.clear();
+      if (event.type === "tool_result") running.delete(event.id);
+      if (event.type === "end" || event.type === "tool_result") return restart();
+      const call = "id" in event ? running.get(event.id) : undefined;
+      if (call === undefined) return;
+      if (event.type === "approval") Object.assign(call, { isAsked: event.status === "asked", sinceMs: Date.now() });
+      if (event.type !== "tool_update") return;
+      call.last = updateLine(event.update) ?? call.last;
+      draw();
+    },
+  };
+}
+
+/** How often a sign of life is shown, in milliseconds. */
+const SIGN_MS = 1_000;
 
 /** Returns how a call ended: the first line of its result. */
 function resultLine({ status, text, ms }: Extract<AgentEvent, { type: "tool_result" }>): string {

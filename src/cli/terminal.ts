@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
-import { oneLine } from "../output/terminal-text.ts";
+import { oneLine, terminalSafe } from "../output/terminal-text.ts";
 
 /**
  * A person's answer. `{ no }` has the reason ("n REASON"). "left" means that the person closed the question (Ctrl-D),
@@ -10,6 +10,9 @@ export type TerminalAnswer = "yes" | "no" | { readonly no: string } | "left" | "
 
 /** Additional answers by key: `{ s: "session" }`. The whole word is accepted too. */
 export type TerminalChoices<Choice extends string> = { readonly [key: string]: Choice };
+
+/** Runs a line that begins with a slash, at an open question. Returns the text for the person. Never rejects. */
+export type RunAtQuestion = (line: string) => Promise<string>;
 
 /** Returns true when this process has a controlling terminal, whatever stdin is. */
 export function hasTerminal(): boolean {
@@ -21,15 +24,17 @@ export function hasTerminal(): boolean {
 
 /**
  * Asks on the controlling terminal until the answer is yes, no or one of the choices. An empty answer means no. The
- * question must be safe for a terminal. What was typed before the question appeared does not answer it, and is dropped.
+ * question must be safe for a terminal. With `command`, a line that begins with a slash is run, and the question is asked
+ * again. What was typed before the question appeared does not answer it, and is dropped.
  * Rejects when the signal fires.
  */
 export async function askOnTerminal<Choice extends string = never>(
   question: string,
   signal: AbortSignal,
   choices: TerminalChoices<Choice> = {},
+  command?: RunAtQuestion,
 ): Promise<TerminalAnswer | Choice> {
-  return withReader((reader) => answerOf(reader, question, signal, choices));
+  return withReader((reader) => answerOf(reader, { question, signal, choices, command }));
 }
 
 /** Asks for a line of text in the same way. */
@@ -64,15 +69,24 @@ async function withReader<T>(ask: (reader: Interface) => Promise<T>): Promise<T 
   }
 }
 
+interface Asked<Choice extends string> {
+  readonly question: string;
+  readonly signal: AbortSignal;
+  readonly choices: TerminalChoices<Choice>;
+  readonly command: RunAtQuestion | undefined;
+}
+
 async function answerOf<Choice extends string>(
   reader: Interface,
-  question: string,
-  signal: AbortSignal,
-  choices: TerminalChoices<Choice>,
+  { question, signal, choices, command }: Asked<Choice>,
 ): Promise<"yes" | "no" | { readonly no: string } | Choice> {
   let asked = question;
   for (;;) {
     const written = (await reader.question(asked, { signal })).trim();
+    if (command !== undefined && written.startsWith("/")) {
+      asked = `${terminalSafe(await command(written))}\n${question}`;
+      continue;
+    }
     const [, reason] = /^no?\s+(.+)$/i.exec(written) ?? [];
     if (reason !== undefined) return { no: reason };
     const answer = written.toLowerCase();

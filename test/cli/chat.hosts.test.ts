@@ -128,6 +128,47 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await second.sees("there is no thread nothere. /resume lists");
   });
 
+  test("a job that ends while the prompt waits is reported, and leaving with a running job asks", async () => {
+    const line = await commandLine();
+    const starts = (command: string) => ({
+      response: { toolCalls: [{ name: "bash", arguments: JSON.stringify({ command, background: true }) }] },
+    });
+    const model = replies(starts("until [ -e go ]; do sleep 0.02; done; exit 3"), starts("sleep 1000"), says("Begun."));
+    const { sees, types } = await person(line, [...model, "--yes"]);
+    await sees(/^> *$/m);
+    await types("Start them", "Enter");
+    await sees(/Begun\.\n[^]*^>$/m);
+    await writeFile(join(line.folder, "go"), "");
+    await sees(/^Job 1 has ended: until .*exit 3\. Exit code 3\.\n>$/m);
+    await types("/exit", "Enter");
+    await sees(/^Job 2 is running: sleep 1000\n.*\[y\/N\]$/m);
+    await types("n", "Enter");
+    await sees(/\[y\/N\] n\n>$/m);
+    await types("C-d");
+    await sees(/\[y\/N\] n\n[^]*\[y\/N\]$/m);
+    await types("n", "Enter");
+    await sees(/(\[y\/N\] n\n[^]*){2}>$/m);
+    await types("/jobs", "Enter");
+    await sees(/^2 {2}running {2}sleep 1000$/m);
+    await types("C-d");
+    await sees(/\[y\/N\]$/m);
+    await types("y", "Enter");
+    expect(await sees("left with 0")).toMatch(/Job 2 is running: sleep 1000/);
+  });
+
+  test("commands are accepted at an open question, which is asked again", async () => {
+    const { sees, types } = await person(await commandLine(SUM), ["--model", "demo"]);
+    await sees(/^> *$/m);
+    await types("Repair it", "Enter");
+    await sees(/\[y\/N\/s\]$/m);
+    await types("/jobs", "Enter");
+    await sees(/\[y\/N\/s\] \/jobs\n\(no jobs\)\n[^]*\[y\/N\/s\]$/m);
+    await types("/new", "Enter");
+    await sees(/^\/new has to wait: answer the question first$/m);
+    await types("/quit", "Enter");
+    expect(await sees("left with 0")).toMatch(/● Run: node --test aborted/);
+  });
+
   test("Ctrl-C at a question stops the turn, and the editor works again", async () => {
     const { sees, types } = await person(await commandLine(SUM), ["--model", "demo"]);
     await sees(/^> *$/m);

@@ -87,6 +87,28 @@ test("handrail run --json has the question to a person at the terminal, and both
   expect(events.find((event) => event.type === "tool_result" && event.id === id)).toMatchObject({ status: "denied" });
 });
 
+test("a long call shows for how long it runs and its last line, on a terminal only", async () => {
+  const mock = new LLMock({ port: 0 });
+  await mock.start();
+  try {
+    const { folder, terminal, run } = await commandLine();
+    const command = "echo half way; until [ -e go ]; do sleep 0.02; done";
+    const isFirst = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
+      !messages.some(({ role }) => role === "tool");
+    const toolCalls = [{ name: "bash", arguments: JSON.stringify({ command }) }];
+    mock.addFixture({ match: { predicate: isFirst }, response: { toolCalls } });
+    mock.addFixture({ match: {}, response: { content: "Done." } });
+    const args = ["run", "Do it", "--yes", "--model", "openai-compatible:mock", "--base-url", `${mock.url}/v1`];
+    const person = terminal(`handrail ${args.map((word) => `'${word}'`).join(" ")}`);
+    await expect.poll(() => person.screen(), { timeout: 20_000 }).toMatch(/bash {2}[1-9]\.\d s {2}half way/);
+    await writeFile(join(folder, "go"), "");
+    expect(await person.ended).toBe(0);
+    expect((await run(args)).stderr).not.toMatch(/half way\s*$|\x1b/m);
+  } finally {
+    await mock.stop();
+  }
+});
+
 test("the demo model stops at a limit", async () => {
   const { run } = await commandLine(SUM);
   const { code, stdout } = await run([...DEMO, "--max-rounds", "2"]);

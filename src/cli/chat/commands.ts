@@ -23,13 +23,16 @@ export interface Chat {
   use(model: string): Promise<void>;
   /** Applies the arguments of `/approve`. */
   approve(words: string): string;
-  leave(): void;
+  /** Leaves the chat, unless the person stays because of running jobs. */
+  leave(): Promise<void>;
 }
 
 interface ChatCommand {
   /** Its arguments, as the help shows them. */
   readonly takes?: string;
   readonly does: string;
+  /** True if it can be run while a question is open: it neither needs nor changes the turn. */
+  readonly atQuestion?: true;
   /** Returns the text for the person. Errors are shown as a sentence. */
   run(chat: Chat, words: string): Promise<string> | string;
 }
@@ -37,10 +40,12 @@ interface ChatCommand {
 /** The commands. Input that starts with a slash but is not listed here may be the prompt of a server. */
 const COMMANDS: { readonly [name: string]: ChatCommand } = {
   help: {
+    atQuestion: true,
     does: "show this",
     run: (chat) => [...Object.entries(COMMANDS).map(helpLine), ...promptsOf(chat).map(promptLine), HINTS].join("\n"),
   },
   tools: {
+    atQuestion: true,
     does: "list the tools",
     run: ({ agent }) =>
       [...agent.tools.values()].map(({ name, title }) => `${name.padEnd(14)}  ${title ?? ""}`.trimEnd()).join("\n"),
@@ -55,10 +60,12 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
   approve: {
     takes: "[all|ask|none|10m]",
+    atQuestion: true,
     does: "how questions are answered: approve all, ask you, refuse all, or approve for a time",
     run: (chat, words) => chat.approve(words),
   },
   jobs: {
+    atQuestion: true,
     does: "list the jobs in the background",
     async run({ toolkit }) {
       const jobs = await toolkit.jobs.list();
@@ -94,13 +101,17 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     },
   },
   exit: {
-    does: "exit; Ctrl-D does the same",
-    run(chat) {
-      chat.leave();
-      return "";
-    },
+    does: "exit; /quit and Ctrl-D do the same",
+    atQuestion: true,
+    run: leave,
   },
+  quit: { does: "exit", atQuestion: true, run: leave },
 };
+
+async function leave(chat: Chat): Promise<string> {
+  await chat.leave();
+  return "";
+}
 
 const HINTS = `
 Ctrl-C stops the turn; a second one exits. What you type while the agent works is sent after the turn.
@@ -109,10 +120,16 @@ Where you are asked: y once, s for this session, a always in this folder; "n REA
 /** The names of the commands, with the slash. */
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS).map((name) => `/${name}`);
 
-/** Runs a line that starts with a slash, and returns the text for the person. Rejects with the command's error. */
-export async function runCommand(chat: Chat, line: string): Promise<string> {
+/**
+ * Runs a line that starts with a slash, and returns the text for the person. Rejects with the command's error.
+ *
+ * @param isAsked true while a question is open: a command that needs the turn to end is not run then
+ */
+export async function runCommand(chat: Chat, line: string, isAsked = false): Promise<string> {
   const [, name = "", words = ""] = /^\/(\S*)\s*([^]*)$/.exec(line) ?? [];
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (isAsked && (name.includes(":") || (command !== undefined && command.atQuestion === undefined)))
+    return `/${name} has to wait: answer the question first`;
   if (name.includes(":")) await chat.toolkit.ready; // its server may still be starting
   const prompt = promptsOf(chat).find((each) => promptName(each) === name);
   if (prompt !== undefined) {

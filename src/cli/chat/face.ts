@@ -3,6 +3,7 @@ import type { Approver } from "../../contract/policy.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
 import { terminalApprover } from "../approver.ts";
+import { type RunAtQuestion, type TerminalAnswer, type TerminalChoices, askOnTerminal } from "../terminal.ts";
 import { textView } from "../run-view.ts";
 import { inputLines } from "../stdin.ts";
 import { circumstances } from "./approvals.ts";
@@ -21,6 +22,11 @@ export interface Face {
   say(text: string): void;
   /** Asks the person. Absent without a terminal. */
   readonly ask?: Approver;
+  /** Asks the person a question of the chat itself, with `y`, `n` and the given answers. Absent without a terminal. */
+  readonly choose?: <Choice extends string>(
+    question: string,
+    choices: TerminalChoices<Choice>,
+  ) => Promise<TerminalAnswer | Choice>;
   /** Clears what is typed. Returns false if nothing was. */
   clearTyped(): boolean;
   close(): void;
@@ -35,6 +41,8 @@ export interface FaceOptions {
   /** Returns the title of a call: "Run: npm test". */
   readonly titleOf: (name: string, input: string) => Promise<string>;
   readonly onInterrupt: () => void;
+  /** Runs a command at an open question. */
+  readonly command: RunAtQuestion;
 }
 
 /**
@@ -48,11 +56,11 @@ const MOST_RUNNING = 4;
 /**
  * A chat at a terminal: an editor, a prompt that is hidden while the agent works, and live blocks of the running calls.
  */
-export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: FaceOptions): Face {
+export function terminalFace({ workDir, history, words, titleOf, onInterrupt, command }: FaceOptions): Face {
   const { stdout } = process;
   const screen = createScreen(stdout);
   const input = createInput({ history, words, onInterrupt, onKey: () => draw() });
-  const askOnTerminal = terminalApprover();
+  const askPerson = terminalApprover(command);
   const blocks = new Map<string, Block>();
   let waitsSinceMs: number | undefined;
   let begunMs = 0;
@@ -151,20 +159,25 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
     }
   };
 
+  /** Lets other code use the terminal. */
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    screen.hold();
+    input.pause();
+    try {
+      return await work();
+    } finally {
+      input.resume();
+      screen.release();
+    }
+  };
+
   const ask: Approver = (call, decision, signal) => {
     const answer = questions.then(async () => {
       await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
       signal.throwIfAborted();
-      if (askOnTerminal === undefined) return { answer: "refuse", reason: "There is no terminal to ask at." } as const;
+      if (askPerson === undefined) return { answer: "refuse", reason: "There is no terminal to ask at." } as const;
       screen.print([circumstances(call, decision, workDir)]);
-      screen.hold();
-      input.pause();
-      try {
-        return await askOnTerminal(call, decision, signal);
-      } finally {
-        input.resume();
-        screen.release();
-      }
+      return alone(() => askPerson(call, decision, signal));
     });
     questions = answer.catch(() => undefined);
     return answer;
@@ -185,6 +198,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt }: 
       if (ticker === undefined) input.show();
     },
     ask,
+    choose: (question, choices) => alone(() => askOnTerminal(question, new AbortController().signal, choices)),
     clearTyped() {
       const hasTyped = input.typed() !== "";
       if (hasTyped) input.clear();

@@ -13,7 +13,10 @@ export interface Line {
  * hidden.
  */
 export interface Input {
-  /** Resolves to the next line; `undefined` when the person has closed the input (Ctrl-D), or `close` was called. */
+  /**
+   * Resolves to the next line; `undefined` when the person has closed the input (Ctrl-D), or `close` was called. After
+   * Ctrl-D, `show` opens it again.
+   */
   next(): Promise<Line | undefined>;
   /** Shows the prompt, with what is typed so far. Does nothing while a line waits for `next`. */
   show(): void;
@@ -56,6 +59,8 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
   let isShown = false;
   let isPasting = false;
   let isClosed = false;
+  let isOver = false;
+  let past = [...history];
   let wake: (() => void) | undefined;
 
   // The editor also runs while the prompt is hidden. Its output is then dropped.
@@ -71,10 +76,29 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
     line.startsWith("/") ? words.filter((word) => word.startsWith(line)) : [],
     line,
   ];
-  const reader = createInterface({
-    ...{ input: stdin, output, terminal: true, prompt: PROMPT, completer },
-    ...{ history: [...history], historySize: 500, removeHistoryDuplicates: true },
-  });
+  const onLine = (line: string) => {
+    if (isPasting) return void pasted.push(line);
+    const text = [...pasted.splice(0), line].join("\n").trim();
+    if (text === "") return show();
+    lines.push({ text, isOnScreen: isShown });
+    isShown = false;
+    wake?.();
+  };
+  const open = () => {
+    const opened = createInterface({
+      ...{ input: stdin, output, terminal: true, prompt: PROMPT, completer },
+      ...{ history: [...past], historySize: 500, removeHistoryDuplicates: true },
+    });
+    opened.on("history", (all) => (past = all));
+    opened.on("SIGINT", onInterrupt);
+    opened.on("line", onLine);
+    opened.on("close", () => {
+      isClosed = true;
+      wake?.();
+    });
+    return opened;
+  };
+  let reader = open();
   stdout.write(MARK_PASTES);
 
   const keypress = (_: unknown, { name }: { readonly name?: string }) => {
@@ -82,26 +106,13 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
     onKey();
   };
   stdin.on("keypress", keypress);
-  reader.on("SIGINT", onInterrupt);
-  reader.on("line", (line) => {
-    if (isPasting) return void pasted.push(line);
-    const text = [...pasted.splice(0), line].join("\n").trim();
-    if (text === "") return show();
-    lines.push({ text, isOnScreen: isShown });
-    isShown = false;
-    wake?.();
-  });
-  reader.on("close", () => {
-    isClosed = true;
-    wake?.();
-  });
-
   const clear = () => {
     reader.write(null, { ctrl: true, name: "e" });
     reader.write(null, { ctrl: true, name: "u" });
   };
   const show = () => {
-    if (isClosed || lines.length > 0) return;
+    if (isOver || lines.length > 0) return;
+    if (isClosed) [reader, isClosed, isShown] = [open(), false, false];
     const { line } = reader;
     if (!isShown) clear(); // the editor has lost its position on the screen
     isShown = true;
@@ -128,6 +139,7 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
     },
     waiting: () => lines.length,
     pause() {
+      if (isClosed) return;
       reader.pause();
       stdin.setRawMode(false);
     },
@@ -137,6 +149,7 @@ export function createInput({ history, words, onInterrupt, onKey }: InputOptions
       reader.resume();
     },
     close() {
+      isOver = true;
       stdin.off("keypress", keypress);
       stdout.write(MARK_NO_PASTES);
       reader.close();

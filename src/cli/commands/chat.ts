@@ -1,9 +1,13 @@
 import { type Agent, createAgent } from "../../agent/agent.ts";
 import { parseModel } from "../../agent/models/load.ts";
+import type { Job } from "../../contract/job.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
 import type { Approver } from "../../contract/policy.ts";
 import { check } from "../../engine/check.ts";
 import { parse } from "../../engine/parse.ts";
+import { describeExit } from "../../output/describe-exit.ts";
 import { NO_MASK } from "../../output/mask.ts";
+import { oneLine } from "../../output/terminal-text.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type AgentParts, modelFor, openParts } from "../agent-parts.ts";
@@ -15,6 +19,7 @@ import { warn } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
 import { commandToContinue, findThread } from "../threads.ts";
 import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
+import type { TerminalChoices } from "../terminal.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
 
@@ -54,6 +59,7 @@ async function talk(
   let isBusy = false;
   let isInterrupted = false;
   let isLeaving = false;
+  let wantsToLeave = false;
   let onTurnShown: (() => void) | undefined;
 
   const start = async (thread: string | undefined): Promise<Agent> => {
@@ -84,6 +90,24 @@ async function talk(
     face.close();
     void agent.close();
   };
+  const running = async () =>
+    (await toolkit.jobs.list()).filter((job) => job.ended === undefined && job.call !== undefined);
+  /** Leaves, unless jobs run and the person wants to stay. */
+  const askToLeave = async () => {
+    const jobs = await running();
+    const answer = jobs.length === 0 ? "yes" : await face.choose?.(leavingQuestion(jobs), leavingChoices(jobs));
+    if (answer === "no" || answer === "left" || (typeof answer === "object" && "no" in answer)) return;
+    const isKept = ({ lifetime }: Job) => lifetime === "detached" && answer !== "yes";
+    if (jobs.length > 0) await Promise.all(jobs.filter((job) => !isKept(job)).map(({ process: each }) => each.kill()));
+    leave();
+  };
+  /** Runs a command at an open question. */
+  const atQuestion = async (line: string) => {
+    if (!/^\/(?:exit|quit)\s*$/.test(line)) return runCommand(session, line, true).catch(messageOf);
+    wantsToLeave = true; // when the turn has ended
+    void agent.stop();
+    return "";
+  };
   /** Handles Ctrl-C: stops the turn, or clears what is typed. A second Ctrl-C exits. */
   const interrupt = () => {
     if (isLeaving) return leave();
@@ -91,7 +115,7 @@ async function talk(
     if (isInterrupted) return leave();
     isInterrupted = true;
     if (isBusy) void agent.stop();
-    else face.say("Press Ctrl-C again to exit.");
+    else void running().then((jobs) => face.say(["Press Ctrl-C again to exit.", ...jobs.map(stoppedLine)].join("\n")));
   };
   const reopen = async (thread: string | undefined) => {
     await agent.close();
@@ -136,7 +160,7 @@ async function talk(
       await reopen(agent.thread);
     },
     approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves every question.",
-    leave,
+    leave: askToLeave,
   };
 
   const signals = ["SIGTERM", "SIGHUP"] as const;
@@ -148,8 +172,10 @@ async function talk(
   const face =
     approvals === undefined
       ? plainFace(commandToContinue(agent.thread, options))
-      : terminalFace({ workDir, history, words: COMMAND_NAMES, titleOf, onInterrupt: interrupt });
+      : terminalFace({ workDir, history, words: COMMAND_NAMES, titleOf, onInterrupt: interrupt, command: atQuestion });
   setFace(face);
+  const closing = new AbortController();
+  void tellJobs(toolkit, closing.signal, (text) => face.say(text));
   try {
     face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
     if (parts.thread !== undefined) {
@@ -157,16 +183,22 @@ async function talk(
       if (approvals === undefined) warn([`continues thread ${thread}: ${title}`]);
       else face.say(recall(title));
     }
-    for (let line = await face.next(); line !== undefined && !isLeaving; line = await face.next()) {
+    while (!isLeaving) {
+      const line = await face.next();
       isInterrupted = false;
-      if (line.startsWith("/")) {
+      if (isLeaving) break;
+      if (line === undefined) await askToLeave();
+      else if (line.startsWith("/")) {
         const text = await runCommand(session, line).catch(messageOf);
         if (text !== "") face.say(text);
       } else {
         await send(line);
       }
+      if (wantsToLeave) await askToLeave();
+      wantsToLeave = false;
     }
   } finally {
+    closing.abort();
     face.close();
     await agent.close();
     for (const name of signals) process.off(name, leave);
@@ -174,6 +206,43 @@ async function talk(
     if (approvals !== undefined && agent.messages.length > 0)
       process.stdout.write(`To continue: ${commandToContinue(agent.thread, chosen)}\n`);
   }
+}
+
+/** Tells the end of each job that this process started. Never rejects: `/jobs` shows what is missed. */
+async function tellJobs({ store, jobs }: Toolkit, signal: AbortSignal, say: (text: string) => void): Promise<void> {
+  try {
+    for await (const event of store.events({ types: ["job.ended"], after: "now", follow: true, signal })) {
+      if (event.type !== "job.ended") continue;
+      const job = await jobs.get(event.job);
+      if (job?.call === event.call) say(`Job ${job.id} has ended: ${shortOf(job)}. ${describeExit(event.exit)}.`);
+    }
+  } catch {
+    // the store reports it where it is written
+  }
+}
+
+function leavingQuestion(jobs: readonly Job[]): string {
+  const lines = jobs.map(
+    (job) => `Job ${job.id} is running${job.lifetime === "detached" ? " detached" : ""}: ${shortOf(job)}`,
+  );
+  const detach = hasDetached(jobs) ? "; d leaves the detached ones running" : "";
+  return `${lines.join("\n")}\nStop and leave? y stops them${detach}; n stays. [y/N${detach === "" ? "" : "/d"}] `;
+}
+
+function leavingChoices(jobs: readonly Job[]): TerminalChoices<"detached"> {
+  return hasDetached(jobs) ? { d: "detached" } : {};
+}
+
+function hasDetached(jobs: readonly Job[]): boolean {
+  return jobs.some(({ lifetime }) => lifetime === "detached");
+}
+
+function stoppedLine(job: Job): string {
+  return `Job ${job.id} ${job.lifetime === "detached" ? "continues" : "will be stopped"}: ${shortOf(job)}`;
+}
+
+function shortOf({ command }: Job): string {
+  return oneLine(command, 80);
 }
 
 /**
