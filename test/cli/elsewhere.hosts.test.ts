@@ -20,7 +20,7 @@ mustBeHere("the command line over SSH", sshProblem);
 mustBeHere("the command line in a container of docker", dockerProblem);
 
 /** Runs the program with these arguments, in shell syntax. */
-type Handrail = (words: readonly string[], before?: string) => Promise<Run>;
+type Handrail = (words: readonly string[], before?: string, place?: readonly string[]) => Promise<Run>;
 
 /** As for people whose ssh needs special options: a script named ssh, first on the PATH. */
 function overSsh(line: CommandLine, { configFile, target }: SshServer): Handrail {
@@ -30,8 +30,8 @@ function overSsh(line: CommandLine, { configFile, target }: SshServer): Handrail
     `#!/bin/sh\nexec ${quoteWords([installed("ssh") ?? "ssh", "-F", configFile])} "$@"\n`,
   );
   chmodSync(join(bin, "ssh"), 0o755);
-  return (words, before = ":") =>
-    line.shell(`${before}; PATH=${quoteWord(bin)}:$PATH handrail ${quoteWords([...words, "--ssh", target])}`);
+  return (words, before = ":", place = ["--ssh", target]) =>
+    line.shell(`${before}; PATH=${quoteWord(bin)}:$PATH handrail ${quoteWords([...words, ...place])}`);
 }
 
 const call = (tool: string, input: object) => ["call", tool, JSON.stringify(input), "--yes"];
@@ -81,9 +81,11 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     expect((await handrail(["run", "--show-prompt", ...there])).stdout).toMatch(
       /Working directory: \S+\/project\n[^]*Use tabs\./,
     );
-    const again = await line.run(["run", "Again", "--continue", "--yes"]);
+    const again = await handrail(["run", "Again", "--continue", "--yes"], ":", []);
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("README.md begins: # Only there") });
-    expect(again.stderr).toContain(`--resume ${thread}`);
+    expect(again.stderr).toContain(`--resume ${thread} --ssh `);
+    const unreachable = await line.run(["run", "Again", "--continue", "--yes"]); // without the options of ssh
+    expect(unreachable).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("cannot be continued") });
   });
 
   test("without a person, nothing of medium risk runs", async () => {
