@@ -169,7 +169,7 @@ function eventOf(number) {
         type: "call.approved",
         effects: [{ kind: "exec", command: "npm test -- --run test/engine", cwd: "/home/someone/project" }],
         decision: { verdict: "allow", risk: "medium", rule: "commands" },
-        userFacing: true,
+        ...{ userFacing: true }, // of events that earlier versions wrote
       };
     case 2:
       return { ...whose, type: "call.updated", update: { displayMessage: "Running npm test", data: { pid: number } } };
