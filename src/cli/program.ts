@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import { TARGETS, targetOfFlag } from "../backends/targets.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
@@ -69,7 +69,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .helpCommand(false)
     .showSuggestionAfterError()
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, formatHelp: ownFirst })
     .configureOutput({ outputError: (text, write) => write(usageError(text)) })
     .option("--config <file>", "configuration file to use instead of the project's handrail.yaml")
     .option("--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`)
@@ -214,6 +214,12 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
 
   for (const group of [...root.commands, grants]) refuseUnknownActions(group);
   return root;
+}
+
+/** Formats help with a group's commands before the global options. */
+function ownFirst(command: Command, helper: Help): string {
+  const text = new Help().formatHelp(command, helper);
+  return text.replace(/(\nGlobal Options:\n(?: .*\n)+)(\nCommands:\n(?: .*\n)+)/, "$2$1");
 }
 
 /** An unknown action of a group becomes an argument of its default action. This refuses it by its name. */

@@ -88,7 +88,7 @@ export async function serveApi({
   const started: { access?: Access } = {}; // set once the port is known
   const allRoutes = () => [
     ...threadRoutes({ toolkit, agents, overview: createOverview(toolkit.store, ending.signal) }),
-    ...approvalRoutes(toolkit.store),
+    ...approvalRoutes(toolkit),
     ...workRoutes(toolkit),
     ...typingRoutes(toolkit),
     ...outputSearchRoutes(toolkit),

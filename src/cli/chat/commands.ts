@@ -154,8 +154,9 @@ function promptName({ server, name }: McpPrompt): string {
 
 function promptLine(prompt: McpPrompt): string {
   const takes = (prompt.arguments ?? []).map(({ name, required = false }) => (required ? name : `[${name}]`));
-  const line = helpLine([promptName(prompt), { takes: takes.join(" "), does: prompt.description ?? "" }]);
-  return oneLine(line, 200);
+  const line = helpLine([promptName(prompt), { takes: takes.join(" "), does: "" }]).trimEnd();
+  const does = oneLine((prompt.description ?? "").trim(), 200);
+  return does === "" ? oneLine(line, 200) : `${oneLine(line, 200).padEnd(30)} ${does}`;
 }
 
 /**

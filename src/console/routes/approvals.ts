@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { OpenQuestion } from "../../contract/question.ts";
 import type { Approval, FormInput } from "../../contract/decision.ts";
-import type { Store } from "../../contract/activity.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 import { Problem } from "../problem.ts";
@@ -9,7 +9,7 @@ import { type Route, route } from "../route.ts";
 import { QUESTION, list } from "../schemas.ts";
 
 /** Routes for the open questions of all processes, and their answers. */
-export function approvalRoutes(store: Store): readonly Route[] {
+export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">): readonly Route[] {
   return [
     route({
       ...{ method: "GET", path: "/api/approvals", summary: "The open questions, the oldest first." },
@@ -39,7 +39,11 @@ export function approvalRoutes(store: Store): readonly Route[] {
             403,
             "Only people answer questions: this request comes from a command that Handrail started.",
           );
-        const outcome = await store.answer(question, approvalOf(body), "API");
+        const values = JSON.stringify(body.input ?? {});
+        if (mask(values) !== values)
+          throw new Problem(409, "The form's values contain a secret, which would be recorded.");
+        const answer = approvalOf({ ...body, ...(body.reason !== undefined && { reason: mask(body.reason) }) });
+        const outcome = await store.answer(question, answer, "API");
         if (outcome.status === "answered") return { question };
         if (outcome.status === "unknown") throw new Problem(404, `There is no question ${question}.`);
         const { first } = outcome;
