@@ -240,7 +240,7 @@ function lazyUndo(backend: Backend, stateDir: string, { maxUndoBytes }: ToolkitO
   const load = () => (loading ??= import("./undo/undo.ts").then(({ createUndo }) => createUndo(options)));
   return {
     beforeAct: async (...act) => (await load()).beforeAct(...act),
-    prepare: () => void load().then(({ prepare }) => prepare()),
+    prepare: (...said) => void load().then(({ prepare }) => prepare(...said)),
     close: async () => (await loading)?.close(),
   };
 }

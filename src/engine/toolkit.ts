@@ -15,8 +15,8 @@ import { definitions, toolset } from "./toolset.ts";
 /** What a toolkit shares with the toolkits derived from it. */
 export type Shared = Omit<Host, keyof Own | "onEvent" | "absent"> & {
   readonly live: LiveTools;
-  /** Called when a person has said something to an agent: acts may follow. */
-  readonly beforeTurn?: () => void;
+  /** Called when a person has said something to an agent, with secrets masked: acts may follow. */
+  readonly beforeTurn?: (words: string, thread: ThreadId) => void;
 };
 
 /** The parts that each toolkit has for itself. */
@@ -84,7 +84,7 @@ function toolkitOf(
     definitions: (format) => definitions(tools(), format),
     hear(words, thread = own.thread) {
       shared.knownHosts.addFrom(thread, words);
-      shared.beforeTurn?.();
+      shared.beforeTurn?.(mask.text(words), thread);
     },
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, options = {}) {

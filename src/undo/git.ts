@@ -151,6 +151,11 @@ export function startGit(store: string, args: readonly string[], { workTree = st
   });
 }
 
+/** @throws UndoOff when git is not installed. */
+export function requireGit(): void {
+  gitProgram();
+}
+
 /** Returns the git that the user would start. Skips relative folders of PATH, which could be in the workspace. */
 function gitProgram(): string {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));

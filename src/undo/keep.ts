@@ -5,10 +5,10 @@ import { formatSize } from "../output/size.ts";
 import { codeOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { type GitRun, UndoOff, git } from "./git.ts";
-import { type State } from "./log.ts";
+import { type Item, type State } from "./log.ts";
 
 /** Larger files are not kept. In bytes. */
-const MAX_FILE_BYTES = 50 * 1_048_576;
+export const MAX_FILE_BYTES = 50 * 1_048_576;
 
 /**
  * From this number of changed files on, their content goes into one pack. One file per object takes three times as
@@ -17,7 +17,7 @@ const MAX_FILE_BYTES = 50 * 1_048_576;
 const PACK_FROM = 500;
 
 /** Free disk space that is left, in bytes. */
-const DISK_RESERVE = 256 * 1_048_576;
+export const DISK_RESERVE = 256 * 1_048_576;
 
 const LISTED = { withFileTypes: true, encoding: "buffer" } as const;
 
@@ -107,10 +107,14 @@ async function tryToKeep(kept: Kept, last: State | undefined): Promise<Taken> {
   if (last !== undefined && isSame && last.files === state.files && last.git === state.git) {
     return { state: { ...state, root: last.root, unkept }, added };
   }
-  const lines = [`100644 blob ${blob}\textras`, `040000 tree ${state.files}\tfiles`];
-  if (repositoryTree !== undefined) lines.push(`040000 tree ${repositoryTree.tree}\tgit`);
-  const root = (await git(store, ["mktree"], { ...run, input: `${lines.join("\n")}\n` })).trim();
-  return { state: { ...state, root, unkept }, added };
+  return { state: { ...state, root: await rootOf(store, state, run), unkept }, added };
+}
+
+/** Stores the tree that contains the others. */
+export async function rootOf(store: string, parts: Omit<State, "root" | "unkept">, run: GitRun = {}): Promise<string> {
+  const lines = [`100644 blob ${parts.extras}\textras`, `040000 tree ${parts.files}\tfiles`];
+  if (parts.git !== undefined) lines.push(`040000 tree ${parts.git}\tgit`);
+  return (await git(store, ["mktree"], { ...run, input: `${lines.join("\n")}\n` })).trim();
 }
 
 /** The usual modes of new files and programs. */
@@ -134,7 +138,16 @@ export function extrasIn(text: string): Extras {
   return { base, modes: new Map(modes), folders: new Map(folders) };
 }
 
-function textOf({ base, modes, folders }: Extras): string {
+/** Returns what a line of a tree means. Without `extras`, files have the usual modes. */
+export function itemOf(mode: string, id: string, extras: Extras | undefined, path: string): Item | undefined {
+  if (mode === "000000") return undefined;
+  if (mode === "120000") return { kind: "link", id };
+  const usual = extras?.base ?? [0o644, 0o755];
+  return { kind: "file", id, mode: extras?.modes.get(path) ?? usual[mode === "100755" ? 1 : 0] };
+}
+
+/** Returns modes and folders as the text of an object. */
+export function textOf({ base, modes, folders }: Extras): string {
   const sorted = (map: ReadonlyMap<string, number>) => [...map].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return JSON.stringify({ base, modes: sorted(modes), folders: sorted(folders) });
 }
@@ -154,7 +167,7 @@ interface Listing {
  * Returns the path of git's index for a tree. The index has the times of the tree's files. The tree is part of its
  * name, so it is never used for another.
  */
-function indexOf(store: string, tree: string | undefined, part: string): string {
+export function indexOf(store: string, tree: string | undefined, part: string): string {
   return join(store, `index-${part}-${tree ?? "none"}`);
 }
 
@@ -381,7 +394,8 @@ async function inBatches(paths: readonly string[], work: (path: string) => Promi
   }
 }
 
-async function infoOf(path: Buffer): Promise<Stats | undefined> {
+/** Returns what is at a path, without following a link; `undefined` for nothing. */
+export async function infoOf(path: Buffer): Promise<Stats | undefined> {
   return lstat(path).catch((error: unknown) => {
     if (["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes(codeOf(error) ?? "")) return undefined;
     throw error;
@@ -389,7 +403,7 @@ async function infoOf(path: Buffer): Promise<Stats | undefined> {
 }
 
 /** Returns the path as bytes for the system. The path has one character per byte. */
-function pathIn(folder: string, path: string): Buffer {
+export function pathIn(folder: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, "latin1")]);
 }
 

@@ -4,6 +4,20 @@ import { randomName } from "../util/identifier.ts";
 import { isMissing } from "../util/private-file.ts";
 import { isAlive, thisProcess, withLockFile } from "../util/process-lock.ts";
 
+/** The store of one workspace. */
+export interface UndoStore {
+  readonly path: string;
+  /** The real path. */
+  readonly workDir: string;
+  readonly maxBytes: number;
+}
+
+/** What a path is in a state. Ids are of objects in the store. */
+export type Item =
+  | { readonly kind: "file"; readonly id: string; readonly mode: number }
+  | { readonly kind: "link"; readonly id: string }
+  | { readonly kind: "folder"; readonly mode: number };
+
 /** The state of the workspace at one moment: ids of objects in the store. */
 export interface State {
   /** The tree that contains the others, and so keeps them from being pruned. */
@@ -24,6 +38,8 @@ export interface Point {
   readonly thread: string;
   /** The tool of the first act. For an undo, the id of the point that it restored. */
   readonly tool: string;
+  /** The person's message that began the turn: one line, secrets masked. */
+  readonly message?: string;
 }
 
 export interface Entry extends State {
@@ -35,6 +51,8 @@ export interface Entry extends State {
    * The acts that ran between this state and the next. If empty, differences between the two were not made by a tool.
    */
   readonly acting: readonly string[];
+  /** Paths that somebody else changed after a file tool did, although acts ran between this state and the next. */
+  readonly others?: readonly string[];
 }
 
 /** The record of a store. */
@@ -45,6 +63,8 @@ export interface Log {
   readonly bytes: number;
   /** When the store was last pruned, in milliseconds since 1970. */
   readonly prunedAt: number;
+  /** The name of the file with the acts since the last state (acts.ts). Default "acts-0". */
+  readonly acts?: string;
 }
 
 /** Reads the record; an empty one if there is none. */
@@ -67,9 +87,12 @@ export async function writeLog(store: string, log: Log): Promise<void> {
 let acts = 0;
 const running = new Set<string>();
 
-/** Returns a name for an act of this process. It lets other processes find out whether the act may still run. */
-export function newAct(): string {
-  const act = `${thisProcess()}:${++acts}`;
+/**
+ * Returns a name for an act of this process. It lets other processes find out whether the act may still run, and in
+ * which thread.
+ */
+export function newAct(thread: string): string {
+  const act = `${thisProcess()}:${++acts}:${thread}`;
   running.add(act);
   return act;
 }
@@ -79,15 +102,20 @@ export function endAct(act: string): void {
   running.delete(act);
 }
 
-/**
- * Returns the acts since the last state that may still run: those of this process that have not ended, and those of
- * other living processes.
- */
+/** Returns the thread of an act; `undefined` for one of an older version. */
+export function threadOf(act: string): string | undefined {
+  return act.split(":").slice(3).join(":") || undefined;
+}
+
+/** Whether an act may still run: one of this process that has not ended, or one of another living process. */
+export function isLive(act: string): boolean {
+  const [pid = "", start = ""] = act.split(":");
+  return act.startsWith(`${thisProcess()}:`) ? running.has(act) : isAlive(Number(pid), start);
+}
+
+/** Returns the acts since the last state that may still run. */
 export function liveActs({ entries }: Log): readonly string[] {
-  return (entries.at(-1)?.acting ?? []).filter((act) => {
-    const [pid = "", start = ""] = act.split(":");
-    return act.startsWith(`${thisProcess()}:`) ? running.has(act) : isAlive(Number(pid), start);
-  });
+  return (entries.at(-1)?.acting ?? []).filter(isLive);
 }
 
 /**

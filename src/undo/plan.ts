@@ -1,13 +1,6 @@
-import { type Extras, extrasIn, readExtras } from "./keep.ts";
+import { type Extras, extrasIn, itemOf, readExtras } from "./keep.ts";
 import { git, openReader } from "./git.ts";
-import type { Entry, State } from "./log.ts";
-import type { UndoStore } from "./store.ts";
-
-/** What a path is in a state. Ids are of objects in the store. */
-export type Item =
-  | { readonly kind: "file"; readonly id: string; readonly mode: number }
-  | { readonly kind: "link"; readonly id: string }
-  | { readonly kind: "folder"; readonly mode: number };
+import type { Entry, Item, State, UndoStore } from "./log.ts";
 
 /**
  * One path that differs between two states. `undefined` means that nothing is there. Paths have one character per byte.
@@ -49,6 +42,7 @@ export async function planOf(store: UndoStore, entries: readonly Entry[]): Promi
   for (const [index, { from }] of pairs.entries()) {
     const changed = from.acting.length > 0 ? byTools : byOthers;
     for (const [key] of steps[index] ?? NOTHING) changed.add(key);
+    for (const path of from.others ?? []) byOthers.add(`files/${path}`);
   }
   const changes = [...back]
     .filter(([key]) => byTools.has(key))
@@ -155,13 +149,6 @@ async function withModes(store: UndoStore, back: Changes, now: Entry, past: Entr
     all.set(`files/${path}`, change);
   }
   return all;
-}
-
-function itemOf(mode: string, id: string, extras: Extras | undefined, path: string): Item | undefined {
-  if (mode === "000000") return undefined;
-  if (mode === "120000") return { kind: "link", id };
-  const usual = extras?.base ?? [0o644, 0o755];
-  return { kind: "file", id, mode: extras?.modes.get(path) ?? usual[mode === "100755" ? 1 : 0] };
 }
 
 function differing(

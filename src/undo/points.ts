@@ -1,10 +1,21 @@
 import { randomName } from "../util/identifier.ts";
 import { openReader, git } from "./git.ts";
-import { dropOldIndexes, repositoryOf } from "./keep.ts";
-import { type Entry, type Log, type Point, endAct, liveActs, newAct, readLog, withLock, writeLog } from "./log.ts";
+import { repositoryOf } from "./keep.ts";
+import {
+  type Entry,
+  type Log,
+  type Point,
+  type UndoStore,
+  endAct,
+  liveActs,
+  newAct,
+  readLog,
+  withLock,
+  writeLog,
+} from "./log.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { type Failure, restoreAll } from "./restore.ts";
-import { type UndoOptions, type UndoStore, storeOf, withState } from "./store.ts";
+import { type UndoOptions, saveLog, storeOf, withState } from "./store.ts";
 
 /** A state to which people can return. */
 export interface UndoPoint extends Point {
@@ -113,7 +124,7 @@ async function restore(store: UndoStore, preview: Preview, options: RestoreOptio
   }
   const [now] = log.entries.slice(-1);
   if (now === undefined) throw noPoint(preview.point.id);
-  const act = newAct();
+  const act = newAct(preview.point.thread);
   const undo = randomName(6);
   const point: Point = { by: "undo", thread: preview.point.thread, tool: preview.point.id };
   const begun: Entry = { ...now, id: undo, at: Date.now(), point, acting: [...liveActs(log), act] };
@@ -139,9 +150,7 @@ async function restore(store: UndoStore, preview: Preview, options: RestoreOptio
 /** Adds the current state to the record. Call only while holding the lock. */
 async function stateOfNow(store: UndoStore, log: Log): Promise<Log> {
   const taken = await withState(store, log, { acting: liveActs(log) });
-  await writeLog(store.path, taken);
-  const last = taken.entries.at(-1);
-  if (last !== undefined) await dropOldIndexes(store.path, last);
+  await saveLog(store, taken);
   return taken;
 }
 

@@ -5,7 +5,8 @@ import { codeOf, messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import type { ObjectReader } from "./git.ts";
 import { parentsOf } from "./keep.ts";
-import type { Change, Item } from "./plan.ts";
+import type { Item } from "./log.ts";
+import type { Change } from "./plan.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 

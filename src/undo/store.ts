@@ -3,12 +3,14 @@ import { existsSync } from "node:fs";
 import { readdir, realpath, stat, unlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { type FileAct, readActs } from "./acts.ts";
+import { folded, hasPoint, pointsOf } from "./fold.ts";
 import { formatSize } from "../output/size.ts";
 import { randomName } from "../util/identifier.ts";
 import { isInside } from "../util/paths.ts";
-import { UndoOff, git, initStore } from "./git.ts";
+import { UndoOff, git, initStore, requireGit } from "./git.ts";
 import { NoRoom, type Taken, dropOldIndexes, keepState } from "./keep.ts";
-import { type Entry, type Log, type Point, readLog, withLock, writeLog } from "./log.ts";
+import { type Entry, type Log, type Point, isLive, readLog, withLock, writeLog, type UndoStore } from "./log.ts";
 
 /** The default size limit of a workspace's store, in bytes: 2 GiB. */
 export const DEFAULT_MAX_UNDO_BYTES = 2 * 1_073_741_824;
@@ -30,14 +32,6 @@ export interface UndoOptions {
   readonly maxBytes?: number;
 }
 
-/** The store of one workspace. */
-export interface UndoStore {
-  readonly path: string;
-  /** The real path. */
-  readonly workDir: string;
-  readonly maxBytes: number;
-}
-
 /**
  * Finds the store of a workspace. Creates it if `make` is true.
  *
@@ -54,13 +48,14 @@ export async function storeOf(options: UndoOptions, { make = true } = {}): Promi
   ] as const) {
     if (isInside(held, workDir)) throw new UndoOff(`${workDir} holds ${what}. Work in a folder of the project`);
   }
+  if (make) requireGit();
   if (make && !existsSync(join(path, "HEAD"))) await initStore(path);
   return { path, workDir, maxBytes };
 }
 
 /** How the record is to change. */
 export interface Next {
-  /** Makes the state a point to which people can return. */
+  /** Makes the state a point to which people can return, unless there is one for it already. */
   readonly point?: Point;
   /** The acts that are running from here on. */
   readonly acting: readonly string[];
@@ -71,28 +66,51 @@ export async function changeLog(store: UndoStore, change: (log: Log) => Promise<
   return withLock(store.path, async () => {
     const before = await readLog(store.path);
     const log = await change(before);
-    if (log !== before) await writeLog(store.path, log);
-    const last = log.entries.at(-1);
-    if (last !== undefined && last.root !== before.entries.at(-1)?.root) await dropOldIndexes(store.path, last);
+    if (log !== before) await saveLog(store, log);
     return log;
   });
 }
 
+/** Replaces the record, and removes what belongs to the one before. Call only while holding the lock. */
+export async function saveLog({ path }: UndoStore, log: Log): Promise<void> {
+  await writeLog(path, log);
+  const last = log.entries.at(-1);
+  if (last === undefined) return;
+  await dropOldIndexes(path, last);
+  for (const name of await readdir(path)) {
+    if (name.startsWith("acts-") && name !== (log.acts ?? "acts-0")) await unlink(join(path, name)).catch(() => {});
+  }
+}
+
 /**
- * Stores the current state of the workspace. Adds it to the record if it has changed or is a point. Call only within
- * `changeLog`.
+ * Stores the current state of the workspace, and the states before the acts of file tools since the last one. Adds it
+ * to the record if it has changed or is a point. Call only within `changeLog`.
  *
  * @throws UndoOff when there is no room; Error when something fails.
  */
 export async function withState(store: UndoStore, log: Log, next: Next, signal?: AbortSignal): Promise<Log> {
-  const last = log.entries.at(-1);
-  const { kept, state, added } = await takeWithRoom(store, log, signal);
-  const bytes = kept.bytes + added;
-  if (last !== undefined && next.point === undefined && last.root === state.root) {
-    return { ...kept, bytes, entries: withActing(kept.entries, next.acting) };
+  const acts = readActs(store.path, log);
+  const { kept, state, added } = await takeWithRoom(store, log, acts, signal);
+  const before = acts.length === 0 ? [] : await folded(store, kept.entries, acts, state);
+  const entries = [...kept.entries, ...before];
+  const made = { point: next.point, at: Date.now() };
+  const isPoint = made.point !== undefined && !hasPoint(pointsOf(entries, []), { ...made, point: made.point });
+  const unfinished = acts.filter(({ act, after }) => after === undefined && isLive(act)).map(({ act }) => act);
+  const acting = [...next.acting, ...unfinished];
+  const bytes = acts.reduce((sum, act) => sum + act.bytes, kept.bytes + added);
+  const taken = { ...kept, bytes, ...(acts.length > 0 && { acts: `acts-${randomName(6)}` }) };
+  if (!isPoint && before.length === 0 && entries.at(-1)?.root === state.root) {
+    return { ...taken, entries: withActing(entries, acting) };
   }
-  const entry: Entry = { ...state, id: randomName(6), at: Date.now(), ...next };
-  return { ...kept, bytes, entries: [...kept.entries, entry] };
+  const { point } = next;
+  const entry: Entry = {
+    ...state,
+    id: randomName(6),
+    at: made.at,
+    acting,
+    ...(isPoint && point !== undefined && { point }),
+  };
+  return { ...taken, entries: [...entries, entry] };
 }
 
 /** Returns the entries with `acting` as the acts that run since the last one. */
@@ -101,7 +119,12 @@ export function withActing(entries: readonly Entry[], acting: readonly string[])
   return last === undefined ? entries : [...entries.slice(0, -1), { ...last, acting }];
 }
 
-async function takeWithRoom(store: UndoStore, log: Log, signal?: AbortSignal): Promise<Taken & { kept: Log }> {
+async function takeWithRoom(
+  store: UndoStore,
+  log: Log,
+  acts: readonly FileAct[],
+  signal?: AbortSignal,
+): Promise<Taken & { kept: Log }> {
   const { path, workDir, maxBytes } = store;
   const take = (room: number) =>
     keepState({ store: path, workDir, room, ...(signal !== undefined && { signal }) }, log.entries.at(-1));
@@ -109,7 +132,7 @@ async function takeWithRoom(store: UndoStore, log: Log, signal?: AbortSignal): P
     return { ...(await take(maxBytes - log.bytes)), kept: log };
   } catch (error) {
     if (!(error instanceof NoRoom)) throw error;
-    const kept = await pruned(store, log, error.bytes);
+    const kept = await pruned(store, log, acts, error.bytes);
     return { ...(await take(maxBytes - kept.bytes).catch((again: unknown) => Promise.reject(asOff(again)))), kept };
   }
 
@@ -123,7 +146,7 @@ async function takeWithRoom(store: UndoStore, log: Log, signal?: AbortSignal): P
 /** Removes old states from the record if that is due. Call only within `changeLog`. */
 export async function prunedWhenDue(store: UndoStore, log: Log): Promise<Log> {
   const isDue = Date.now() - log.prunedAt > PRUNE_EVERY_MS || log.entries.length > MAX_ENTRIES;
-  return isDue ? pruned(store, log, 0) : log;
+  return isDue ? pruned(store, log, readActs(store.path, log), 0) : log;
 }
 
 /**
@@ -131,13 +154,13 @@ export async function prunedWhenDue(store: UndoStore, log: Log): Promise<Log> {
  * the last state. Rewrites a pack only when less than half of it is needed, so that the store never takes more than one
  * and a half times its current size.
  */
-async function pruned(store: UndoStore, log: Log, bytes: number): Promise<Log> {
+async function pruned(store: UndoStore, log: Log, acts: readonly FileAct[], bytes: number): Promise<Log> {
   const [last] = log.entries.slice(-1);
   const young = log.entries.filter(({ at }) => at > Date.now() - MAX_AGE_MS).slice(-MAX_ENTRIES);
   let entries = young.length > 0 || last === undefined ? young : [last];
   for (;;) {
-    const taken = await removeUnused(store.path, entries);
-    const kept = { entries, bytes: taken, prunedAt: Date.now() };
+    const taken = await removeUnused(store.path, entries, acts);
+    const kept = { ...log, entries, bytes: taken, prunedAt: Date.now() };
     if (taken + bytes <= store.maxBytes || entries.length <= 1) return kept;
     entries = entries.slice(Math.ceil(entries.length / 2));
   }
@@ -146,8 +169,11 @@ async function pruned(store: UndoStore, log: Log, bytes: number): Promise<Log> {
 /**
  * Removes unused objects, unless that needs a second copy of most other objects. Returns the remaining size in bytes.
  */
-async function removeUnused(store: string, entries: readonly Entry[]): Promise<number> {
-  const roots = [...new Set(entries.map(({ root }) => root))];
+async function removeUnused(store: string, entries: readonly Entry[], acts: readonly FileAct[]): Promise<number> {
+  const items = acts.flatMap(({ before }) =>
+    before.flatMap(([, item]) => (item === null || item.kind === "folder" ? [] : [item.id])),
+  );
+  const roots = [...new Set([...entries.map(({ root }) => root), ...items])];
   await git(store, ["prune", "--expire=now", ...roots]);
   const packs = await filesIn(join(store, "objects/pack"));
   const packed = packs.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ActFollowUp, ApprovedCall, BeforeAct } from "../contract/call.ts";
-import type { Effect } from "../contract/effect.ts";
+import { oneLine } from "../output/terminal-text.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
+import { endKeptAct, filesOf, keepAct, mayChangeFiles, readActs, versionOf } from "./acts.ts";
+import { hasPoint, pointsOf } from "./fold.ts";
 import { UndoOff } from "./git.ts";
-import { type Entry, type Point, endAct, liveActs, newAct, readLog } from "./log.ts";
-import { type UndoOptions, type UndoStore, changeLog, prunedWhenDue, storeOf, withActing, withState } from "./store.ts";
+import { type Log, type Point, endAct, liveActs, newAct, readLog, withLock, type UndoStore } from "./log.ts";
+import { type UndoOptions, changeLog, prunedWhenDue, storeOf, withActing, withState } from "./store.ts";
 
 /** How long the acts of a turn wait in total for states to be kept, in milliseconds. */
 const WAIT_MS = 1_000;
@@ -18,8 +20,11 @@ const FIRST_WAIT_MS = 10_000;
 const SHOWN_MS = 500;
 const KEEPING = "Keeping the state of the files, for undo";
 
-/** Calls outside a turn within this time share a point. In milliseconds. */
-const SHARED_MS = 30_000;
+/** After this many acts of file tools in a row, a state is stored, so that their record stays short. */
+const MAX_ACTS = 500;
+
+/** How much of a person's message a point has, in characters. */
+const MESSAGE_CHARACTERS = 200;
 
 /** How long closing waits for the state after the last act, in milliseconds. */
 const CLOSING_MS = 2_000;
@@ -28,10 +33,11 @@ const CLOSING_MS = 2_000;
 export interface UndoRecorder {
   readonly beforeAct: BeforeAct;
   /**
-   * Begins to keep the first state of the workspace, if there is none, because acts may follow: it takes seconds in a
-   * large workspace, and a model has not replied yet.
+   * Takes a person's message to a thread, which the points of its next turn show. Begins to keep the first state of the
+   * workspace, if there is none, because acts may follow: it takes seconds in a large workspace, and a model has not
+   * replied yet.
    */
-  prepare(): void;
+  prepare(message: string, thread: string): void;
   /** Waits at most two seconds for states that are being kept. Never rejects. */
   close(): Promise<void>;
 }
@@ -45,13 +51,16 @@ interface Turn {
 }
 
 /**
- * Keeps the state of the workspace before the first act of a turn, and around later acts. Never fails a call: if no
- * state could be kept, or not in time, the act runs and its result has a notice.
+ * Keeps the state of the workspace before the first act of a turn, and around later acts; for an act of a file tool,
+ * only its files. Never fails a call: if no state could be kept, or not in time, the act runs and its result has a
+ * notice.
  */
 export function createUndo(options: UndoOptions): UndoRecorder {
   const stop = new AbortController();
   const stopPreparing = new AbortController();
   const turns = new Map<string, Turn>();
+  const messages = new Map<string, string>();
+  let actsSinceState = 0;
   let opening: Promise<UndoStore> | undefined;
   let off: { readonly notice: string; isReported: boolean } | undefined;
   let queue: Promise<unknown> = Promise.resolve();
@@ -72,7 +81,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
     let failure: Error | undefined;
     await changeLog(store, async (log) => {
       const acting = [...liveActs(log), act];
-      const point = isLate() ? undefined : pointFor(call, log.entries);
+      const point = isLate() ? undefined : neededPoint(store, call, log);
       const unseen = { ...log, entries: withActing(log.entries, [...(log.entries.at(-1)?.acting ?? []), act]) };
       if (point === undefined && (acting.length > 1 || !mayWait)) return unseen;
       try {
@@ -102,24 +111,55 @@ export function createUndo(options: UndoOptions): UndoRecorder {
     });
   };
 
+  /** Keeps the files before an act. Resolves to the version of the record at that time. */
+  const beginWithFiles = (
+    store: UndoStore,
+    call: ApprovedCall,
+    { act, files, isLate }: { act: string; files: readonly string[]; isLate: () => boolean },
+  ) =>
+    withLock(store.path, async () => {
+      if (!isLate()) await keepAct(store, files, { act, point: pointOf(call) });
+      return versionOf(store.path);
+    });
+
+  const endWithFiles = async (act: string, files: readonly string[], version: string | undefined) => {
+    const store = await open();
+    await withLock(store.path, () => endKeptAct(store, files, act));
+    actsSinceState++;
+    if (version === versionOf(store.path) && actsSinceState < MAX_ACTS) return endAct(act);
+    actsSinceState = 0;
+    await end(act); // a state that was stored while the act ran does not show what it has changed
+  };
+
+  const pointOf = ({ request: { turn, thread }, tool }: ApprovedCall): Point => {
+    if (turn === undefined) return { by: "call", thread, tool: tool.name };
+    const message = messages.get(thread);
+    return { by: "turn", thread, tool: tool.name, turn, ...(message !== undefined && { message }) };
+  };
+
+  /** Returns the point that the call needs; `undefined` if there is one already. */
+  const neededPoint = (store: UndoStore, call: ApprovedCall, log: Log): Point | undefined => {
+    const point = pointOf(call);
+    const made = pointsOf(log.entries, readActs(store.path, log));
+    return hasPoint(made, { point, at: Date.now() }) ? undefined : point;
+  };
+
   const turnOf = (call: ApprovedCall, store: UndoStore): Turn => {
     const id = call.request.turn;
     const made = { waitMs: isEmpty(store) ? FIRST_WAIT_MS : WAIT_MS, hasPoint: false, isReported: false };
     const turn = (id === undefined ? undefined : turns.get(id)) ?? made;
-    if (id !== undefined) turns.delete(id);
-    if (id !== undefined) turns.set(id, turn); // most recently used last
-    for (const oldest of [...turns.keys()].slice(0, -MAX_TURNS)) turns.delete(oldest);
+    if (id !== undefined) remember(turns, id, turn);
     return turn;
   };
 
-  const noticeOf = (turn: Turn | undefined, outcome: unknown): ActFollowUp => {
+  const noticeOf = (turn: Turn | undefined, outcome: unknown, isKept = turn?.hasPoint): ActFollowUp => {
     if (outcome instanceof UndoOff) off ??= { notice: `Undo is off: ${outcome.message}.`, isReported: false };
     if (off !== undefined) {
       if (off.isReported) return {};
       off.isReported = true;
       return { notice: off.notice };
     }
-    if (outcome === KEPT || turn === undefined || turn.hasPoint || turn.isReported) return {};
+    if (outcome === KEPT || turn === undefined || isKept === true || turn.isReported) return {};
     turn.isReported = true;
     const reason = outcome === LATE ? "keeping the files took too long" : messageOf(outcome);
     return { notice: `This act cannot be undone: the state before it was not kept (${reason}).` };
@@ -134,24 +174,37 @@ export function createUndo(options: UndoOptions): UndoRecorder {
         opening = undefined;
         return noticeOf({ waitMs: 0, hasPoint: false, isReported: false }, store);
       }
+      const files = filesOf(call.effects, store);
+      if (files?.length === 0) return undefined;
       const turn = turnOf(call, store);
-      const act = newAct();
+      const act = newAct(call.request.thread);
       let isLate = false;
+      let version: string | undefined;
       const started = performance.now();
-      const done = inOrder(() => begin(store, call, act, () => isLate, turn.waitMs > 0)).then(() => KEPT, asError);
+      const keep = async () => {
+        if (files === undefined) return begin(store, call, act, () => isLate, turn.waitMs > 0);
+        version = await beginWithFiles(store, call, { act, files, isLate: () => isLate });
+      };
+      const done = inOrder(keep).then(() => KEPT, asError);
       const waiting = new Stop(signal);
       const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
-      const outcome = await Promise.race([done, pause(turn.waitMs, waiting.signal).then(() => LATE)]);
+      const waitMs = files === undefined ? turn.waitMs : WAIT_MS;
+      const outcome = await Promise.race([done, pause(waitMs, waiting.signal).then(() => LATE)]);
       clearTimeout(shown);
       if (performance.now() - started >= SHOWN_MS) update({ displayMessage: null });
       waiting.abort(new Error("nobody waits"));
       waiting.unlink();
       isLate = outcome === LATE;
+      if (files !== undefined) {
+        const ended = () => void inOrder(() => endWithFiles(act, files, version)).catch(() => {});
+        return { ...noticeOf(turn, outcome, false), ended };
+      }
       turn.waitMs = Math.max(0, turn.waitMs - (performance.now() - started));
-      turn.hasPoint ||= outcome === KEPT || pointFor(call, (await readLog(store.path)).entries) === undefined;
+      turn.hasPoint ||= outcome === KEPT || neededPoint(store, call, await readLog(store.path)) === undefined;
       return { ...noticeOf(turn, outcome), ended: () => void inOrder(() => end(act)).catch(() => {}) };
     },
-    prepare() {
+    prepare(message, thread) {
+      remember(messages, thread, oneLine(message, MESSAGE_CHARACTERS));
       const signal = AbortSignal.any([stop.signal, stopPreparing.signal]);
       const keepFirst = async () => {
         const store = await open();
@@ -178,18 +231,11 @@ const LATE = "late";
 /** The number of remembered turns. Several can be active, because agents and sub-agents run concurrently. */
 const MAX_TURNS = 64;
 
-/** Network requests and changes of memories leave the workspace unchanged. */
-function mayChangeFiles({ kind }: Effect): boolean {
-  return ["write", "exec", "terminal", "foreign", "delegate"].includes(kind);
-}
-
-/** Returns the point that the call needs; `undefined` if there is one already. */
-function pointFor({ request, tool }: ApprovedCall, entries: readonly Entry[]): Point | undefined {
-  const { turn, thread } = request;
-  const isShared = ({ point, at }: Entry) =>
-    turn === undefined ? point?.by === "call" && at > Date.now() - SHARED_MS : point?.turn === turn;
-  if (entries.some(isShared)) return undefined;
-  return { by: turn === undefined ? "call" : "turn", thread, tool: tool.name, ...(turn !== undefined && { turn }) };
+/** Sets a value as the most recent one, and removes the oldest if there are too many. */
+function remember<T>(values: Map<string, T>, key: string, value: T): void {
+  values.delete(key);
+  values.set(key, value);
+  for (const oldest of [...values.keys()].slice(0, -MAX_TURNS)) values.delete(oldest);
 }
 
 function asError(error: unknown): Error {

@@ -1,4 +1,5 @@
-import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { linkSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { link, readFile, rename, unlink } from "node:fs/promises";
 import { pause } from "./abort.ts";
 import { randomName } from "./identifier.ts";
 import { hasCode } from "./private-file.ts";
@@ -16,25 +17,26 @@ const RETRY_MS = 15;
  */
 export async function withLockFile<T>(lock: string, what: string, work: () => Promise<T>): Promise<T> {
   const own = `${lock}-${randomName(8)}.tmp`;
-  await writeFile(own, thisProcess(), { mode: 0o600 });
+  // Synchronous, because an act that changes one file waits for it: each takes microseconds.
+  writeFileSync(own, thisProcess(), { mode: 0o600 });
   try {
     for (const deadline = Date.now() + 60_000; !(await isTaken(own, lock)); await pause(RETRY_MS)) {
       if (Date.now() > deadline) throw new Error(`another process of Handrail uses ${what}; try again later`);
     }
   } finally {
-    await unlink(own);
+    unlinkSync(own);
   }
   try {
     return await work();
   } finally {
-    await unlink(lock).catch(() => {});
+    rmSync(lock, { force: true });
   }
 }
 
 /** Creating a link is atomic, so a lock always names its process. */
 async function isTaken(own: string, lock: string): Promise<boolean> {
   try {
-    await link(own, lock);
+    linkSync(own, lock);
     return true;
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { shown } from "../../src/undo/keep.ts";
 import { readLog } from "../../src/undo/log.ts";
 import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
@@ -74,6 +75,34 @@ test("changes of a shell are undone: content, deletions, new files, renames, mod
   expect(treeOf(folder)).toMatchObject({ "a.txt": "file 644 changed\n", "b/other": "file 644 y\n" });
 });
 
+test("an act of a file tool keeps its files only; commands of the same turn are undone with it", async () => {
+  const folder = await repository({ "a.txt": "one\n", "b.txt": "two\n", ".gitignore": "ignored\n" });
+  writeFileSync(join(folder, "ignored"), "mine\n");
+  chmodSync(join(folder, "a.txt"), 0o600);
+  const { run, write, undo, newTurn, store, points } = await undoing(folder);
+  const before = treeOf(folder);
+  await write("new/folder/x.txt", "new\n");
+  await write("a.txt", "changed\n");
+  await write("ignored", "changed\n");
+  expect((await readLog(store)).entries).toEqual([]); // no state of the workspace was needed
+  writeFileSync(join(folder, "b.txt"), "by somebody else\n");
+  await write("b.txt", "changed\n");
+  await run("rm a.txt; echo more > new/more.txt");
+  const { undo: again, failures, preview } = await undo();
+  expect([failures, preview.plan.conflicts]).toEqual([[], []]);
+  const expected = { ...before, "b.txt": "file 644 by somebody else\n", ignored: "file 644 changed\n" };
+  expect(treeOf(folder)).toEqual(expected);
+  await undo({ id: again });
+  expect(treeOf(folder)).toMatchObject({ "b.txt": "file 644 changed\n", "new/more.txt": "file 644 more\n" });
+  newTurn();
+  await write("b.txt", "third\n");
+  writeFileSync(join(folder, "b.txt"), "by somebody else again\n");
+  const { preview: shared } = await undo();
+  expect(shared.plan.conflicts.map(({ path: at }) => at)).toEqual(["b.txt"]);
+  expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("by somebody else again\n");
+  expect(await points.list()).toHaveLength(5);
+});
+
 /** Paths that the cases use: files in folders that may become files, links or nothing. */
 const PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "f/a", "f/ü b", "g/h/i/a"] as const;
 const path = fc.constantFrom(...PATHS);
@@ -95,7 +124,12 @@ const byTool = fc.oneof(
 );
 /** What somebody else does meanwhile: writes a file, or removes it. */
 const byOther = fc.tuple(path, fc.option(fc.nat(9))).map(([at, content]) => ({ at, content }));
-const steps = fc.array(fc.oneof({ arbitrary: byTool, weight: 3 }, byOther), { minLength: 1, maxLength: 6 });
+/** The same with the file tool. */
+const byFileTool = fc.tuple(path, fc.nat(9)).map(([at, content]) => ({ at, content, isTool: true }));
+const steps = fc.array(
+  fc.oneof({ arbitrary: byTool, weight: 3 }, { arbitrary: byFileTool, weight: 2 }, { arbitrary: byOther, weight: 2 }),
+  { minLength: 1, maxLength: 6 },
+);
 
 describe("random changes of tools and of somebody else", () => {
   test(
@@ -107,21 +141,23 @@ describe("random changes of tools and of somebody else", () => {
           const folder = await repository({ a: "a\n", "d/a": "da\n", "d/b": "db\n", "d/e/a": "dea\n", "f/a": "fa\n" });
           mkdirSync(join(folder, "g/h"), { recursive: true });
           const before = treeOf(folder);
-          const { run, undo, toolkit } = await undoing(folder);
+          const { run, write, undo, toolkit } = await undoing(folder);
           await run("true"); // the point
           const [tools, others] = [new Set<string>(), new Set<string>()];
           for (const step of all) {
             const was = treeOf(folder);
+            const isTool = typeof step === "string" || "isTool" in step;
             if (typeof step === "string") await run(step);
-            else changeAs(folder, step);
-            for (const at of differing(was, treeOf(folder))) (typeof step === "string" ? tools : others).add(at);
+            else if (!isTool) changeAs(folder, step);
+            else if (isFree(folder, step.at)) await write(step.at, `tool ${step.content}\n`);
+            for (const at of differing(was, treeOf(folder))) (isTool ? tools : others).add(at);
           }
           const now = treeOf(folder);
           const git = treeOf(join(folder, ".git"), []);
           const { preview, failures } = await undo();
           const blocked = new Set([
-            ...preview.plan.conflicts.map((change) => change.path),
-            ...failures.map(({ path: at }) => at),
+            ...preview.plan.conflicts.map((change) => shown(change.path)),
+            ...failures.map(({ path: at }) => shown(at)),
           ]);
           const after = treeOf(folder);
           for (const at of new Set([...Object.keys(before), ...Object.keys(now), ...Object.keys(after)])) {
@@ -130,8 +166,9 @@ describe("random changes of tools and of somebody else", () => {
             expect([at, after[at]]).toEqual([at, expected]);
           }
           expect(treeOf(join(folder, ".git"), [])).toEqual(git);
-          for (const { path: at } of preview.plan.conflicts) expect([at, others.has(at)]).toEqual([at, true]);
-          if (all.every((step) => typeof step === "string")) expect([failures, after]).toEqual([[], before]);
+          for (const { path: at } of preview.plan.conflicts) expect([at, others.has(shown(at))]).toEqual([at, true]);
+          if (all.every((step) => typeof step === "string" || "isTool" in step))
+            expect([failures, after]).toEqual([[], before]);
           await toolkit.close();
         }),
         { numRuns: cases(8) },
@@ -147,6 +184,15 @@ function hasBelow(tree: { readonly [path: string]: string }, at: string): boolea
 
 function differing(one: { readonly [path: string]: string }, other: { readonly [path: string]: string }): string[] {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((at) => one[at] !== other[at]);
+}
+
+/** Whether a file can be written there, through no link. */
+function isFree(folder: string, at: string): boolean {
+  const names = at.split("/");
+  return names.every((_, index) => {
+    const info = lstatSync(join(folder, ...names.slice(0, index + 1)), { throwIfNoEntry: false });
+    return info === undefined || (index === names.length - 1 ? info.isFile() : info.isDirectory());
+  });
 }
 
 /** As somebody in an editor does it; where the folder is not there, or is a link, they do nothing. */

@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Type } from "typebox";
-import { asText, bash, defineTool } from "../../src/index.ts";
+import { asText, bash, defineTool, write } from "../../src/index.ts";
 import { undoFolder } from "../../src/config/state.ts";
+import { readActs } from "../../src/undo/acts.ts";
 import { readLog } from "../../src/undo/log.ts";
 import { openPoints } from "../../src/undo/points.ts";
 import { requireProgram } from "../support/here.ts";
@@ -28,7 +29,7 @@ export async function undoing(folder: string, options: Parameters<typeof toolkit
     workDir: folder,
     stateDir,
     undo: true,
-    tools: [bash(), anything],
+    tools: [bash(), write(), anything],
     preset: "none",
     approver: async () => ({ answer: "once" }),
     ...options,
@@ -47,6 +48,14 @@ export async function undoing(folder: string, options: Parameters<typeof toolkit
       await until(
         "the state after the call is kept",
         async () => (await readLog(store)).entries.at(-1)?.acting.length === 0,
+      );
+      return asText(result);
+    },
+    /** Writes a file with the file tool, and waits until what it left is recorded. */
+    async write(path: string, content: string): Promise<string> {
+      const result = await toolkit.call({ name: "write", input: { path, content }, turn: `turn ${turn}` });
+      await until("the act is recorded", async () =>
+        readActs(store, await readLog(store)).every(({ after }) => after !== undefined),
       );
       return asText(result);
     },

@@ -1,0 +1,187 @@
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { deflateSync } from "node:zlib";
+import type { Effect } from "../contract/effect.ts";
+import { formatSize } from "../output/size.ts";
+import { tried } from "../util/errors.ts";
+import { randomName } from "../util/identifier.ts";
+import { isInside } from "../util/paths.ts";
+import { git } from "./git.ts";
+import { DISK_RESERVE, MAX_FILE_BYTES, parentsOf, pathIn, shown } from "./keep.ts";
+import { type Item, type Log, type Point, type UndoStore, readLog } from "./log.ts";
+
+/** Up to this size, a file is read and stored in this process. Git does it for larger ones. In bytes. */
+const SMALL_BYTES = 262_144;
+
+/**
+ * An act of a file tool: the files that it may change, and what they were before it. It takes no state of the whole
+ * workspace: the next state that is stored is the one before the act too, except for these files (`folded`).
+ */
+export interface FileAct {
+  readonly act: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The point that the act makes, unless its turn has one already. */
+  readonly point: Point;
+  /** What was at each path; `null` for nothing. Paths have one character per byte. */
+  readonly before: readonly (readonly [path: string, item: Item | null])[];
+  /** The parent folders that did not exist. */
+  readonly folders: readonly string[];
+  /** What could not be kept, in sentences. */
+  readonly unkept: readonly string[];
+  /** How many bytes of content were stored. */
+  readonly bytes: number;
+  /** What the act left at each path. Absent while it runs, and if its process died. */
+  readonly after?: ReadonlyMap<string, Item | null>;
+}
+
+/** Whether an effect may change files of the workspace. Network requests and changes of memories do not. */
+export function mayChangeFiles({ kind }: Effect): boolean {
+  return ["write", "exec", "terminal", "foreign", "delegate"].includes(kind);
+}
+
+/**
+ * Returns the files of the workspace that the effects may change, as paths in it with one character per byte;
+ * `undefined` if they may change any file, as a command may, or all files of a folder.
+ */
+export function filesOf(effects: readonly Effect[], { workDir }: UndoStore): readonly string[] | undefined {
+  const files: string[] = [];
+  for (const effect of effects.filter(mayChangeFiles)) {
+    if (effect.kind !== "write" || effect.real === undefined) return undefined;
+    if (lstatSync(effect.real, { throwIfNoEntry: false })?.isDirectory() === true) return undefined;
+    if (isInside(effect.real, workDir)) files.push(Buffer.from(relative(workDir, effect.real)).toString("latin1"));
+  }
+  return [...new Set(files)].filter((path) => !path.split("/").includes(".git"));
+}
+
+/**
+ * Keeps files before an act, and records the act. Call only while holding the lock.
+ *
+ * @throws Error when that fails, such as with a full disk.
+ */
+export async function keepAct(
+  store: UndoStore,
+  files: readonly string[],
+  { act, point }: Pick<FileAct, "act" | "point">,
+): Promise<void> {
+  const kept = { before: [] as [string, Item | null][], folders: [] as string[], unkept: [] as string[], bytes: 0 };
+  for (const path of files) {
+    const found = await itemAt(store, path, true);
+    kept.bytes += found.bytes;
+    if (found.item === undefined) kept.unkept.push(`${shown(path)} ${found.reason}`);
+    else kept.before.push([path, found.item]);
+    const isMissing = (folder: string) => found.item === null && !existsSync(pathIn(store.workDir, folder));
+    kept.folders.push(...parentsOf(path).filter(isMissing));
+  }
+  await append(store, { act, at: Date.now(), point, ...kept });
+}
+
+/** Records what an act has left. Call only while holding the lock. */
+export async function endKeptAct(store: UndoStore, files: readonly string[], act: string): Promise<void> {
+  const after: [string, Item][] = [];
+  for (const path of files) {
+    const { item } = await itemAt(store, path, false);
+    if (item !== undefined) after.push([path, item as Item]);
+  }
+  await append(store, { ended: act, after });
+}
+
+/** Returns the recorded acts since the last state, in chronological order. */
+export function readActs(store: string, log: Log): readonly FileAct[] {
+  const acts = new Map<string, FileAct>();
+  const text = tried(() => readFileSync(journalOf(store, log), "utf8")) ?? "";
+  for (const line of text.split("\n")) {
+    const entry = tried(() => JSON.parse(line) as FileAct | Ended); // the last line of a killed process may be cut off
+    if (entry === undefined) continue;
+    if ("act" in entry) acts.set(entry.act, entry);
+    else {
+      const begun = acts.get(entry.ended);
+      if (begun !== undefined) acts.set(entry.ended, { ...begun, after: new Map(entry.after) });
+    }
+  }
+  return [...acts.values()];
+}
+
+/** Returns a text that changes whenever the record of the store is replaced. */
+export function versionOf(store: string): string {
+  const info = statSync(join(store, "log.json"), { bigint: true, throwIfNoEntry: false });
+  return info === undefined ? "" : `${info.ino} ${info.mtimeNs}`;
+}
+
+interface Ended {
+  readonly ended: string;
+  readonly after: readonly [string, Item | null][];
+}
+
+const journals = new Map<string, { readonly version: string; readonly path: string }>();
+
+/** Appends a line to the file that the record names. The record is read only after it was replaced. */
+async function append({ path: store }: UndoStore, line: Omit<FileAct, "after"> | Ended): Promise<void> {
+  const version = versionOf(store);
+  let journal = journals.get(store);
+  if (journal?.version !== version) journal = { version, path: journalOf(store, await readLog(store)) };
+  journals.set(store, journal);
+  appendFileSync(journal.path, `\n${JSON.stringify(line)}`, { mode: 0o600 });
+}
+
+function journalOf(store: string, { acts = "acts-0" }: Log): string {
+  return join(store, acts);
+}
+
+type Found =
+  | { readonly item: Item | null; readonly bytes: number }
+  | { readonly item: undefined; readonly bytes: 0; readonly reason: string };
+
+/** Returns what is at a path, and stores its content if `keeps` is true. `null` means that nothing is there. */
+async function itemAt({ path: store, workDir, maxBytes }: UndoStore, path: string, keeps: boolean): Promise<Found> {
+  const at = pathIn(workDir, path);
+  const info = lstatSync(at, { throwIfNoEntry: false });
+  if (info === undefined) return { item: null, bytes: 0 };
+  if (info.isSymbolicLink()) {
+    const target = readlinkSync(at, "buffer");
+    return { item: { kind: "link", id: blob(store, target, keeps) }, bytes: target.length };
+  }
+  const most = Math.min(MAX_FILE_BYTES, maxBytes);
+  const unkept = (reason: string): Found => ({ item: undefined, bytes: 0, reason });
+  if (!info.isFile()) return unkept("is not a file");
+  if (info.size > most) return unkept(`has ${formatSize(info.size)}, more than ${formatSize(most)}`);
+  const mode = info.mode & 0o7777;
+  if (keeps) requireSpace(store, info.size);
+  if (info.size > SMALL_BYTES) {
+    const id = await git(store, ["hash-object", "--no-filters", ...(keeps ? ["-w"] : []), "--", at.toString()]);
+    return { item: { kind: "file", id: id.trim(), mode }, bytes: info.size };
+  }
+  const content = tried(() => readFileSync(at));
+  if (content === undefined) return unkept("cannot be read");
+  return { item: { kind: "file", id: blob(store, content, keeps), mode }, bytes: content.length };
+}
+
+/** Returns git's id of the content, and stores it as a loose object (gitrepository-layout(5)) if `keeps` is true. */
+function blob(store: string, content: Buffer, keeps: boolean): string {
+  const whole = Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]);
+  const id = createHash("sha1").update(whole).digest("hex");
+  const path = join(store, "objects", id.slice(0, 2), id.slice(2));
+  if (!keeps || existsSync(path)) return id;
+  const temporary = join(store, "objects", `tmp_obj_${randomName(8)}`); // git removes old ones when it prunes
+  writeFileSync(temporary, deflateSync(whole, { level: 1 }), { mode: 0o400 });
+  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 });
+  renameSync(temporary, path);
+  return id;
+}
+
+function requireSpace(store: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(store);
+  if (bavail * bsize - bytes < DISK_RESERVE) throw new Error(`the disk with ${store} is nearly full`);
+}
